@@ -651,8 +651,10 @@ async def leaf_cut(run):
 
 
 async def broker_stopped(run):
-    """The broker hangs for 20 s or 60 s: nothing is lost, nobody either; after 40 s, workers stop their users."""
+    """The broker hangs for 20 s or 60 s: nothing is lost, nobody either; after 40 s, workers stop their users, and the run
+    is no success."""
     seconds = run.chance.choice((20.0, 60.0))
+    run.code = 3 if seconds > 40.0 else 0
     run.lasts, run.note = 10.0 + seconds, f"{seconds:.0f} s"
     await run.begin()
     await run.moment(0.5, 8.0)

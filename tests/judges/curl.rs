@@ -158,6 +158,14 @@ fn outcomes(
     Some(cases.iter().map(outcome).collect())
 }
 
+/// Returns the name and the version of the curl that is installed.
+pub(crate) fn version() -> Option<String> {
+    let shown = Command::new("curl").arg("--version").output().ok()?;
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let words: Vec<&str> = shown.split_whitespace().take(2).collect();
+    Some(words.join(" "))
+}
+
 type CommandLines = Table<CommandLine, Outcome>;
 
 #[test]
@@ -175,11 +183,9 @@ fn options_of_curl_mean_what_they_mean_to_curl() {
 
 #[test]
 fn the_record_of_curl_is_what_curl_does_today() {
-    let Ok(version) = Command::new("curl").arg("--version").output() else {
+    let Some(version) = version() else {
         return skip("options of curl", "Debian's package 'curl'");
     };
-    let version = String::from_utf8_lossy(&version.stdout).into_owned();
-    let version: Vec<&str> = version.split_whitespace().take(2).collect();
     let table = CommandLines::open("curl");
     let today = outcomes("judge_curl", &table.inputs(), |options, url| {
         let ended = Command::new("curl")
@@ -197,6 +203,6 @@ fn the_record_of_curl_is_what_curl_does_today() {
         ended.expect("curl is there").status.success()
     });
     if let Some(today) = today {
-        table.judge(&version.join(" "), today);
+        table.judge(&version, today);
     }
 }

@@ -1,5 +1,6 @@
 //! Scripts of curl command lines: what the plan sends that `lgoose import` makes of one, as curl itself sends it.
 
+use crate::curl::version;
 use crate::faulty::{Act, Asked, Site, answer};
 use crate::program::{Lgoose, empty_folder};
 use crate::skipping::skip;
@@ -181,11 +182,9 @@ fn the_plan_of_a_script_sends_what_curl_sends() {
 
 #[test]
 fn the_record_of_scripts_is_what_curl_does_today() {
-    let Ok(version) = Command::new("curl").arg("--version").output() else {
+    let Some(version) = version() else {
         return skip("imports of curl", "Debian's package 'curl'");
     };
-    let version = String::from_utf8_lossy(&version.stdout).into_owned();
-    let version: Vec<&str> = version.split_whitespace().take(2).collect();
     let table = Table::<Script, Vec<Sent>>::open("import_curl");
     let today = requests("judge_import", &table.inputs(), |folder, script| {
         // A transcript has prompts.
@@ -199,5 +198,5 @@ fn the_record_of_scripts_is_what_curl_does_today() {
             .output();
         ran.expect("bash is there");
     });
-    table.judge(&version.join(" "), today);
+    table.judge(&version, today);
 }

@@ -216,6 +216,9 @@ mod tests {
             let _dropped = ended.recv();
         });
         name.recv().expect("it names itself");
+        while heartbeats[0].is_runnable() {
+            std::thread::yield_now();
+        }
         let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), start);
         let looks = (1..).map(|tick| start + TICK * tick);
         let ticks = looks

@@ -36,7 +36,8 @@ pub(super) fn read(
     file: &mut impl FnMut(&str) -> Option<Vec<u8>>,
 ) -> Result<Vec<RecordedPart>, String> {
     let Some((name, mut rest)) = field.split_once('=') else {
-        return Err(format!("'-F {field}' has no '='"));
+        let shown: String = field.chars().take(40).collect();
+        return Err(format!("'-F {shown}' has no '='"));
     };
     let kind = rest.chars().next().filter(|c| matches!(c, '@' | '<'));
     if kind.is_some() {

@@ -23,6 +23,9 @@ const HARMLESS: [&str; 22] = [
     "false", "fi", "done", "if", "for", "while", "[", "[[", "read", "source",
 ];
 
+/// The most lines that are left out by name.
+const MOST_LINES: usize = 50;
+
 /// Reads one command line or several; `path` is where they lie.
 ///
 /// # Errors
@@ -89,21 +92,28 @@ pub(super) fn read(
     if recording.exchanges.is_empty() {
         return Err(nothing(name, &mistakes, &others));
     }
-    for (line, why) in mistakes {
-        recording
-            .notes
-            .push(format!("left out line {line} of {name}: {why}"));
+    let mut left_out: Vec<String> = mistakes
+        .into_iter()
+        .map(|(line, why)| format!("left out line {line} of {name}: {why}"))
+        .collect();
+    let word = |command: &ShellCommand| command.words.first().cloned().unwrap_or_default();
+    let others = others
+        .into_iter()
+        .filter(|command| !HARMLESS.contains(&&*word(command)));
+    left_out.extend(others.map(|command| {
+        let word = variables.shown(&word(command));
+        format!(
+            "left out line {} of {name}: '{}' is no curl",
+            command.line,
+            shown(&word)
+        )
+    }));
+    if left_out.len() > MOST_LINES {
+        let more = left_out.len() - MOST_LINES;
+        left_out.truncate(MOST_LINES);
+        left_out.push(format!("left out {more} more lines of {name}"));
     }
-    for command in others {
-        let word = command.words.first().map_or("", String::as_str);
-        if !HARMLESS.contains(&word) {
-            recording.notes.push(format!(
-                "left out line {} of {name}: '{}' is no curl",
-                command.line,
-                shown(&variables.shown(word))
-            ));
-        }
-    }
+    recording.notes.append(&mut left_out);
     if variables.lost_bytes {
         recording.notes.push(format!(
             "{name} has bytes in \"$'…'\" that are no UTF-8: they are sent otherwise"

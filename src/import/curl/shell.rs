@@ -255,6 +255,10 @@ impl ShellReader<'_, '_> {
                         // The number of what is redirected.
                         continue;
                     }
+                    if is_plain && word.is_empty() {
+                        // A line went on, and nothing follows.
+                        continue;
+                    }
                     if command.words.is_empty() {
                         command.line = line;
                         if is_plain && PREFIXES.contains(&word.as_str()) {
@@ -515,7 +519,8 @@ impl ShellReader<'_, '_> {
     /// Takes a command whose output is put in: it is one of the script's, and what it gives is not known.
     fn substitution(&mut self, text: &str, word: &mut String) {
         // A command that cannot be read is no more than its text.
-        if let Ok(mut inner) = commands(text, self.variables) {
+        let inner = self.variables.deeper(|variables| commands(text, variables));
+        if let Some(Ok(mut inner)) = inner {
             for command in &mut inner {
                 command.line += self.line - 1;
             }
@@ -617,6 +622,9 @@ mod tests {
     #[test]
     fn words_are_those_of_a_shell() {
         for (text, expected) in [
+            ("curl a \\\n", vec!["curl", "a"]),
+            ("curl a \\\n\n", vec!["curl", "a"]),
+            ("curl a '' \\\n  # b\n", vec!["curl", "a", ""]),
             (
                 "$ curl 'a b' \\\n \"c;d\" e\\ f",
                 vec!["curl", "a b", "c;d", "e f"],
@@ -646,6 +654,34 @@ mod tests {
             ),
         ] {
             assert_eq!(split(text), [expected], "{text}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_to_its_end() {
+        use rand::rngs::StdRng;
+        use rand::{RngExt as _, SeedableRng as _};
+        let pieces = [
+            "curl", " ", "\n", "\\", "'", "\"", "$", "(", ")", "{", "}", "`", "#", "<", "<<", ">",
+            "&", "|", ";", "=", "a", "$'", "\\x", "E\n", "<<-E", "é", "X=1", "${", "-d", "@-",
+            "\t",
+        ];
+        let mut random = StdRng::seed_from_u64(1);
+        for _ in 0..20_000 {
+            let count = random.random_range(1..40);
+            let mut piece = || pieces[random.random_range(0..pieces.len())];
+            let text: String = (0..count).map(|_| piece()).collect();
+            let mut variables = ShellVariables::default();
+            if let Ok(found) = commands(&text, &mut variables) {
+                assert!(
+                    found.iter().all(|command| !command.words.is_empty()),
+                    "{text}"
+                );
+            }
+        }
+        // Each in the one before: none is read too deep.
+        for text in ["$(", "`", "\"$(", "$(curl "] {
+            let _any = commands(&text.repeat(100_000), &mut ShellVariables::default());
         }
     }
 

@@ -10,9 +10,25 @@ pub(super) struct ShellVariables {
     pub(super) unset: ScriptVariables,
     /// Whether bytes that are no text were left out.
     pub(super) lost_bytes: bool,
+    /// In how many commands, whose output others take, what is read now stands.
+    depth: usize,
 }
 
+/// The most commands in each other.
+const DEEPEST: usize = 10;
+
 impl ShellVariables {
+    /// Reads a command in another; `None` if it is in too many.
+    pub(super) fn deeper<R>(&mut self, read: impl FnOnce(&mut ShellVariables) -> R) -> Option<R> {
+        if self.depth == DEEPEST {
+            return None;
+        }
+        self.depth += 1;
+        let read = read(self);
+        self.depth -= 1;
+        Some(read)
+    }
+
     /// Takes a word for an assignment; returns whether it is one.
     pub(super) fn assign(&mut self, word: &str) -> bool {
         let Some((name, value)) = word.split_once('=') else {

@@ -27,6 +27,10 @@ pub(super) fn add_body(
     match mode {
         "raw" => raw(maker, body, content_type, call),
         "urlencoded" => {
+            // Without a field, nothing is sent.
+            if enabled(&body["urlencoded"]).next().is_none() {
+                return;
+            }
             call.options
                 .push(("form".to_owned(), LuaLiteral::Table(Vec::new())));
             for field in enabled(&body["urlencoded"]) {
@@ -36,11 +40,20 @@ pub(super) fn add_body(
             }
         }
         "formdata" => {
-            let parts: Vec<LuaLiteral> = enabled(&body["formdata"])
-                .map(|field| part(maker, field, call))
-                .collect();
-            call.options
-                .push(("multipart".to_owned(), LuaLiteral::List(parts)));
+            let mut parts = Vec::new();
+            for field in enabled(&body["formdata"]) {
+                match &field["src"] {
+                    Value::Array(sources) if field["type"] == "file" && !sources.is_empty() => {
+                        let each = sources.iter().map(text_of);
+                        parts.extend(each.map(|source| part(maker, field, &source, call)));
+                    }
+                    source => parts.push(part(maker, field, &text_of(source), call)),
+                }
+            }
+            if !parts.is_empty() {
+                call.options
+                    .push(("multipart".to_owned(), LuaLiteral::List(parts)));
+            }
         }
         "graphql" => {
             let graphql = &body["graphql"];
@@ -128,7 +141,13 @@ fn raw(
     }
 }
 
-fn part(maker: &mut BodyMaker<'_>, field: &Value, call: &mut OutlineCall) -> LuaLiteral {
+/// Returns a part of a body; one that is a file is read from `source`.
+fn part(
+    maker: &mut BodyMaker<'_>,
+    field: &Value,
+    source: &str,
+    call: &mut OutlineCall,
+) -> LuaLiteral {
     let name = text_of(&field["key"]);
     let mut part = vec![("name".to_owned(), LuaLiteral::text(&name))];
     let kind = field["contentType"]
@@ -136,10 +155,6 @@ fn part(maker: &mut BodyMaker<'_>, field: &Value, call: &mut OutlineCall) -> Lua
         .filter(|kind| kind.contains('/'));
     part.extend(kind.map(|kind| ("type".to_owned(), LuaLiteral::text(kind))));
     let data = if field["type"] == "file" {
-        let source = match &field["src"] {
-            Value::Array(sources) => sources.first().map(text_of).unwrap_or_default(),
-            source => text_of(source),
-        };
         let base = source.rsplit(['/', '\\']).next().unwrap_or_default();
         let base = if base.is_empty() { "file" } else { base };
         part.push(("filename".to_owned(), LuaLiteral::text(base)));
@@ -183,10 +198,26 @@ fn tree(maker: &mut BodyMaker<'_>, value: &Value, name: &str) -> Option<LuaLiter
                 .and_then(|text| text.strip_suffix(MARK));
             Some(match bare {
                 Some(name) => maker.variables.bare(name, maker.calls),
-                None => maker.field(name, text),
+                None => as_text(maker.field(name, text)),
             })
         }
         scalar => Some(LuaLiteral::json(scalar)),
+    }
+}
+
+/// Returns the value of a text between quotation marks: of a variable that may be a number, its text.
+fn as_text(value: LuaLiteral) -> LuaLiteral {
+    let may_be_number = |code: &str| {
+        !code.contains(" .. ")
+            && ["user.data.", "random.int(", "os.time("]
+                .iter()
+                .any(|start| code.starts_with(start))
+    };
+    match value {
+        LuaLiteral::Expression(code) if may_be_number(&code) => {
+            LuaLiteral::Expression(format!("tostring({code})"))
+        }
+        other => other,
     }
 }
 

@@ -20,6 +20,7 @@ use address::AddressOrigin;
 use request::BodyMaker;
 use scripts::ScriptActions;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use variables::PostmanVariables;
 
@@ -285,7 +286,12 @@ fn fill(
             calls,
             files,
         };
-        let mut call = maker.call(&method, address, path, &item["request"], above.auth);
+        let request = sent_request(item, &method);
+        let mut call = maker.call(&method, address, path, &request, above.auth);
+        if matches!(request, Cow::Owned(_)) {
+            let note = "its body is left out, as Postman sends none with this method";
+            call.notes.push(note.to_owned());
+        }
         if item["protocolProfileBehavior"]["followRedirects"] == false {
             let none = calls::LuaLiteral::Expression("0".to_owned());
             call.options.push(("max_redirects".to_owned(), none));
@@ -383,4 +389,18 @@ fn site<'a>(origins: impl Iterator<Item = &'a AddressOrigin>) -> Option<AddressO
     let most = counts.iter().map(|(_, count)| *count).max()?;
     let first = counts.into_iter().find(|(_, count)| *count == most);
     first.map(|(origin, _)| origin.clone())
+}
+
+/// Returns the request of an item as Postman sends it: without a body where the method has none, unless the item says that
+/// it is sent all the same.
+fn sent_request<'a>(item: &'a Value, method: &str) -> Cow<'a, Value> {
+    let request = &item["request"];
+    let prunes = matches!(method, "GET" | "HEAD" | "COPY" | "PURGE" | "UNLOCK")
+        && item["protocolProfileBehavior"]["disableBodyPruning"] != true;
+    if !prunes || request["body"]["mode"].is_null() {
+        return Cow::Borrowed(request);
+    }
+    let mut request = request.clone();
+    request["body"] = Value::Null;
+    Cow::Owned(request)
 }

@@ -239,6 +239,7 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         return Err(mistake.into());
     }
     let (name, typed) = (test.name, test.settings);
+    enough_memory(typed.memory)?;
     let (program, mut plan, settings) = loading::load(
         &name,
         &test.source,

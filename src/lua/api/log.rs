@@ -3,6 +3,7 @@
 
 use super::elements::Element;
 use super::shown::{is_response, response};
+use crate::lua::limits::Held;
 use crate::lua::limits::TABLE_LOOK;
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{MOST_SHOWN, escape_invalid, shorten, unwrap_view};
@@ -159,7 +160,7 @@ fn scalar(value: &Value) -> String {
         Value::Number(number) => number.to_string(),
         Value::Boolean(flag) => flag.to_string(),
         Value::Nil => "nil".to_owned(),
-        Value::UserData(value) => match value.borrow::<Element>() {
+        Value::UserData(value) => match value.borrow::<Held<Element>>() {
             Ok(element) => shorten(&element.shown()),
             Err(_) => "userdata".to_owned(),
         },

@@ -3,7 +3,7 @@
 use super::expect::{Expectations, ExpectedHeader, ExpectedRedirect, TitlePattern};
 use super::json;
 use crate::config::unknown_word;
-use crate::lua::limits::Budget;
+use crate::lua::limits::{Budget, Held};
 use crate::lua::plan_files::{CompiledRegex, Pattern};
 use crate::lua::values::{
     self, byte_length, describe_mismatch, escape_invalid, read_seconds, read_statuses, read_texts,
@@ -57,7 +57,7 @@ pub(super) fn read(value: &Value, budget: &mut Budget) -> Result<Expectations, S
 
 /// Returns the pattern if the value is one that `regex` has returned to the plan.
 fn pattern(value: &Value) -> Option<Arc<CompiledRegex>> {
-    let pattern = value.as_userdata()?.borrow::<Pattern>();
+    let pattern = value.as_userdata()?.borrow::<Held<Pattern>>();
     Some(pattern.ok()?.compiled.clone())
 }
 

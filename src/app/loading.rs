@@ -21,9 +21,6 @@ const PATIENCE: Duration = LOADING_TIME.saturating_add(Duration::from_secs(5));
 /// The same for the function of `on("report")`.
 const REPORT_PATIENCE: Duration = REPORT_TIME.saturating_add(Duration::from_secs(1));
 
-/// Interval at which the watchdog checks.
-const LOOK: Duration = Duration::from_millis(250);
-
 /// Stack size of the thread in bytes, as large as that of the main thread.
 const STACK: usize = 8 << 20;
 
@@ -144,16 +141,14 @@ fn on_its_own_thread<T: Send + 'static>(
         .map_err(|error| Error::cannot("start a thread for the plan", error))?;
     loop {
         let pause = memory.due().saturating_duration_since(Instant::now());
-        match result.recv_timeout(pause.min(LOOK)) {
+        match result.recv_timeout(pause) {
             Ok(ended) => {
                 // The thread has nothing left to do.
                 let _joined = thread.join();
                 return ended;
             }
             Err(RecvTimeoutError::Timeout) => {
-                let is_due = memory.due() <= Instant::now();
-                let exceeded = is_due.then(|| memory.look()).flatten();
-                if let Some(error) = exceeded.or_else(&given_up) {
+                if let Some(error) = memory.look().or_else(&given_up) {
                     return Err(error);
                 }
                 if let Some(caught) = watchdog.look(clock.advance()) {

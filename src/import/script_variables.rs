@@ -40,15 +40,13 @@ impl ScriptVariables {
 
     /// Encodes a text with `encode`, but for the variables in it, whose values a plan encodes.
     pub(super) fn encoded(text: &str, encode: impl Fn(&str) -> String) -> String {
+        let (marks, rest) = marks_in(text);
         let mut out = String::new();
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once(BEGIN) {
-            let (number, after) = after.split_once(END).unwrap_or(("", after));
+        for (before, number) in marks {
             out.push_str(&encode(before));
             out.extend([BEGIN, ENCODED]);
             out.push_str(number.trim_start_matches(ENCODED));
             out.push(END);
-            rest = after;
         }
         out + &encode(rest)
     }
@@ -84,10 +82,9 @@ impl ScriptVariables {
 
     /// Splits a text at its variables.
     pub(super) fn split<'a>(&'a self, text: &'a str) -> Vec<TextPart<'a>> {
+        let (marks, rest) = marks_in(text);
         let mut parts = Vec::new();
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once(BEGIN) {
-            let (number, after) = after.split_once(END).unwrap_or(("", after));
+        for (before, number) in marks {
             let encoded = number.strip_prefix(ENCODED);
             let number = encoded.unwrap_or(number).parse().ok();
             let named = number.and_then(|number: usize| self.named.get(number));
@@ -98,13 +95,24 @@ impl ScriptVariables {
                 Some(_) => TextPart::Encoded(name, what),
                 None => TextPart::Variable(name, what),
             }));
-            rest = after;
         }
         if !rest.is_empty() {
             parts.push(TextPart::Literal(rest));
         }
         parts
     }
+}
+
+/// Returns what stands before each mark in a text, with the number of that, and what follows the last.
+fn marks_in(text: &str) -> (Vec<(&str, &str)>, &str) {
+    let mut marks = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(BEGIN) {
+        let (number, after) = after.split_once(END).unwrap_or(("", after));
+        marks.push((before, number));
+        rest = after;
+    }
+    (marks, rest)
 }
 
 /// The host of a URL whose own is in a variable, before the name of that.

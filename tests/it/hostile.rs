@@ -2,7 +2,7 @@
 //! the other user goes on.
 
 use crate::faulty::{Site, answer};
-use crate::program::{peak_memory, plan, scratch};
+use crate::program::{plan, scratch, watched_to_the_end};
 use crate::report::{run, saved};
 use crate::server::Server;
 use std::path::Path;
@@ -314,15 +314,7 @@ pub(crate) fn watch(path: &str, url: &str, report: &Path, more: &[&str]) -> (u64
         .stderr(Stdio::null())
         .spawn()
         .expect("it was built");
-    let mut peak = 0;
-    let code = loop {
-        peak = peak.max(peak_memory(&child).unwrap_or(0));
-        if let Some(status) = child.try_wait().expect("it is our child") {
-            break status.code();
-        }
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    };
-    (peak, code)
+    watched_to_the_end(&mut child, None)
 }
 
 /// The most memory that a process has had until it ended, in bytes, with its exit code and its report.

@@ -3,11 +3,11 @@
 
 use crate::faulty::{Asked, Site, answer};
 use crate::hostile::more_than_empty;
-use crate::program::{empty_folder, peak_memory};
+use crate::program::{empty_folder, watched_to_the_end};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The lengths of the word, in bytes.
 const SIZES: [usize; 2] = [2 << 20, 20 << 20];
@@ -193,19 +193,7 @@ fn run(folder: &Path, plan: &str, url: &str) -> Option<String> {
         .stderr(file("stderr"))
         .spawn()
         .expect("it was built");
-    let (begun, mut peak) = (Instant::now(), 0);
-    let code = loop {
-        peak = peak.max(peak_memory(&child).unwrap_or(0));
-        if let Some(status) = child.try_wait().expect("it is our child") {
-            break status.code();
-        }
-        if begun.elapsed() > HANGS {
-            child.kill().expect("it runs");
-            child.wait().expect("it is our child");
-            return Some("it does not end".to_owned());
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
+    let (peak, code) = watched_to_the_end(&mut child, Some(HANGS));
     let mut wrong = Vec::new();
     if !matches!(code, Some(0..=3)) {
         wrong.push(format!("exit code {code:?}"));

@@ -81,6 +81,22 @@ pub(crate) fn peak_memory(child: &Child) -> Option<u64> {
     Some(kib * 1024)
 }
 
+/// Waits for the end of lgoose, and returns the most memory that it has had, in bytes, and its exit code; a signal that ended
+/// it, and one that `most` has passed without an end, have none.
+pub(crate) fn watched_to_the_end(child: &mut Child, most: Option<Duration>) -> (u64, Option<i32>) {
+    let (begun, mut peak) = (Instant::now(), 0);
+    loop {
+        peak = peak.max(peak_memory(child).unwrap_or(0));
+        if let Some(status) = child.try_wait().expect("it is our child") {
+            return (peak, status.code());
+        }
+        if most.is_some_and(|most| begun.elapsed() > most) {
+            child.kill().expect("it runs");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Returns the process id of a child.
 pub(crate) fn process_id(child: &Child) -> i32 {
     i32::try_from(child.id()).expect("a process id is small")

@@ -76,15 +76,15 @@ fn violations(name: &str, text: &str) -> Vec<String> {
     let code = without_comments(text);
     let mut found = Vec::new();
     for line in code.lines() {
-        let taken = [".borrow::<", ".borrow_mut::<", ".is::<"];
-        for marker in ["UserData for ", "register_userdata_type::<"]
-            .into_iter()
-            .chain(taken)
-        {
-            if taken.contains(&marker) && !name.starts_with("src/lua/") {
-                continue;
-            }
-            let given = line.split_once(marker).map(|(_, rest)| rest);
+        const GIVEN: [&str; 2] = ["UserData for ", "register_userdata_type::<"];
+        const TAKEN: [&str; 3] = [".borrow::<", ".borrow_mut::<", ".is::<"];
+        let taken: &[&str] = if name.starts_with("src/lua/") {
+            &TAKEN
+        } else {
+            &[]
+        };
+        for marker in GIVEN.iter().chain(taken) {
+            let given = line.split_once(*marker).map(|(_, rest)| rest);
             if let Some(given) = given.filter(|given| !given.starts_with("Held<")) {
                 let given = given.trim_end_matches([' ', '{']);
                 found.push(format!("{name}: '{given}' is not Held"));

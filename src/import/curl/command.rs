@@ -5,6 +5,7 @@ use super::globs;
 use super::options::{self, CurlOption, OptionEffect};
 use super::script_files::ScriptFiles;
 use super::shell::ShellInput;
+use super::shown;
 use crate::import::exchange::{
     Body, ExchangeKind, PlanOptions, RecordedExchange, RecordedPart, is_json, media_of, read_query,
 };
@@ -115,10 +116,6 @@ pub(super) fn read(
         }
     }
     request.finish(outcome)
-}
-
-fn shown(word: &str) -> String {
-    word.chars().take(40).collect()
 }
 
 impl CurlRequest {
@@ -514,33 +511,16 @@ fn sent_body(bytes: Vec<u8>, content_type: Option<&str>) -> Body {
         && let Ok(json) = serde_json::from_str::<Value>(&text)
         && is_shallow(&json)
     {
-        let sorted: Value = json.clone();
-        let is_same = sorted_text(&sorted) == text;
+        // lgoose writes a table without blanks, and its fields sorted.
+        let mut sorted = json.clone();
+        sorted.sort_all_objects();
+        let written = sorted.to_string();
+        let is_same = written == text;
         if is_same && media == "application/json" || has_secret(&json) {
             return Body::Json(json);
         }
     }
     Body::Text(text)
-}
-
-/// Returns JSON as lgoose writes a table: without blanks, fields sorted.
-fn sorted_text(json: &Value) -> String {
-    fn sorted(json: &Value) -> Value {
-        match json {
-            Value::Object(fields) => {
-                let mut all: Vec<(&String, &Value)> = fields.iter().collect();
-                all.sort_by_key(|(name, _)| *name);
-                Value::Object(
-                    all.into_iter()
-                        .map(|(name, value)| (name.clone(), sorted(value)))
-                        .collect(),
-                )
-            }
-            Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-            other => other.clone(),
-        }
-    }
-    sorted(json).to_string()
 }
 
 fn has_secret(json: &Value) -> bool {

@@ -1,6 +1,7 @@
 //! A field of `-F`: `name=text`, `name=@file,file`, `name=<file`, with `;type=`, `;filename=` and quotes (curl's manual page,
 //! `--form`).
 
+use super::shown;
 use crate::import::exchange::RecordedPart;
 
 /// The media types that curl gives files by the endings of their names.
@@ -36,8 +37,7 @@ pub(super) fn read(
     file: &mut impl FnMut(&str) -> Option<Vec<u8>>,
 ) -> Result<Vec<RecordedPart>, String> {
     let Some((name, mut rest)) = field.split_once('=') else {
-        let shown: String = field.chars().take(40).collect();
-        return Err(format!("'-F {shown}' has no '='"));
+        return Err(format!("'-F {}' has no '='", shown(field)));
     };
     let kind = rest.chars().next().filter(|c| matches!(c, '@' | '<'));
     if kind.is_some() {

@@ -13,7 +13,7 @@ use crate::error::Diagnostic;
 use crate::import::exchange::{PlanOptions, RecordedTraffic};
 use command::{CommandOutcome, read as read_command};
 use script_files::ScriptFiles;
-use shell::ShellCommand;
+use shell::{ShellCommand, UnclosedQuote};
 use std::path::Path;
 use variables::ShellVariables;
 
@@ -41,11 +41,8 @@ pub(super) fn read(
         return Err(diagnostic.help("copy the request 'as cURL (bash)' or 'as cURL (POSIX)'"));
     }
     let mut variables = ShellVariables::default();
-    let commands = shell::commands(text, &mut variables).map_err(|mistake| {
-        let message = format!(
-            "{name} is cut off: line {}: {}",
-            mistake.line, mistake.message
-        );
+    let commands = shell::commands(text, &mut variables).map_err(|UnclosedQuote(line)| {
+        let message = format!("{name} is cut off: line {line}: a quotation mark is never closed");
         Diagnostic::new(message).help("copy the whole command line, or save the recording as HAR")
     })?;
     let files = ScriptFiles::beside(path);
@@ -54,10 +51,10 @@ pub(super) fn read(
     let mut mistakes = Vec::new();
     let mut others = Vec::new();
     for command in &commands {
-        let Some(arguments) = arguments_of_curl(command) else {
+        if !command.runs("curl") {
             others.push(command);
             continue;
-        };
+        }
         if command.is_alternative {
             recording.notes.push(format!(
                 "left out line {} of {name}: it runs where the command before it fails",
@@ -70,7 +67,12 @@ pub(super) fn read(
             plan: &mut options,
             notes: Vec::new(),
         };
-        let read = read_command(arguments, command.input.as_ref(), &files, &mut outcome);
+        let read = read_command(
+            &command.words[1..],
+            command.input.as_ref(),
+            &files,
+            &mut outcome,
+        );
         let line = command.line;
         let notes = outcome.notes.into_iter();
         recording
@@ -150,20 +152,6 @@ fn other_shell(text: &str) -> Option<&'static str> {
     // Within quotes of a shell, a caret before a quotation mark is an ordinary character.
     let escapes = text.split_whitespace().any(|word| word.starts_with("^\""));
     (continues || escapes).then_some("the Windows prompt")
-}
-
-/// Returns the arguments of a command that runs curl.
-fn arguments_of_curl(command: &ShellCommand) -> Option<&[String]> {
-    let mut words = command.words.as_slice();
-    // `env X=1 curl`
-    if words.first().is_some_and(|word| word == "env") {
-        words = &words[1..];
-        while words.first().is_some_and(|word| word.contains('=')) {
-            words = &words[1..];
-        }
-    }
-    let (first, arguments) = words.split_first()?;
-    (first.rsplit('/').next() == Some("curl")).then_some(arguments)
 }
 
 /// Returns why a text has no request.

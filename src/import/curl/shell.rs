@@ -44,28 +44,24 @@ pub(super) enum ShellInput {
     File(String),
 }
 
-/// A line that is no shell.
+/// A quotation mark that is never closed, by its line, from 1.
 #[derive(Debug, PartialEq)]
-pub(super) struct ShellMistake {
-    /// From 1.
-    pub(super) line: usize,
-    pub(super) message: &'static str,
-}
+pub(super) struct UnclosedQuote(pub(super) usize);
 
 /// Words that begin a command without being one.
-const PREFIXES: [&str; 16] = [
-    "$", "%", ">", "!", "{", "}", "(", ")", "then", "do", "else", "time", "command", "exec",
+const PREFIXES: [&str; 17] = [
+    "env", "$", "%", ">", "!", "{", "}", "(", ")", "then", "do", "else", "time", "command", "exec",
     "nohup", "sudo",
 ];
 
 /// Reads the commands of a script; variables that it sets are put in, and `variables` notes the others.
 ///
 /// # Errors
-/// The line of a quotation mark that is never closed.
+/// A quotation mark is never closed.
 pub(super) fn commands(
     text: &str,
     variables: &mut ShellVariables,
-) -> Result<Vec<ShellCommand>, ShellMistake> {
+) -> Result<Vec<ShellCommand>, UnclosedQuote> {
     let text = without_prompts(text);
     let mut reader = ShellReader {
         chars: text.chars().peekable(),
@@ -136,13 +132,8 @@ impl ShellReader<'_, '_> {
         found
     }
 
-    fn mistake<T>(line: usize) -> Result<T, ShellMistake> {
-        let message = "a quotation mark is never closed";
-        Err(ShellMistake { line, message })
-    }
-
     /// Reads a command, and the pipe behind it. Returns whether there may be more.
-    fn command(&mut self) -> Result<bool, ShellMistake> {
+    fn command(&mut self) -> Result<bool, UnclosedQuote> {
         let mut first = None;
         loop {
             let at = self.commands.len();
@@ -194,7 +185,7 @@ impl ShellReader<'_, '_> {
     }
 
     /// Reads the words of one command, which is to be the one with that number.
-    fn simple_command(&mut self, at: usize) -> Result<(ShellCommand, CommandEnd), ShellMistake> {
+    fn simple_command(&mut self, at: usize) -> Result<(ShellCommand, CommandEnd), UnclosedQuote> {
         let mut command = ShellCommand {
             line: self.line,
             words: Vec::new(),
@@ -282,7 +273,7 @@ impl ShellReader<'_, '_> {
     }
 
     /// Reads where a command reads from or writes to.
-    fn redirect(&mut self, command: &mut ShellCommand, at: usize) -> Result<(), ShellMistake> {
+    fn redirect(&mut self, command: &mut ShellCommand, at: usize) -> Result<(), UnclosedQuote> {
         if self.next() == Some('>') {
             let _also = self.takes('>') || self.takes('|') || self.takes('&');
             self.blanks();
@@ -371,7 +362,7 @@ impl ShellReader<'_, '_> {
     }
 
     /// Reads a word; returns also whether nothing in it was quoted.
-    fn word(&mut self) -> Result<(String, bool), ShellMistake> {
+    fn word(&mut self) -> Result<(String, bool), UnclosedQuote> {
         let (mut word, mut is_plain) = (String::new(), true);
         while let Some(&c) = self.chars.peek() {
             let line = self.line;
@@ -395,7 +386,7 @@ impl ShellReader<'_, '_> {
                     is_plain = false;
                     loop {
                         match self.next() {
-                            None => return Self::mistake(line),
+                            None => return Err(UnclosedQuote(line)),
                             Some('\'') => break,
                             Some(c) => word.push(c),
                         }
@@ -435,10 +426,10 @@ impl ShellReader<'_, '_> {
         Ok((word, is_plain))
     }
 
-    fn double_quoted(&mut self, line: usize, word: &mut String) -> Result<(), ShellMistake> {
+    fn double_quoted(&mut self, line: usize, word: &mut String) -> Result<(), UnclosedQuote> {
         loop {
             match self.next() {
-                None => return Self::mistake(line),
+                None => return Err(UnclosedQuote(line)),
                 Some('"') => return Ok(()),
                 Some(c) => self.quoted_char(c, "$`\"\\", word),
             }
@@ -530,14 +521,14 @@ impl ShellReader<'_, '_> {
     }
 
     /// Reads what follows `$'`: escapes as in C, of which `\NNN` and `\xHH` are bytes.
-    fn ansi_quoted(&mut self, line: usize, word: &mut String) -> Result<(), ShellMistake> {
+    fn ansi_quoted(&mut self, line: usize, word: &mut String) -> Result<(), UnclosedQuote> {
         let mut bytes = Vec::new();
         let push = |bytes: &mut Vec<u8>, c: char| {
             bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
         };
         loop {
             let c = match self.next() {
-                None => return Self::mistake(line),
+                None => return Err(UnclosedQuote(line)),
                 Some('\'') => break,
                 Some('\\') => self.next(),
                 Some(c) => {
@@ -546,7 +537,7 @@ impl ShellReader<'_, '_> {
                 }
             };
             match c {
-                None => return Self::mistake(line),
+                None => return Err(UnclosedQuote(line)),
                 Some('n') => bytes.push(b'\n'),
                 Some('t') => bytes.push(b'\t'),
                 Some('r') => bytes.push(b'\r'),
@@ -704,8 +695,8 @@ mod tests {
             );
         }
         assert_eq!(
-            commands("curl 'a'\ncurl 'b", &mut ShellVariables::default()).map_err(|m| m.line),
-            Err(2)
+            commands("curl 'a'\ncurl 'b", &mut ShellVariables::default()),
+            Err(UnclosedQuote(2))
         );
     }
 

@@ -82,12 +82,12 @@ pub(super) fn select(
 ) -> mlua::Result<Table> {
     let keys = find(lua, document, selector, within)?;
     let host = VmHost::of(lua);
-    let list = lua.create_table_with_capacity(keys.len(), 0)?;
-    for key in keys {
+    let element = |key| {
         let document = document.clone();
-        list.raw_push(host.held(lua, Element { document, key })?)?;
-    }
-    Ok(list)
+        host.held(lua, Element { document, key })
+    };
+    let elements: Vec<_> = keys.into_iter().map(element).collect::<Result<_, _>>()?;
+    lua.create_sequence_from(elements)
 }
 
 impl Element {

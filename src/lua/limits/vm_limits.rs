@@ -13,9 +13,10 @@ use std::time::Duration;
 
 /// Limits far above what a plan's top level needs; they end what would never end.
 pub(crate) const LOADING_TIME: Duration = Duration::from_secs(10);
-/// The same of the function of `on("report")`, which everybody waits for.
-pub(crate) const REPORT_TIME: Duration = Duration::from_secs(3);
 const LOADING_MEMORY: u64 = 512 << 20;
+
+/// How long the function of `on("report")` may run, which everybody waits for.
+pub(crate) const REPORT_TIME: Duration = Duration::from_secs(3);
 
 /// The work inside calls between two readings of the clock, in bytes or steps.
 const WORK: u64 = 4 << 20;

@@ -198,7 +198,11 @@ impl VmHost {
     /// # Errors
     /// The plan would hold more than it may.
     pub(in crate::lua) fn held<T: HeapSize>(&self, lua: &Lua, value: T) -> mlua::Result<Held<T>> {
-        let bytes = self.hold(lua, value.heap_bytes())?;
+        // An element has none of its own, and a page may have thousands.
+        let bytes = match value.heap_bytes() {
+            0 => self.account.hold(0),
+            bytes => self.hold(lua, bytes)?,
+        };
         Ok(Held::new(value, bytes))
     }
 

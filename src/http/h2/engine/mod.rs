@@ -12,6 +12,7 @@ use super::hpack::HpackDecoder;
 use super::stream::{H2Stream, StreamFault};
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::message::{BodyLimits, MAX_HEAD};
+use crate::units::show_count;
 use bytes::{Buf as _, Bytes};
 use incoming::{read_frames, waiting};
 use std::task::Waker;
@@ -151,9 +152,10 @@ impl Engine {
         if let Err(reason) = read_frames(self, bytes) {
             self.send_goaway(reason);
             let why = if self.idle_frames > MOST_IDLE_FRAMES {
-                "10,000 frames in a row brought no response further"
+                let frames = show_count(MOST_IDLE_FRAMES.into());
+                format!("{frames} frames in a row brought no response further")
             } else {
-                reason.description()
+                reason.description().to_owned()
             };
             self.end(Failure::from_http2(ErrorClass::Protocol, why));
         }

@@ -31,6 +31,28 @@ pub(super) struct CommandOutcome<'a> {
     pub(super) notes: Vec<String>,
 }
 
+impl CommandOutcome<'_> {
+    /// Notes that an option is left out.
+    fn leave_out(&mut self, option: &str, value: &str) {
+        self.notes
+            .push(format!("left out '--{option} {}'", shown(value)));
+    }
+}
+
+/// Options that become fields of the plan or numbers.
+const PLAN_FIELDS: [&str; 10] = [
+    "proxy",
+    "socks5",
+    "socks5-hostname",
+    "resolve",
+    "cacert",
+    "cert",
+    "key",
+    "interface",
+    "max-time",
+    "max-redirs",
+];
+
 /// What the options have said so far, up to `--next`.
 #[derive(Default)]
 struct CurlRequest {
@@ -127,6 +149,11 @@ impl CurlRequest {
         (input, files): (Option<&ShellInput>, &ScriptFiles),
         outcome: &mut CommandOutcome<'_>,
     ) -> Result<(), String> {
+        if PLAN_FIELDS.contains(&name) && ScriptVariables::are_in(&value) {
+            // A field of the plan is a text, of which nobody puts a part in later.
+            outcome.leave_out(name, &value);
+            return Ok(());
+        }
         let mut file = |path: &str| files.read(path, input, &mut outcome.notes);
         match name {
             "request" => self.method = Some(value).filter(|method| !method.is_empty()),
@@ -201,11 +228,7 @@ impl CurlRequest {
             "oauth2-bearer" => self.headers.push(format!("Authorization: Bearer {value}")),
             "range" => self.headers.push(format!("Range: bytes={value}")),
             "continue-at" if value != "-" => self.headers.push(format!("Range: bytes={value}-")),
-            "continue-at" | "time-cond" | "config" => {
-                outcome
-                    .notes
-                    .push(format!("left out '--{name} {}'", shown(&value)));
-            }
+            "continue-at" | "time-cond" | "config" => outcome.leave_out(name, &value),
             "request-target" => outcome.notes.push(format!(
                 "left out '--request-target': write '{}' as the path",
                 shown(&value)
@@ -221,18 +244,14 @@ impl CurlRequest {
             "globoff" => self.globs_off = on,
             "proto-default" => self.scheme = Some(value),
             "next" | "path-as-is" | "form-escape" => {}
-            "max-time" => {
-                if let Ok(seconds) = value.parse::<f64>() {
-                    self.call.retain(|(name, _)| name != "timeout");
-                    self.call.push(("timeout".to_owned(), seconds.to_string()));
-                }
-            }
-            "max-redirs" => {
-                if let Ok(most) = value.parse::<u32>() {
-                    self.call.retain(|(name, _)| name != "redirects");
-                    self.call.push(("redirects".to_owned(), most.to_string()));
-                }
-            }
+            "max-time" => match value.parse::<f64>().ok().filter(|seconds| *seconds > 0.0) {
+                Some(seconds) => self.set("timeout", seconds.to_string()),
+                None => outcome.leave_out(name, &value),
+            },
+            "max-redirs" => match value.parse::<u32>() {
+                Ok(most) => self.set("redirects", most.to_string()),
+                Err(_) => outcome.leave_out(name, &value),
+            },
             "insecure" => outcome.plan.set("insecure", "true".to_owned()),
             "http1.1" => outcome.plan.set("http", quoted("1.1")),
             "http2-prior-knowledge" => outcome.plan.set("http", quoted("2")),
@@ -250,9 +269,7 @@ impl CurlRequest {
             "interface" if value.parse::<std::net::IpAddr>().is_ok() => {
                 outcome.plan.set("local_address", quoted(&value));
             }
-            "interface" => outcome
-                .notes
-                .push(format!("left out '--interface {}'", shown(&value))),
+            "interface" => outcome.leave_out(name, &value),
             "proxy" if value.is_empty() => outcome.plan.set("proxy", quoted("none")),
             "proxy" => {
                 let whole = if value.contains("://") {
@@ -275,18 +292,24 @@ impl CurlRequest {
             "resolve" => {
                 let entry = value.trim_start_matches('+');
                 let mut parts = entry.splitn(3, ':');
-                if let (Some(host), Some(port), Some(addresses)) =
-                    (parts.next(), parts.next(), parts.next())
-                {
-                    let first = addresses.split(',').next().unwrap_or_default();
-                    outcome
-                        .plan
-                        .add("resolve", quoted(&format!("{host}:{port}:{first}")));
+                match (parts.next(), parts.next(), parts.next()) {
+                    (Some(host), Some(port), Some(addresses)) => {
+                        let first = addresses.split(',').next().unwrap_or_default();
+                        let entry = format!("{host}:{port}:{first}");
+                        outcome.plan.add("resolve", quoted(&entry));
+                    }
+                    _ => outcome.leave_out(name, &value),
                 }
             }
             other => return Err(format!("'--{other}' is not imported")),
         }
         Ok(())
+    }
+
+    /// Sets an option of the calls.
+    fn set(&mut self, option: &str, value: String) {
+        self.call.retain(|(name, _)| name != option);
+        self.call.push((option.to_owned(), value));
     }
 
     /// Adds data to the body, after an `&`.

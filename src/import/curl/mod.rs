@@ -175,3 +175,31 @@ fn nothing(name: &str, mistakes: &[(usize, String)], others: &[&ShellCommand]) -
 fn shown(word: &str) -> String {
     word.chars().take(40).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_plan_can_have_is_left_out_with_a_note() {
+        let script = "curl -x $PROXY -m soon --max-redirs b --resolve a --interface eth0 --cacert $CA http://a.test/";
+        let recording = read("a script", script, None).expect("it has a URL");
+        for note in [
+            "'--proxy $PROXY'",
+            "'--max-time soon'",
+            "'--max-redirs b'",
+            "'--resolve a'",
+            "'--interface eth0'",
+            "'--cacert $CA'",
+        ] {
+            let expected = format!("line 1 of a script: left out {note}");
+            assert!(
+                recording.notes.contains(&expected),
+                "{expected}: {:?}",
+                recording.notes
+            );
+        }
+        let fields = recording.options.fields;
+        assert_eq!(fields, [("max_redirects".to_owned(), "0".to_owned())]);
+    }
+}

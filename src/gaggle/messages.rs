@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 /// Version of the protocol; the first byte of every message.
-const PROTOCOL: u8 = 8;
+const PROTOCOL: u8 = 9;
 
 /// Encodes a message.
 pub(super) fn encode(message: &impl Serialize) -> Vec<u8> {
@@ -313,11 +313,11 @@ mod tests {
             Ok(WorkerReply::Refused(why)) => assert_eq!(why, "busy"),
             other => panic!("{other:?}"),
         }
-        bytes[0] = 9;
+        bytes[0] = PROTOCOL + 1;
         let message = decode::<WorkerReply>(&bytes)
             .expect_err("another version")
             .to_string();
-        let versions = format!("of version 9 and not {PROTOCOL}");
+        let versions = format!("of version {} and not {PROTOCOL}", PROTOCOL + 1);
         assert!(message.contains(&versions), "{message}");
         assert!(
             decode::<WorkerReply>(&[]).is_err() && decode::<WorkerReply>(&[PROTOCOL, 99]).is_err()

@@ -165,9 +165,11 @@ impl SimulatedWorker {
             let late = due.elapsed().as_millis() as u64;
             self.late.fetch_max(late, Ordering::Relaxed);
         }
-        let departures = Default::default();
-        self.deliver(sequence + 1, WorkerSignal::Ended { departures })
-            .await;
+        let ended = WorkerSignal::Ended {
+            departures: Default::default(),
+            at: self.start.elapsed(),
+        };
+        self.deliver(sequence + 1, ended).await;
     }
 
     async fn deliver(&self, sequence: u64, signal: WorkerSignal) {

@@ -5,6 +5,7 @@ use crate::engine::messages::departures::Departures;
 use crate::engine::messages::plan_requests::PlanCommand;
 use crate::error::Error;
 use crate::metrics::{Delivery, WorkerIdentity};
+use std::time::Duration;
 
 /// A signal of participant number `from`.
 #[derive(Debug)]
@@ -28,8 +29,12 @@ pub(crate) enum SignalKind {
     AllStarted,
     /// The plan asks for something.
     PlanRequest(PlanCommand),
-    /// The participant's last signal: its last user has gone, and everything was handed over.
-    Ended { departures: Departures },
+    /// The participant's last signal: its last user has gone, and everything was handed over. A worker says when that was
+    /// since the run began.
+    Ended {
+        departures: Departures,
+        at: Option<Duration>,
+    },
     /// The shard sends nothing any more, and what it measured last is lost.
     Lost,
     /// A worker that takes part from now on, in the place of a lost one; the participant's number is the next one.

@@ -141,8 +141,7 @@ impl Director {
 
     /// Handles a signal of a participant.
     pub(super) fn handle(&mut self, Signal { from, kind }: Signal) {
-        let at_work = kind.is_of_work();
-        if at_work {
+        if kind.is_of_work() {
             self.note_activity(from, &kind);
         }
         match kind {
@@ -164,7 +163,7 @@ impl Director {
                 self.open_if_all_started();
             }
             SignalKind::PlanRequest(plan_request) => self.handle_plan_request(plan_request),
-            SignalKind::Ended { departures } => {
+            SignalKind::Ended { departures, .. } => {
                 self.roster.ended(from, departures);
                 self.store.worker_ended(from);
                 self.finish_reset_if_all_reached();
@@ -197,13 +196,16 @@ impl Director {
         }
         let (now, alone) = (self.now(), self.roster.is_over() && self.roster.any_away());
         if let Some(workers) = &mut self.workers {
-            workers.record(now, at_work, alone);
+            workers.record(now, alone);
         }
     }
 
-    /// Notes when workers were heard at work.
+    /// Notes until when workers were at work: until now, or until the end that they say.
     fn note_activity(&mut self, from: usize, kind: &SignalKind) {
-        let at = self.played();
+        let at = match kind {
+            SignalKind::Ended { at: Some(at), .. } => self.directives.borrow().clock.elapsed(*at),
+            _ => self.played(),
+        };
         let Some(workers) = &mut self.workers else {
             return;
         };
@@ -700,14 +702,13 @@ impl Director {
     pub(crate) fn ending(&self, elapsed: Duration) -> Ending {
         let end = self.steering.end();
         let stopped = self.lifecycle.stopped();
-        let clock = self.directives.borrow().clock;
         let workers = self.workers.as_ref().filter(|_| self.roster.is_over());
         let facts = EndFacts {
             config: &self.context.config,
             lifecycle: &self.lifecycle,
             roster: &self.roster,
             on_workers: self.workers.is_some(),
-            workers_lost_at: workers.and_then(|workers| workers.lost_at(clock, stopped, end)),
+            workers_lost_at: workers.and_then(|workers| workers.lost_at(stopped, end)),
             end,
             reset_is_due: self.measurements.due().is_some(),
             users_due: self.steering.users_due(),

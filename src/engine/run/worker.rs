@@ -56,7 +56,11 @@ pub(crate) enum WorkerSignal {
     /// It cannot go on; the text says why.
     Failed(String),
     /// Its last signal: its last user has gone, and everything was handed over.
-    Ended { departures: Departures },
+    Ended {
+        departures: Departures,
+        /// When that was, since the run began: the signal may come much later.
+        at: Duration,
+    },
 }
 
 impl WorkerSignal {
@@ -88,7 +92,10 @@ impl WorkerSignal {
             WorkerSignal::Failed(text) => {
                 SignalKind::Failed(Error::trouble(format!("worker '{worker}': {text}")))
             }
-            WorkerSignal::Ended { departures } => SignalKind::Ended { departures },
+            WorkerSignal::Ended { departures, at } => SignalKind::Ended {
+                departures,
+                at: Some(at),
+            },
         })
     }
 }
@@ -272,7 +279,7 @@ impl RunningWorker {
             SignalKind::PlanRequest(plan_request) => {
                 self.send(WorkerSignal::PlanRequest(plan_request))
             }
-            SignalKind::Ended { departures } => self.roster.ended(from, departures),
+            SignalKind::Ended { departures, .. } => self.roster.ended(from, departures),
             SignalKind::Lost => {
                 self.roster.lost(from);
                 self.fail(&Error::trouble(
@@ -350,7 +357,8 @@ impl RunningWorker {
     fn end(mut self) {
         self.hand_over();
         let departures = self.roster.departures();
-        self.send(WorkerSignal::Ended { departures });
+        let at = self.context.now();
+        self.send(WorkerSignal::Ended { departures, at });
     }
 
     fn send(&self, signal: WorkerSignal) {

@@ -1,6 +1,5 @@
 //! What the director of a run knows of its workers as a whole.
 
-use crate::engine::load_model::clock::RunClock;
 use crate::engine::run::life::RunStop;
 use crate::metrics::Cause;
 use crate::units::show_percent;
@@ -27,8 +26,6 @@ const NEVER: Duration = WORKER_ALONE.saturating_add(WORKER_FAREWELL);
 pub(crate) struct WorkerWatch {
     /// Whether the loss of a worker ends the run.
     stops_on_loss: bool,
-    /// When a worker was last heard at work, in time since the run began.
-    last_active: Duration,
     /// Since when no worker has taken part, while some may come back; in time since the run began.
     alone_since: Option<Duration>,
     /// Since when no worker can be reached, in time since the run began, and why.
@@ -46,7 +43,7 @@ struct WorkerLoad {
     name: String,
     /// How many shares of the load it drives.
     shares: usize,
-    /// When it was last heard, by the timetable's clock.
+    /// Until when it was at work: when it was last heard, or when it said that it ended; by the timetable's clock.
     last_active: Duration,
 }
 
@@ -73,7 +70,6 @@ impl WorkerWatch {
         let loads: Vec<_> = loads.collect();
         WorkerWatch {
             stops_on_loss,
-            last_active: Duration::ZERO,
             alone_since: None,
             unreachable: None,
             shares: loads.iter().map(|load| load.shares).sum(),
@@ -82,7 +78,7 @@ impl WorkerWatch {
         }
     }
 
-    /// Records that a worker was heard at work at that time of the timetable.
+    /// Records that a worker was at work until that time of the timetable.
     pub(crate) fn note_active(&mut self, worker: usize, at: Duration) {
         self.loads[worker].last_active = at;
     }
@@ -156,12 +152,8 @@ impl WorkerWatch {
         self.alone_since
     }
 
-    /// Records that a worker was heard at work, if `at_work`, and whether the director is `alone`: nobody takes part, and
-    /// some may come back.
-    pub(crate) fn record(&mut self, now: Duration, at_work: bool, alone: bool) {
-        if at_work {
-            self.last_active = now;
-        }
+    /// Records whether the director is `alone`: nobody takes part, and some may come back.
+    pub(crate) fn record(&mut self, now: Duration, alone: bool) {
         self.alone_since = alone.then(|| self.alone_since.unwrap_or(now));
     }
 
@@ -200,15 +192,14 @@ impl WorkerWatch {
             .is_some_and(|since| now.saturating_sub(since) >= RETURN)
     }
 
-    /// Returns when a worker was last heard at work, by the timetable's `clock`, if nobody takes part any more and that
-    /// was before users were told to stop: nobody knows of any load from then on. `end` is that of the timetable.
+    /// Returns until when a worker was at work, by the timetable's clock, if nobody takes part any more and that was
+    /// before users were told to stop: nobody knows of any load from then on. `end` is that of the timetable.
     pub(crate) fn lost_at(
         &self,
-        clock: RunClock,
         stopped: Option<&RunStop>,
         end: Option<Duration>,
     ) -> Option<Duration> {
-        let last_active = clock.elapsed(self.last_active);
+        let last_active = self.loads.iter().map(|load| load.last_active).max()?;
         let until = match stopped.map(|stopped| (stopped.cause, stopped.at)) {
             // By their own clocks, workers may see the end a little before this process does.
             None => end,
@@ -254,6 +245,21 @@ mod tests {
         }
         watch.record_reach(seconds(50), None);
         assert_eq!(watch.gives_up(seconds(999), Some(&by_hand), true), None);
+    }
+
+    #[test]
+    fn a_run_has_lost_its_workers_when_the_last_of_them_was_at_work() {
+        let seconds = Duration::from_secs;
+        let workers = ["a", "b"].map(|name| (name.to_owned(), 1));
+        let mut watch = WorkerWatch::new(false, workers.into_iter());
+        // Both were cut off at 5 s, and ended by themselves; all of it is heard at 65 s.
+        for (worker, ended) in [(0, 45), (1, 44)] {
+            watch.note_active(worker, seconds(65));
+            watch.note_active(worker, seconds(ended));
+        }
+        assert_eq!(watch.lost_at(None, Some(seconds(70))), Some(seconds(45)));
+        assert_eq!(watch.lost_at(None, Some(seconds(46))), None);
+        assert_eq!(watch.lost_at(None, None), Some(seconds(45)));
     }
 
     #[test]

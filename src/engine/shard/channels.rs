@@ -66,7 +66,10 @@ impl Channels {
 
     pub(super) fn end(&mut self, departures: Departures) {
         self.ended = true;
-        self.send(SignalKind::Ended { departures });
+        self.send(SignalKind::Ended {
+            departures,
+            at: None,
+        });
     }
 }
 

@@ -264,8 +264,11 @@ mod tests {
             }
         }
         for worker in 0..workers {
-            let departures = Default::default();
-            push(worker, seconds + 1, WorkerSignal::Ended { departures });
+            let ended = WorkerSignal::Ended {
+                departures: Default::default(),
+                at: Duration::from_secs(u64::from(seconds)),
+            };
+            push(worker, seconds + 1, ended);
         }
         messages
     }

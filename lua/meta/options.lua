@@ -5,8 +5,8 @@
 ---@field name? string # the row of the report that counts the request (default: the task's name, else the path)
 ---@field headers? table<string, string|number|boolean>
 ---@field cookies? table<string, string|number|boolean> # sent with this request only; they override the user's cookies of the same name
----@field query? table<string, any> # appended to the path, URL-encoded; lists and nested tables as in `form`
----@field form? table<string, any> # the body, URL-encoded; a list sends a field several times, and { a = { b = 1 } } is `a[b]=1`
+---@field query? table<string, any>|lgoose.FieldPair[] # appended to the path, URL-encoded; lists and nested tables as in `form`
+---@field form? table<string, any>|lgoose.FieldPair[] # the body, URL-encoded; a list sends a field several times, and { a = { b = 1 } } is `a[b]=1`; { { "b", 1 }, { "a", 2 } } keeps its order
 ---@field json? any # the body, as JSON
 ---@field multipart? table<string, any>|lgoose.Part[] # the body, as multipart/form-data: by name (a list sends a name several times), or a list of parts in order
 ---@field timeout? lgoose.Duration # seconds (default: the plan's, 60)
@@ -25,6 +25,11 @@
 ---@class lgoose.SubmitOptions: lgoose.Options
 ---@field button? string|false # the name or the value of the button to press (default: the first; false: none)
 ---@field added? boolean|string[] # the fields that scripts of the page add to the form, so that no warning tells of them (default: false; true: whatever there is)
+
+---A field with its name, where the order counts.
+---@class lgoose.FieldPair
+---@field [1] string
+---@field [2] string|number|boolean
 
 ---A user name and a password.
 ---@class lgoose.Credentials

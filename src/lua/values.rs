@@ -229,7 +229,7 @@ pub(super) fn read_scalar(value: &Value, what: &str) -> Result<Vec<u8>, String> 
 
 /// Encodes `{ name = value, several = { a, b }, nested = { x = 1 } }` as `application/x-www-form-urlencoded`, sorted by
 /// name so that equal tables give equal requests. A list repeats its name, and a nested name is `nested[x]`, as PHP and Rack
-/// read them.
+/// read them. A list of pairs, `{ { name, value }, … }`, stays in its order.
 pub(super) fn encode_form(
     value: &Value,
     what: &str,
@@ -238,10 +238,42 @@ pub(super) fn encode_form(
     let Value::Table(table) = value else {
         return Err(describe_mismatch(what, "a table { name = value }", value));
     };
+    let table = unwrap_view(table);
     let mut pairs = Vec::new();
-    add_fields(&unwrap_view(table), None, what, budget, &mut pairs)?;
-    pairs.sort_by(|(left, _), (right, _)| left.cmp(right));
+    if matches!(table.raw_get(1), Ok(Value::Table(_))) {
+        add_pairs(&table, what, budget, &mut pairs)?;
+    } else {
+        add_fields(&table, None, what, budget, &mut pairs)?;
+        pairs.sort_by(|(left, _), (right, _)| left.cmp(right));
+    }
     Ok(encode_pairs(&pairs))
+}
+
+/// Adds the fields of a list of pairs.
+fn add_pairs(
+    list: &Table,
+    what: &str,
+    budget: &mut Budget,
+    pairs: &mut Vec<(Vec<u8>, Vec<u8>)>,
+) -> Result<(), String> {
+    for (at, pair) in list_values(list, what)?.into_iter().enumerate() {
+        let what = format!("{what}, field {}", at + 1);
+        let values = match &pair {
+            Value::Table(pair) => list_values(&unwrap_view(pair), &what)?,
+            _ => Vec::new(),
+        };
+        let [Value::String(name), value] = values.as_slice() else {
+            return Err(describe_mismatch(
+                &what,
+                "a pair { \"name\", value }",
+                &pair,
+            ));
+        };
+        let name = name.as_bytes().to_vec();
+        budget.take(form_bytes(&name, value))?;
+        pairs.push((name, read_scalar(value, &what)?));
+    }
+    Ok(())
 }
 
 /// The deepest nesting of the tables of a form.
@@ -258,7 +290,9 @@ fn add_fields(
     for pair in table.pairs::<Value, Value>() {
         let (key, value) = pair.map_err(|error| error.to_string())?;
         let Value::String(key) = key else {
-            return Err(format!("{what}: names are strings"));
+            return Err(format!(
+                "{what}: names are strings; fields in an order are a list of pairs {{ \"name\", value }}"
+            ));
         };
         let name = match outer {
             None => key.as_bytes().to_vec(),

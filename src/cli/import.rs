@@ -10,7 +10,7 @@ use std::path::PathBuf;
         lgoose import - > plan.lua      then paste a command line that a browser copied 'as cURL (bash)'"
 )]
 pub(crate) struct ImportArgs {
-    /// A HAR file, a file of curl command lines, a Postman collection v2.1 or an OpenAPI 3 document; '-' reads standard input
+    /// A HAR file, a file of curl command lines, a Postman collection or an OpenAPI 3 document; '-' reads standard input
     pub file: PathBuf,
     /// Write long bodies into files in this folder, where the plan belongs, too; by default, they are part of the plan
     #[arg(long, value_name = "DIR")]
@@ -18,4 +18,10 @@ pub(crate) struct ImportArgs {
     /// Keep the requests to these hosts in addition to those to the site; '*' keeps all (repeatable)
     #[arg(long, value_name = "HOST", value_delimiter = ',')]
     pub hosts: Vec<String>,
+    /// Take values of variables from an environment or globals that Postman exported (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub environment: Vec<PathBuf>,
+    /// Take variables from the rows of this CSV or JSON file, one row an iteration, as Postman's runner does
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
 }

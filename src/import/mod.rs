@@ -63,11 +63,15 @@ pub(crate) fn import(
     let first = skip_blank(&mut reader).map_err(unreadable)?;
     let recording = match first {
         Some(b'{') => match har::read(name, reader)? {
-            JsonFile::Recording(recording) => recording,
+            JsonFile::Recording(recording) => {
+                choices.expect_no_collection(name)?;
+                recording
+            }
             JsonFile::Other(file) if postman::is_postman(&file) => {
                 return postman::import(name, file, choices);
             }
             JsonFile::Other(file) if openapi::is_openapi(&file) => {
+                choices.expect_no_collection(name)?;
                 return openapi::import(name, file, choices);
             }
             JsonFile::Other(_) => {
@@ -79,6 +83,7 @@ pub(crate) fn import(
         },
         Some(b'[' | b'<') => return Err(unknown(name)),
         Some(_) => {
+            choices.expect_no_collection(name)?;
             let mut bytes = Vec::new();
             let read = reader.take(DOCUMENT_BYTES + 1).read_to_end(&mut bytes);
             read.map_err(unreadable)?;

@@ -2,6 +2,7 @@
 
 use super::exchange::{ExchangeKind, RecordedExchange};
 use super::script_variables::ScriptVariables;
+use crate::error::Diagnostic;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use url::Url;
@@ -16,8 +17,27 @@ pub(crate) struct Choices {
     pub(crate) hosts: Vec<String>,
     /// Whether files can be written beside the plan.
     pub(crate) files: bool,
+    /// Environments and globals of Postman, and the rows of its runner.
+    pub(crate) environments: Vec<PathBuf>,
+    pub(crate) data: Option<PathBuf>,
     /// Where the file that is imported lies, if it lies anywhere: what it refers to is looked for beside it.
     pub(crate) path: Option<PathBuf>,
+}
+
+impl Choices {
+    /// Refuses what belongs to a collection of Postman alone.
+    ///
+    /// # Errors
+    /// The flag, and what it is for.
+    pub(super) fn expect_no_collection(&self, name: &str) -> Result<(), Diagnostic> {
+        let flag = match (&self.data, self.environments.as_slice()) {
+            (None, []) => return Ok(()),
+            (Some(_), _) => "--data",
+            (None, _) => "--environment",
+        };
+        let message = format!("'{flag}' belongs to a collection of Postman, and {name} is none");
+        Err(Diagnostic::new(message).help(format!("leave '{flag}' out")))
+    }
 }
 
 /// The requests that the plan sends.

@@ -60,9 +60,10 @@ fn a_collection_runs_for_ten_users() {
         "expect = { json = { id = 17 } }",
         "json = { product = 17, quantity = 2 }",
         "user.data.order_id = answer:json().id",
-        "name = \"/api/orders/:order_id\"",
+        "user:delete(\"/api/orders/\" .. user.data.order_id, {",
+        "name = \"Take it back\",",
         "query = { from = \"test\", note = random.uuid() }",
-        "form = { username = customer, password = PASSWORD }",
+        "form = { { \"username\", customer }, { \"password\", PASSWORD } }",
         "auth = { customer, PASSWORD }",
         "-- Change it",
     ] {
@@ -202,8 +203,8 @@ fn other_formats_are_told_with_what_to_do() {
         (
             "v2.json",
             v2.to_string(),
-            "Postman's format 2.0",
-            "Collection v2.1",
+            "a collection without a request",
+            "add requests",
         ),
         (
             "v1.json",
@@ -215,7 +216,7 @@ fn other_formats_are_told_with_what_to_do() {
             "environment.json",
             environment.to_string(),
             "is an environment of Postman",
-            "'-e NAME=value'",
+            "--environment",
         ),
         (
             "empty.json",

@@ -19,12 +19,12 @@ struct Script {
 
 /// A request as the site saw it, without what each client says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Sent {
+pub(crate) struct Sent {
     /// Method and target.
     line: String,
     /// `name: value`, sorted.
-    headers: Vec<String>,
-    body: String,
+    pub(crate) headers: Vec<String>,
+    pub(crate) body: String,
 }
 
 /// The variables that the scripts find, and the files.
@@ -57,7 +57,7 @@ const OWN: [&str; 8] = [
     "user-agent",
 ];
 
-fn sent(asked: &Asked, site: &str) -> Sent {
+pub(crate) fn sent(asked: &Asked, site: &str) -> Sent {
     let named = |name: &str| asked.header(name).to_owned();
     let lines = asked
         .head

@@ -18,6 +18,8 @@ pub(super) fn import(flags: &cli::ImportArgs) -> Result<u8, Error> {
     let choices = Choices {
         hosts: flags.hosts.clone(),
         files: flags.to.is_some(),
+        environments: flags.environment.clone(),
+        data: flags.data.clone(),
         path: Some(flags.file.clone())
             .filter(|path| path.as_os_str() != "-" && !files::is_handed_over(path)),
     };

@@ -34,6 +34,29 @@ impl LuaLiteral {
         }
     }
 
+    /// Returns the fields of a form or a query, which are sent in their order: a table where that is the order of their
+    /// names, else a list of pairs.
+    pub(in super::super) fn fields(fields: Vec<(String, LuaLiteral)>) -> LuaLiteral {
+        if !fields.is_sorted_by(|(left, _), (right, _)| left <= right) {
+            let pairs = fields.into_iter();
+            let pairs =
+                pairs.map(|(name, value)| LuaLiteral::List(vec![LuaLiteral::text(&name), value]));
+            return LuaLiteral::List(pairs.collect());
+        }
+        let mut table: Vec<(String, LuaLiteral)> = Vec::new();
+        for (name, value) in fields {
+            match table.last_mut().filter(|(last, _)| *last == name) {
+                None => table.push((name, value)),
+                Some((_, LuaLiteral::List(values))) => values.push(value),
+                Some((_, single)) => {
+                    let first = std::mem::replace(single, LuaLiteral::List(Vec::new()));
+                    *single = LuaLiteral::List(vec![first, value]);
+                }
+            }
+        }
+        LuaLiteral::Table(table)
+    }
+
     /// Returns the text.
     pub(in super::super) fn render(&self, indent: usize) -> String {
         match self {

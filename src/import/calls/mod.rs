@@ -77,8 +77,12 @@ pub(super) struct OutlineCall {
 }
 
 impl OutlineCall {
-    /// Sets a field of an option that is a table, such as a header.
+    /// Sets a field of an option that is a table, such as a header, or adds it to a list of pairs.
     pub(super) fn set(&mut self, option: &str, name: &str, value: LuaLiteral) {
+        let mut options = self.options.iter_mut();
+        if let Some((_, LuaLiteral::List(pairs))) = options.find(|(key, _)| key == option) {
+            return pairs.push(LuaLiteral::List(vec![LuaLiteral::text(name), value]));
+        }
         let fields = self.table(option);
         match fields.iter_mut().find(|(key, _)| key == name) {
             Some((_, existing)) => *existing = value,

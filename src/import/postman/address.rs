@@ -4,8 +4,10 @@ use super::body::{enabled, text_of};
 use super::variables::{PostmanVariables, has_variables};
 use crate::import::calls::PlanOutline;
 use crate::import::parts::Concatenation;
+use crate::import::secrets;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
+use std::borrow::Cow;
 use url::Url;
 
 /// What cannot stand in a path as it is; what is encoded already stays so.
@@ -23,14 +25,26 @@ const PATH: &AsciiSet = &CONTROLS
     .add(b'^')
     .add(b'|');
 
+/// What a query does not have as it is (<https://url.spec.whatwg.org/#special-query-percent-encode-set>).
+const QUERY: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\'');
+
 /// An address, taken apart.
 #[derive(Debug)]
 pub(super) struct PostmanAddress {
     /// `http://127.0.0.1:8080`, or the variable that nobody has given a value.
     pub(super) origin: AddressOrigin,
+    /// User and password, where the address has them.
+    pub(super) credentials: Option<(String, String)>,
     /// With variables.
     path: String,
-    query: Vec<(String, String)>,
+    /// As it is written.
+    query: Vec<(String, Option<String>)>,
     /// Values of the parts of the path that are named `:id`.
     named: Vec<(String, String)>,
 }
@@ -59,24 +73,27 @@ pub(super) fn read(url: &Value, variables: &PostmanVariables) -> Option<PostmanA
     let pairs = match url["query"].as_array() {
         Some(_) => enabled(&url["query"])
             .map(|pair| {
-                (
-                    decoded(&text_of(&pair["key"])),
-                    decoded(&text_of(&pair["value"])),
-                )
+                let value = &pair["value"];
+                let value = (!value.is_null()).then(|| text_of(value));
+                (text_of(&pair["key"]), value)
             })
             .collect(),
         None => query
             .split('&')
             .filter(|pair| !pair.is_empty())
-            .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-            .map(|(name, value)| (decoded(name), decoded(value)))
+            .map(|pair| match pair.split_once('=') {
+                Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+                None => (pair.to_owned(), None),
+            })
             .collect(),
     };
-    let (origin, path) = origin(before, variables)?;
+    let (before, credentials) = without_credentials(before);
+    let (origin, path) = origin(&before, variables)?;
     let named = enabled(&url["variable"]);
     let named = named.map(|pair| (text_of(&pair["key"]), text_of(&pair["value"])));
     Some(PostmanAddress {
         origin,
+        credentials,
         path,
         query: pairs,
         named: named.collect(),
@@ -109,13 +126,41 @@ fn compose(url: &Value) -> String {
     )
 }
 
+/// Takes `user:password@` out of an address.
+fn without_credentials(text: &str) -> (Cow<'_, str>, Option<(String, String)>) {
+    let from = text.find("://").map_or(0, |at| at + 3);
+    let to = text[from..].find('/').map_or(text.len(), |at| from + at);
+    let Some(at) = text[from..to].rfind('@').map(|at| from + at) else {
+        return (Cow::Borrowed(text), None);
+    };
+    let (user, password) = text[from..at]
+        .split_once(':')
+        .unwrap_or((&text[from..at], ""));
+    let decoded = |text| {
+        percent_encoding::percent_decode_str(text)
+            .decode_utf8_lossy()
+            .into_owned()
+    };
+    let rest = format!("{}{}", &text[..from], &text[at + 1..]);
+    (Cow::Owned(rest), Some((decoded(user), decoded(password))))
+}
+
+/// Returns the length of the authority of a text without a slash, in which a variable may have the path: `shop.test{{path}}`.
+fn authority_length(text: &str) -> usize {
+    match text.find("{{") {
+        Some(at) if at > 0 && text[..at].ends_with(char::is_alphanumeric) => at,
+        _ => text.len(),
+    }
+}
+
 /// Splits an address into where it goes and its path.
 fn origin(text: &str, variables: &PostmanVariables) -> Option<(AddressOrigin, String)> {
     // Only what is before the path needs its value here.
     let scheme = text.find("://").map_or(0, |at| at + 3);
     let slash = text[scheme..]
         .find('/')
-        .map_or(text.len(), |at| scheme + at);
+        .unwrap_or_else(|| authority_length(&text[scheme..]));
+    let slash = scheme + slash;
     let prefix = variables.expanded(&text[..slash]);
     let prefix = match prefix.find("://") {
         _ if prefix.starts_with("{{") => prefix,
@@ -169,17 +214,21 @@ pub(super) struct PostmanPath {
 }
 
 impl PostmanAddress {
-    /// Returns the path as an expression; `before` is the origin where it is not the plan's.
+    /// Returns the path as an expression, after its origin if that is not the plan's.
     pub(super) fn path(
         &self,
-        before: Option<&str>,
+        is_elsewhere: bool,
         variables: &mut PostmanVariables,
         calls: &mut PlanOutline,
     ) -> PostmanPath {
         let mut whole = Concatenation::default();
-        whole.literal(before.unwrap_or_default());
+        match &self.origin {
+            _ if !is_elsewhere => {}
+            AddressOrigin::Fixed(origin) => whole.literal(origin),
+            AddressOrigin::Unknown(origin) => whole.expression(variables.text(origin, calls)),
+        }
         let (mut shown, mut varies) = (String::new(), false);
-        if !self.path.starts_with('/') {
+        if !self.path.starts_with('/') && !self.path.starts_with("{{") {
             whole.literal("/");
             shown.push('/');
         }
@@ -224,6 +273,10 @@ impl PostmanAddress {
                 shown.push_str(&literal);
             }
         }
+        if let Some(query) = self.literal_query() {
+            whole.literal("?");
+            whole.literal(&query);
+        }
         PostmanPath {
             text: whole.finish(),
             name: varies.then(|| shown.clone()),
@@ -231,7 +284,41 @@ impl PostmanAddress {
         }
     }
 
-    pub(super) fn query(&self) -> &[(String, String)] {
-        &self.query
+    /// Returns names and values of the query, decoded; nothing if the path has them.
+    pub(super) fn query(&self) -> Vec<(String, String)> {
+        if self.literal_query().is_some() {
+            return Vec::new();
+        }
+        let pairs = self.query.iter();
+        let pairs = pairs
+            .map(|(name, value)| (decoded(name), decoded(value.as_deref().unwrap_or_default())));
+        pairs.collect()
+    }
+
+    /// Returns the query as it is written, if a table of names and values would not send the same: with a sign in it that
+    /// forms encode, with a name that has no value.
+    fn literal_query(&self) -> Option<String> {
+        let is_plain = |text: &str| {
+            let mut bytes = text.bytes();
+            bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_.*".contains(&byte))
+        };
+        let mut pairs = self.query.iter();
+        let is_table = pairs.all(|(name, value)| {
+            let value = value.as_deref();
+            is_plain(name) && value.is_some_and(|value| is_plain(value) || has_variables(value))
+                || has_variables(name)
+                || value.is_some_and(has_variables)
+                || secrets::is_secret(&decoded(name))
+        });
+        if is_table {
+            return None;
+        }
+        let pairs = self.query.iter().map(|(name, value)| {
+            let encoded = |text: &str| utf8_percent_encode(text, QUERY).to_string();
+            let value = value.as_deref().map(|value| format!("={}", encoded(value)));
+            format!("{}{}", encoded(name), value.unwrap_or_default())
+        });
+        let pairs: Vec<String> = pairs.collect();
+        (!pairs.iter().any(|pair| has_variables(pair))).then(|| pairs.join("&"))
     }
 }

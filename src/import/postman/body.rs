@@ -31,13 +31,13 @@ pub(super) fn add_body(
             if enabled(&body["urlencoded"]).next().is_none() {
                 return;
             }
-            call.options
-                .push(("form".to_owned(), LuaLiteral::Table(Vec::new())));
-            for field in enabled(&body["urlencoded"]) {
-                let name = text_of(&field["key"]);
+            let fields = enabled(&body["urlencoded"]).map(|field| {
+                let name = maker.variables.expanded(&text_of(&field["key"]));
                 let value = maker.field(&name, &text_of(&field["value"]));
-                call.add("form", &name, value);
-            }
+                (name, value)
+            });
+            let fields = LuaLiteral::fields(fields.collect());
+            call.options.push(("form".to_owned(), fields));
         }
         "formdata" => {
             let mut parts = Vec::new();
@@ -148,7 +148,7 @@ fn part(
     source: &str,
     call: &mut OutlineCall,
 ) -> LuaLiteral {
-    let name = text_of(&field["key"]);
+    let name = maker.variables.expanded(&text_of(&field["key"]));
     let mut part = vec![("name".to_owned(), LuaLiteral::text(&name))];
     let kind = field["contentType"]
         .as_str()
@@ -201,6 +201,8 @@ fn tree(maker: &mut BodyMaker<'_>, value: &Value, name: &str) -> Option<LuaLiter
                 None => as_text(maker.field(name, text)),
             })
         }
+        // Lua's integers have 64 bits with a sign: a larger one would lose digits.
+        Value::Number(number) if number.is_u64() && !number.is_i64() => None,
         scalar => Some(LuaLiteral::json(scalar)),
     }
 }

@@ -1,12 +1,14 @@
-//! Collections of Postman in its format 2.1: a task per folder, or per request where there are none.
+//! Collections of Postman in its formats 2.0 and 2.1: a task per folder, or per request where there are none.
 //!
 //! <https://schema.postman.com/collection/json/v2.1.0/draft-07/docs/index.html>
 
 mod address;
+mod beside;
 mod body;
 mod request;
 mod scripts;
 mod statements;
+mod values;
 mod variables;
 
 use super::calls::{self, OutlineStep, OutlineTask, PlanOutline};
@@ -16,13 +18,15 @@ use super::request::PlanAttachments;
 use super::site::{Choices, is_host_named};
 use super::visit::MOST;
 use crate::error::Diagnostic;
-use address::AddressOrigin;
+use address::{AddressOrigin, PostmanAddress};
+use beside::BesideFiles;
 use request::BodyMaker;
-use scripts::ScriptActions;
+use scripts::{ScriptActions, ScriptAssignment};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use variables::PostmanVariables;
+use values::{ScriptCondition, TRUTHY, TRUTHY_FUNCTION};
+use variables::{PostmanVariables, only_variable};
 
 /// The most bytes of scripts that are read for all requests: each has those of its folders, too.
 const SCRIPTS: usize = 8 << 20;
@@ -65,7 +69,7 @@ pub(super) fn import(
     if file.contains_key("values") && !file.contains_key("item") {
         let message = format!("{name} is an environment of Postman, not a collection");
         return Err(Diagnostic::new(message)
-            .help("import the collection; give the values of the environment with '-e NAME=value' or '--env-file' when you run the plan"));
+            .help(format!("import the collection with its environment: 'lgoose import collection.json --environment {}'", name.trim_matches('\''))));
     }
     if file.contains_key("requests") && !file.contains_key("item") {
         let message = format!("{name} is a collection of Postman's format 1");
@@ -73,10 +77,11 @@ pub(super) fn import(
     }
     let collection = Value::Object(file);
     let schema = collection["info"]["schema"].as_str().unwrap_or_default();
-    if schema.contains("v2.0") || schema.contains("v1.") {
-        let message = format!("{name} is a collection of Postman's format 2.0");
+    if schema.contains("v1.") {
+        let message = format!("{name} is a collection of Postman's format 1");
         return Err(Diagnostic::new(message).help(EXPORT));
     }
+    let beside = BesideFiles::read(&choices.environments, choices.data.as_deref())?;
     let mut found = CollectionItems::default();
     found.walk(&collection, &InheritedOptions::default(), None);
     if found.requests.is_empty() {
@@ -100,7 +105,7 @@ pub(super) fn import(
         enabled: choices.files,
         ..PlanAttachments::default()
     };
-    fill(&found, choices, &mut calls, &mut files);
+    fill(&found, &beside, choices, &mut calls, &mut files);
     if calls.tasks.is_empty() {
         let message = format!("{name} has no request that a plan could send");
         return Err(Diagnostic::new(message).help("give its requests addresses of http or https"));
@@ -199,6 +204,7 @@ fn read_scripts(scripts: &[&Value], remaining: &mut usize) -> ScriptActions {
 
 fn fill(
     found: &CollectionItems<'_>,
+    beside: &BesideFiles,
     choices: &Choices,
     calls: &mut PlanOutline,
     files: &mut PlanAttachments,
@@ -215,12 +221,32 @@ fn fill(
         );
         calls.notes.push(message);
     }
-    let set: BTreeSet<String> = all_findings
+    let assignments = || {
+        let each = all_findings.iter();
+        each.flat_map(|findings| findings.before.iter().chain(&findings.after))
+    };
+    let is_conditional = |assignment: &ScriptAssignment| {
+        assignment
+            .when
+            .as_ref()
+            .is_some_and(ScriptCondition::needs_truthy)
+    };
+    if assignments().any(is_conditional) {
+        let name = calls.names.unique(TRUTHY);
+        calls.locals.push((name, TRUTHY_FUNCTION.to_owned()));
+    }
+    let set = assignments().map(|assignment| assignment.name.clone());
+    let lists: Vec<&Value> = beside
+        .globals
         .iter()
-        .flat_map(|findings| findings.before.iter().chain(&findings.after))
-        .map(|(name, _)| name.clone())
+        .chain(found.variables.iter().copied())
+        .chain(&beside.environments)
         .collect();
-    let mut variables = PostmanVariables::new(&found.variables, set);
+    let columns = beside
+        .rows
+        .as_ref()
+        .map_or(&[][..], |rows| rows.columns.as_slice());
+    let mut variables = PostmanVariables::new(&lists, set.collect(), columns);
     let read = |item: &Value| {
         let request = &item["request"];
         let url = if request.is_string() {
@@ -230,7 +256,7 @@ fn fill(
         };
         address::read(url, &variables)
     };
-    let addresses: Vec<Option<address::PostmanAddress>> =
+    let addresses: Vec<Option<PostmanAddress>> =
         found.requests.iter().map(|(item, ..)| read(item)).collect();
     let Some(site) = site(addresses.iter().flatten().map(|address| &address.origin)) else {
         return;
@@ -244,13 +270,20 @@ fn fill(
             ));
         }
     }
-    let first = variables.first();
+    name_hosts(&addresses, &site, &mut variables, calls);
+    let mut first = variables.first();
+    if let Some(rows) = &beside.rows {
+        let name = calls.names.unique("rows");
+        first.push(format!("{} = {name}:next()", variables.row));
+        calls.locals.push((name, rows.expression.clone()));
+    }
+    let rows = row_names(found);
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
     let mut folder: Option<*const Value> = None;
     let mut inner: Option<*const Value> = None;
     let mut names = BTreeSet::new();
     let requests = found.requests.iter().zip(&all_findings);
-    for (((item, above), findings), address) in requests.zip(&addresses) {
+    for ((((item, above), findings), address), row) in requests.zip(&addresses).zip(&rows) {
         let Some(address) = address else {
             calls.notes.push(format!(
                 "left out '{}', whose address is not http or https",
@@ -258,27 +291,21 @@ fn fill(
             ));
             continue;
         };
-        let retained = match &address.origin {
-            origin if *origin == site => Some(None),
-            AddressOrigin::Fixed(origin)
-                if choices.hosts.iter().any(|host| is_host_named(origin, host)) =>
-            {
-                Some(Some(origin.as_str()))
-            }
-            other => {
-                let (AddressOrigin::Fixed(text) | AddressOrigin::Unknown(text)) = other;
-                let host = text.split("://").last().unwrap_or(text);
-                *others.entry(comment(host)).or_default() += 1;
-                None
-            }
-        };
-        let Some(before) = retained else { continue };
+        let is_elsewhere = address.origin != site;
+        if is_elsewhere
+            && let AddressOrigin::Fixed(origin) = &address.origin
+            && !choices.hosts.iter().any(|host| is_host_named(origin, host))
+        {
+            let host = origin.split("://").last().unwrap_or(origin);
+            *others.entry(comment(host)).or_default() += 1;
+            continue;
+        }
         let top = above.folders.first().copied();
         let is_new = match top {
             Some(top) => folder != Some(std::ptr::from_ref(top)),
             None => true,
         };
-        let path = address.path(before, &mut variables, calls);
+        let path = address.path(is_elsewhere, &mut variables, calls);
         let method = method(item);
         let mut maker = BodyMaker {
             place: format!("{method} {}", comment(&path.shown)),
@@ -287,7 +314,7 @@ fn fill(
             files,
         };
         let request = sent_request(item, &method);
-        let mut call = maker.call(&method, address, path, &request, above.auth);
+        let mut call = maker.call(&method, address, path, row.as_deref(), &request, above.auth);
         if matches!(request, Cow::Owned(_)) {
             let note = "its body is left out, as Postman sends none with this method";
             call.notes.push(note.to_owned());
@@ -365,6 +392,68 @@ fn fill(
             shown.join(", ")
         ));
     }
+}
+
+/// Makes variables that stand for other hosts than the site variables of the plan, and tells how many requests go there.
+fn name_hosts(
+    addresses: &[Option<PostmanAddress>],
+    site: &AddressOrigin,
+    variables: &mut PostmanVariables,
+    calls: &mut PlanOutline,
+) {
+    let mut hosts: BTreeMap<&str, usize> = BTreeMap::new();
+    for address in addresses.iter().flatten() {
+        if let AddressOrigin::Unknown(text) = &address.origin
+            && address.origin != *site
+            && let Some(name) = only_variable(text)
+            && !variables.has(name)
+        {
+            *hosts.entry(name).or_default() += 1;
+        }
+    }
+    for (name, count) in hosts {
+        let s = if count == 1 { "" } else { "s" };
+        let what = format!(
+            "'{{{{{name}}}}}', the host of {count} request{s}, as a URL: http://127.0.0.1:8080"
+        );
+        let expression = calls.secrets.variable(name, "", &what);
+        variables.stand_for(name, expression);
+    }
+}
+
+/// Returns the name of each request's row, if it has one of its own: the author's. A name that several have is told apart
+/// by their folders, then by a number.
+fn row_names(found: &CollectionItems<'_>) -> Vec<Option<String>> {
+    let own = |item: &Value| {
+        let name = item["name"].as_str().unwrap_or_default().trim();
+        // What Postman calls a request that nobody has named.
+        let is_default = name.is_empty()
+            || name.contains("://")
+            || name.starts_with(['/', '{'])
+            || matches!(name, "New Request" | "Untitled Request");
+        (!is_default).then(|| title(item))
+    };
+    let names: Vec<Option<String>> = found.requests.iter().map(|(item, _)| own(item)).collect();
+    let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in names.iter().flatten() {
+        *uses.entry(name).or_default() += 1;
+    }
+    let mut unique = BTreeSet::new();
+    let mut next: BTreeMap<String, usize> = BTreeMap::new();
+    let each = names.iter().zip(&found.requests);
+    let each = each.map(|(name, (_, above))| {
+        let name = name.as_ref()?;
+        let folder = above.folders.last().filter(|_| uses[name.as_str()] > 1);
+        let mut full = folder.map_or(name.clone(), |folder| format!("{} / {name}", title(folder)));
+        if !unique.insert(full.clone()) {
+            let number = next.entry(full.clone()).or_insert(1);
+            *number += 1;
+            full = format!("{full} ({number})");
+            unique.insert(full.clone());
+        }
+        Some(full)
+    });
+    each.collect()
 }
 
 fn method(item: &Value) -> String {

@@ -2,7 +2,8 @@
 
 use super::address::{PostmanAddress, PostmanPath};
 use super::body::{add_body, enabled, text_of};
-use super::scripts::{ScriptActions, ScriptValue};
+use super::scripts::{ScriptActions, ScriptAssignment};
+use super::values::ScriptValue;
 use super::variables::{PostmanVariables, has_variables};
 use crate::import::calls::{LuaLiteral, OutlineCall, PlanOutline};
 use crate::import::lua_text::{comment, quoted};
@@ -42,12 +43,13 @@ impl BodyMaker<'_> {
         LuaLiteral::Expression(self.variables.text(value, self.calls))
     }
 
-    /// Returns the call of a request.
+    /// Returns the call of a request, which the report counts under the name `row`, if there is one.
     pub(super) fn call(
         &mut self,
         method: &str,
         address: &PostmanAddress,
         path: PostmanPath,
+        row: Option<&str>,
         request: &Value,
         auth: Option<&Value>,
     ) -> OutlineCall {
@@ -56,18 +58,26 @@ impl BodyMaker<'_> {
             path: path.text,
             ..OutlineCall::default()
         };
-        call.options.extend(
-            path.name
-                .map(|name| ("name".to_owned(), LuaLiteral::text(&name))),
-        );
-        for (name, value) in address.query() {
-            let value = self.field(name, value);
-            call.add("query", name, value);
+        let name = row.map(str::to_owned).or(path.name);
+        call.options
+            .extend(name.map(|name| ("name".to_owned(), LuaLiteral::text(&name))));
+        let query = address.query().into_iter().map(|(name, value)| {
+            let name = self.variables.expanded(&name);
+            let value = self.field(&name, &value);
+            (name, value)
+        });
+        let query: Vec<(String, LuaLiteral)> = query.collect();
+        if !query.is_empty() {
+            call.options
+                .push(("query".to_owned(), LuaLiteral::fields(query)));
         }
         let mut content_type = None;
+        // What is chosen as authorization replaces a header.
+        let auth = auth.filter(|auth| auth["type"] != "noauth");
         let mut has_authorization = false;
         for header in headers(&request["header"]) {
             let (name, value) = header;
+            let name = self.variables.expanded(&name);
             let lower = name.to_ascii_lowercase();
             let is_own = OWN.contains(&lower.as_str())
                 || lower == "accept" && value.starts_with("*/*")
@@ -96,6 +106,7 @@ impl BodyMaker<'_> {
                         call.set("cookies", name.trim(), value);
                     }
                 }
+                "authorization" if auth.is_some() => {}
                 "authorization" => {
                     has_authorization = true;
                     let bearer = value
@@ -115,8 +126,16 @@ impl BodyMaker<'_> {
                 }
             }
         }
-        if let Some(auth) = auth.filter(|_| !has_authorization) {
-            self.auth(auth, &mut call);
+        match (auth, &address.credentials) {
+            (Some(auth), _) => self.auth(auth, &mut call),
+            _ if has_authorization => {}
+            (None, Some((user, password))) => {
+                let user = self.variables.text(user, self.calls);
+                let password = self.secret(password, "PASSWORD", "the password");
+                let pair = LuaLiteral::Expression(format!("{{ {user}, {password} }}"));
+                call.options.push(("auth".to_owned(), pair));
+            }
+            (None, None) => {}
         }
         add_body(self, &request["body"], content_type.as_deref(), &mut call);
         // A body that is no table says of itself what it is.
@@ -224,11 +243,9 @@ impl BodyMaker<'_> {
         saved: &Value,
         call: &mut OutlineCall,
     ) {
-        for (name, taken) in &findings.before {
-            if let (Some(place), Some(value)) = (self.variables.place(name), self.taken(taken)) {
-                call.before.push(format!("{place} = {value}"));
-                self.variables.already.insert(name.clone());
-            }
+        for assignment in &findings.before {
+            let statement = self.statement(assignment, call);
+            call.before.extend(statement);
         }
         let status = if findings.status.is_empty() {
             saved_status(saved).into_iter().collect()
@@ -278,11 +295,9 @@ impl BodyMaker<'_> {
         if !headers.is_empty() {
             call.set("expect", "header", LuaLiteral::Table(headers));
         }
-        for (name, taken) in &findings.after {
-            if let (Some(place), Some(value)) = (self.variables.place(name), self.taken(taken)) {
-                call.after.push(format!("{place} = {value}"));
-                self.variables.already.insert(name.clone());
-            }
+        for assignment in &findings.after {
+            let statement = self.statement(assignment, call);
+            call.after.extend(statement);
         }
         if let Some(limit) = findings.under_ms {
             call.notes.push(format!("a script wants an answer within {limit} ms: write a threshold, such as [\"{}\"] = \"p95 < {limit}ms\"", self.place));
@@ -300,14 +315,56 @@ impl BodyMaker<'_> {
         }
     }
 
-    fn taken(&mut self, taken: &ScriptValue) -> Option<String> {
-        Some(match taken {
+    /// Returns the statement that sets a variable.
+    fn statement(
+        &mut self,
+        assignment: &ScriptAssignment,
+        call: &mut OutlineCall,
+    ) -> Option<String> {
+        let name = &assignment.name;
+        let place = self.variables.place(name)?;
+        let statement = format!("{place} = {}", self.value(&assignment.value));
+        let statement = match &assignment.when {
+            None => statement,
+            Some(when) => {
+                let condition = when.lua(&mut |value| match value {
+                    ScriptValue::Variable(name) if !self.variables.has(name) => None,
+                    value => Some(self.value(value)),
+                });
+                let Some(condition) = condition else {
+                    call.notes.push(format!(
+                        "write in Lua when the script sets '{}'",
+                        comment(name)
+                    ));
+                    return None;
+                };
+                format!("if {condition} then {statement} end")
+            }
+        };
+        self.variables.already.insert(name.clone());
+        Some(statement)
+    }
+
+    /// Returns what an expression of a script is in the plan.
+    fn value(&mut self, value: &ScriptValue) -> String {
+        match value {
             ScriptValue::Json(steps) => format!("answer:json(){steps}"),
+            ScriptValue::Encoded(steps) => format!("json.encode(answer:json(){steps})"),
             ScriptValue::Header(name) => format!("answer:header({})", quoted(name)),
             ScriptValue::Cookie(name) => format!("user.cookies:get({})", quoted(name)),
+            ScriptValue::Body => "answer.body".to_owned(),
+            ScriptValue::Status => "answer.status".to_owned(),
+            ScriptValue::Variable(name) => {
+                self.variables.text(&format!("{{{{{name}}}}}"), self.calls)
+            }
             ScriptValue::Text(text) => self.variables.text(text, self.calls),
             ScriptValue::Number(number) => number.clone(),
-        })
+            ScriptValue::Joined(parts) => {
+                let parts: Vec<String> = parts.iter().map(|part| self.value(part)).collect();
+                parts.join(" .. ")
+            }
+            ScriptValue::Nothing => "nil".to_owned(),
+        }
     }
 }
 

@@ -2,29 +2,28 @@
 //! ways. What is not understood is told, never guessed.
 
 use super::statements::{Statement, statements};
+use super::values::{
+    ScriptCondition, ScriptNames, ScriptValue, condition, dotted, literal, scalar, value,
+};
 use regex::Regex;
 use serde_json::Value;
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Something that a script puts into a variable.
+/// A variable that a script sets.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum ScriptValue {
-    /// Steps into the JSON of the answer, as Lua after `:json()`.
-    Json(String),
-    Header(String),
-    Cookie(String),
-    /// Text with `{{variables}}`.
-    Text(String),
-    Number(String),
+pub(super) struct ScriptAssignment {
+    pub(super) name: String,
+    pub(super) value: ScriptValue,
+    /// What must hold for it.
+    pub(super) when: Option<ScriptCondition>,
 }
 
 /// What scripts of a request say.
 #[derive(Debug, Default)]
 pub(super) struct ScriptActions {
-    /// Before the request: names and texts.
-    pub(super) before: Vec<(String, ScriptValue)>,
-    pub(super) after: Vec<(String, ScriptValue)>,
+    /// Before the request.
+    pub(super) before: Vec<ScriptAssignment>,
+    pub(super) after: Vec<ScriptAssignment>,
     pub(super) status: Vec<u64>,
     /// Paths into JSON, as `expect` writes them, and values.
     pub(super) json: Vec<(String, Value)>,
@@ -44,11 +43,13 @@ macro_rules! pattern {
     };
 }
 
-const PATH: &str = r#"((?:\.[A-Za-z_$][\w$]*|\[\d+\]|\["[^"\\]+"\]|\['[^'\\]+'\])*)"#;
-
 pattern!(
     SET,
     r#"(?s)^(?:pm\.(?:environment|collectionVariables|globals|variables)\.set|postman\.set(?:Environment|Global)Variable)\(\s*["'`]([^"'`]+)["'`]\s*,\s*(.+)\)$"#
+);
+pattern!(
+    UNSET,
+    r#"^(?:pm\.(?:environment|collectionVariables|globals|variables)\.unset|postman\.clear(?:Environment|Global)Variable)\(\s*["'`]([^"'`]+)["'`]\s*\)$"#
 );
 pattern!(
     STATUS,
@@ -64,7 +65,7 @@ pattern!(
 );
 pattern!(
     FINE,
-    r"^(?:pm\.(?:expect\(pm\.response\)|response)\.to\.be\.(?:ok|success)|console\.\w+\(.*\)|pm\.response\.to\.not\.be\.error)$"
+    r"^(?:pm\.(?:expect\(pm\.response\)|response)\.to\.be\.(?:ok|success)|console\.\w+\(.*\)|pm\.response\.to\.not\.be\.error|(?:var|let)\s[\w$,\s]+)$"
 );
 pattern!(
     TIME,
@@ -87,63 +88,95 @@ pattern!(
     r"^(?:(?:var|let|const)\s+)?([A-Za-z_$][\w$]*)\s*=\s*([^=>].*)$"
 );
 pattern!(PICKED, r"^(?:var|let|const)\s*\{([\w$\s,:]+)\}\s*=\s*(.+)$");
-pattern!(
-    ROOT,
-    &format!(
-        r"^(?:pm\.response\.json\(\)|JSON\.parse\((?:responseBody|pm\.response\.text\(\))\)){PATH}$"
-    )
-);
-pattern!(NAMED, &format!(r"^([A-Za-z_$][\w$]*){PATH}$"));
-pattern!(
-    RECEIVED,
-    r#"^(?:pm\.response\.headers\.get|postman\.getResponseHeader)\(\s*["']([^"']+)["']\s*\)$"#
-);
-pattern!(COOKIE, r#"^pm\.cookies\.get\(\s*["']([^"']+)["']\s*\)$"#);
-pattern!(
-    GOT,
-    r#"^pm\.(?:environment|collectionVariables|globals|variables)\.get\(\s*["']([^"']+)["']\s*\)$"#
-);
-pattern!(REPLACED, r"^pm\.variables\.replaceIn\((.+)\)$");
-pattern!(
-    STEP,
-    r#"\.([A-Za-z_$][\w$]*)|\[(\d+)\]|\["([^"]+)"\]|\['([^']+)'\]"#
-);
-
 impl ScriptActions {
     /// Reads a script that runs before or after the request.
     pub(super) fn read(&mut self, script: &str, is_after: bool) {
-        let mut names: HashMap<String, String> = HashMap::new();
-        for statement in statements(script) {
-            let text = match statement {
-                Statement::Plain(text) => text,
-                Statement::Block(text) => {
-                    self.unknown.push(text);
-                    continue;
+        self.read_block(
+            statements(script),
+            is_after,
+            None,
+            &mut ScriptNames::default(),
+        );
+    }
+
+    /// Reads statements that run `when` that holds.
+    fn read_block(
+        &mut self,
+        block: Vec<Statement>,
+        is_after: bool,
+        when: Option<&ScriptCondition>,
+        names: &mut ScriptNames,
+    ) {
+        for statement in block {
+            match statement {
+                Statement::Plain(text) => {
+                    if !self.take(&text, is_after, when, names) {
+                        self.unknown.push(text);
+                    }
                 }
-            };
-            if !self.take(&text, is_after, &mut names) {
-                self.unknown.push(text);
+                Statement::Other(text) => self.unknown.push(text),
+                Statement::If {
+                    condition: text,
+                    then,
+                    otherwise,
+                } => {
+                    let Some(holds) = condition(&text, names) else {
+                        self.unknown.push(format!("if ({text}) {{"));
+                        continue;
+                    };
+                    for (branch, holds) in [(then, holds.clone()), (otherwise, holds.negated())] {
+                        match holds.known() {
+                            // The plan does not get there.
+                            Some(false) => {}
+                            Some(true) => self.read_block(branch, is_after, when, names),
+                            None => {
+                                let both = match when {
+                                    Some(when) => ScriptCondition::All(vec![when.clone(), holds]),
+                                    None => holds,
+                                };
+                                let mut within = names.clone();
+                                self.read_block(branch, is_after, Some(&both), &mut within);
+                                // What a branch gives another value is not known after it.
+                                names.retain(|name, value| within.get(name) == Some(value));
+                            }
+                        }
+                    }
+                }
             }
         }
     }
 
     /// Returns whether a statement was understood.
-    fn take(&mut self, text: &str, is_after: bool, names: &mut HashMap<String, String>) -> bool {
+    fn take(
+        &mut self,
+        text: &str,
+        is_after: bool,
+        when: Option<&ScriptCondition>,
+        names: &mut ScriptNames,
+    ) -> bool {
         if FINE.is_match(text) {
             return true;
         }
-        if let Some(found) = SET.captures(text) {
-            let taken = value(&found[2], names);
-            let taken = taken.filter(|taken| {
-                is_after || matches!(taken, ScriptValue::Text(_) | ScriptValue::Number(_))
-            });
-            let Some(taken) = taken else { return false };
+        let set = SET
+            .captures(text)
+            .map(|found| (found[1].to_owned(), value(&found[2], names)));
+        let unset = || {
+            let found = UNSET.captures(text)?;
+            Some((found[1].to_owned(), Some(ScriptValue::Nothing)))
+        };
+        if let Some((name, value)) = set.or_else(unset) {
+            let value = value.filter(|value| is_after || !value.is_of_response());
+            let Some(value) = value else { return false };
             let list = if is_after {
                 &mut self.after
             } else {
                 &mut self.before
             };
-            list.push((found[1].to_owned(), taken));
+            list.push(ScriptAssignment {
+                name,
+                value,
+                when: when.cloned(),
+            });
             return true;
         }
         if let Some(found) = PICKED.captures(text) {
@@ -153,20 +186,21 @@ impl ScriptActions {
             for pair in found[1].split(',').filter(|pair| !pair.trim().is_empty()) {
                 let (key, name) = pair.split_once(':').unwrap_or((pair, pair));
                 let steps = format!("{steps}{}", crate::import::lua_text::field(key.trim()));
-                names.insert(name.trim().to_owned(), steps);
+                names.insert(name.trim().to_owned(), ScriptValue::Json(steps));
             }
             return true;
         }
-        if let Some(found) = BOUND.captures(text)
-            && let Some(ScriptValue::Json(steps)) = value(&found[2], names)
-        {
-            names.insert(found[1].to_owned(), steps);
-            return true;
+        if let Some(found) = BOUND.captures(text) {
+            let bound = value(&found[2], names);
+            names.remove(&found[1]);
+            let is_known = bound.is_some();
+            names.extend(bound.map(|value| (found[1].to_owned(), value)));
+            return is_known;
         }
-        is_after && self.expects(text, names)
+        is_after && when.is_none() && self.expects(text, names)
     }
 
-    fn expects(&mut self, text: &str, names: &HashMap<String, String>) -> bool {
+    fn expects(&mut self, text: &str, names: &ScriptNames) -> bool {
         if let Some(found) = STATUS.captures(text).or(LEGACY_CODE.captures(text)) {
             self.status = found[1].parse().into_iter().collect();
         } else if let Some(found) = CODE.captures(text) {
@@ -192,120 +226,6 @@ impl ScriptActions {
         }
         true
     }
-}
-
-/// Returns what an expression is worth; `None` if it is not understood.
-fn value(text: &str, names: &HashMap<String, String>) -> Option<ScriptValue> {
-    let text = text.trim();
-    let text = text.strip_suffix(".toString()").unwrap_or(text);
-    let inner = text
-        .strip_prefix("String(")
-        .and_then(|text| text.strip_suffix(')'));
-    let text = inner.unwrap_or(text).replace("?.", ".");
-    if let Some(found) = ROOT.captures(&text) {
-        return Some(ScriptValue::Json(steps(&found[1])));
-    }
-    if let Some(found) = RECEIVED.captures(&text) {
-        return Some(ScriptValue::Header(found[1].to_owned()));
-    }
-    if let Some(found) = COOKIE.captures(&text) {
-        return Some(ScriptValue::Cookie(found[1].to_owned()));
-    }
-    if let Some(found) = GOT.captures(&text) {
-        return Some(ScriptValue::Text(format!("{{{{{}}}}}", &found[1])));
-    }
-    if let Some(found) = REPLACED.captures(&text) {
-        return literal(&found[1]).map(ScriptValue::Text);
-    }
-    match text.as_str() {
-        "Date.now()" => return Some(ScriptValue::Text("{{$timestamp}}000".to_owned())),
-        "new Date().toISOString()" => {
-            return Some(ScriptValue::Text("{{$isoTimestamp}}".to_owned()));
-        }
-        _ => {}
-    }
-    if let Some(found) = NAMED.captures(&text)
-        && let Some(before) = names.get(&found[1])
-    {
-        return Some(ScriptValue::Json(format!("{before}{}", steps(&found[2]))));
-    }
-    match scalar(&text)? {
-        Value::String(text) => Some(ScriptValue::Text(text)),
-        Value::Number(number) => Some(ScriptValue::Number(number.to_string())),
-        _ => None,
-    }
-}
-
-/// Returns the steps of a path as Lua, which counts from 1.
-fn steps(path: &str) -> String {
-    let steps = STEP.captures_iter(path).map(|step| {
-        let name = step.get(1).or(step.get(3)).or(step.get(4));
-        match (name, step.get(2)) {
-            (Some(name), _) => crate::import::lua_text::field(name.as_str()),
-            (None, Some(index)) => {
-                let index: u64 = index.as_str().parse().unwrap_or(0);
-                format!("[{}]", index.saturating_add(1))
-            }
-            (None, None) => String::new(),
-        }
-    });
-    steps.collect()
-}
-
-/// Returns steps as `expect` writes them: `items.1.id`.
-fn dotted(steps: &str) -> Option<String> {
-    let parts: Vec<String> = STEP
-        .captures_iter(steps)
-        .filter_map(|step| {
-            step.iter()
-                .skip(1)
-                .flatten()
-                .next()
-                .map(|part| part.as_str().to_owned())
-        })
-        .collect();
-    let is_plain = !parts.is_empty() && parts.iter().all(|part| !part.contains('.'));
-    is_plain.then(|| parts.join("."))
-}
-
-/// Returns the text of a literal of JavaScript.
-fn literal(text: &str) -> Option<String> {
-    match scalar(text)? {
-        Value::String(text) => Some(text),
-        _ => None,
-    }
-}
-
-/// Returns a literal of JavaScript, if it is one.
-fn scalar(text: &str) -> Option<Value> {
-    let text = text.trim();
-    let quote = text
-        .chars()
-        .next()
-        .filter(|c| matches!(c, '\'' | '"' | '`'));
-    let Some(quote) = quote else {
-        let value: Value = serde_json::from_str(text).ok()?;
-        return (!value.is_array() && !value.is_object()).then_some(value);
-    };
-    let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
-    if quote == '`' && inner.contains("${") {
-        return None;
-    }
-    let mut out = String::new();
-    let mut chars = inner.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            c if c == quote => return None,
-            '\\' => match chars.next()? {
-                'n' => out.push('\n'),
-                't' => out.push('\t'),
-                c @ ('\\' | '\'' | '"' | '`' | '/') => out.push(c),
-                _ => return None,
-            },
-            c => out.push(c),
-        }
-    }
-    Some(Value::String(out))
 }
 
 #[cfg(test)]
@@ -360,7 +280,7 @@ mod tests {
         let after: Vec<(&str, ScriptValue)> = findings
             .after
             .iter()
-            .map(|(name, taken)| (name.as_str(), taken.clone()))
+            .map(|assignment| (assignment.name.as_str(), assignment.value.clone()))
             .collect();
         let json = |steps: &str| ScriptValue::Json(steps.to_owned());
         assert_eq!(
@@ -374,6 +294,157 @@ mod tests {
             ]
         );
         assert_eq!(findings.unknown, [""; 0]);
+    }
+
+    /// Returns what a script sets as Lua.
+    fn lua(script: &str) -> Vec<String> {
+        let render = |value: &ScriptValue| match value {
+            ScriptValue::Json(steps) => Some(format!("json{steps}")),
+            ScriptValue::Header(name) => Some(format!("header({name})")),
+            ScriptValue::Variable(name) => Some(format!("var.{name}")),
+            ScriptValue::Text(text) => Some(format!("'{text}'")),
+            other => Some(format!("{other:?}")),
+        };
+        let actions = read(script);
+        assert_eq!(actions.unknown, [""; 0], "{script}");
+        let set = actions.after.into_iter().map(|assignment| {
+            let value = match &assignment.value {
+                ScriptValue::Joined(parts) => {
+                    let parts: Vec<String> = parts.iter().filter_map(render).collect();
+                    parts.join(" .. ")
+                }
+                value => render(value).expect("all are written"),
+            };
+            let when = assignment.when.and_then(|when| when.lua(&mut { render }));
+            match when {
+                None => format!("{} = {value}", assignment.name),
+                Some(when) => format!("if {when} then {} = {value}", assignment.name),
+            }
+        });
+        set.collect()
+    }
+
+    #[test]
+    fn conditions_stay_and_those_on_success_are_the_plans_own() {
+        const SET: &str = "pm.environment.set('t', j.token);";
+        for (condition, expected) in [
+            ("j.token", "is_truthy(json.token)"),
+            ("!!j.token", "is_truthy(json.token)"),
+            ("!j.error", "not (is_truthy(json.error))"),
+            ("j && j.token", "is_truthy(json) and is_truthy(json.token)"),
+            ("j?.data?.token", "is_truthy(json.data.token)"),
+            (
+                "j.token !== undefined",
+                "(json.token ~= nil and json.token ~= json.null)",
+            ),
+            ("null != j.token || j.a == null", ""),
+            (
+                "j.a == null",
+                "not ((json.a ~= nil and json.a ~= json.null))",
+            ),
+            (
+                "typeof j.token !== 'undefined'",
+                "(json.token ~= nil and json.token ~= json.null)",
+            ),
+            (
+                "j.hasOwnProperty('token')",
+                "(json.token ~= nil and json.token ~= json.null)",
+            ),
+            (
+                "'token' in j",
+                "(json.token ~= nil and json.token ~= json.null)",
+            ),
+            (
+                "j.status === \"ok\" && j.n != 3",
+                "json.status == \"ok\" and not (json.n == 3)",
+            ),
+            ("j.success == true", "json.success == true"),
+            ("j.items.length > 0", "#json.items > 0"),
+            ("j.items.length", "#json.items > 0"),
+            (
+                "pm.response.code === 200 && j.token",
+                "is_truthy(json.token)",
+            ),
+            (
+                "(j.a || j.b) && responseCode.code < 400",
+                "(is_truthy(json.a) or is_truthy(json.b))",
+            ),
+            ("!pm.environment.get('t')", "not (is_truthy(var.t))"),
+            ("pm.response.headers.get('X-T')", "is_truthy(header(X-T))"),
+        ] {
+            let script = format!("const j = pm.response.json(); if ({condition}) {{ {SET} }}");
+            if expected.is_empty() {
+                assert_eq!(read(&script).after, [], "{condition}");
+                assert_eq!(read(&script).unknown, [format!("if ({condition}) {{")]);
+                continue;
+            }
+            assert_eq!(
+                lua(&script),
+                [format!("if {expected} then t = json.token")],
+                "{condition}"
+            );
+        }
+        for success in [
+            "if (pm.response.code === 200) { SET } else { postman.setNextRequest(null); }",
+            "if (pm.response.code !== 200) { throw new Error('no'); } SET",
+            "if (responseCode.code >= 400) { fail(); } else SET",
+            "try { SET } catch (e) { console.log(e); }",
+            "pm.test('a', function () { SET });",
+        ] {
+            let script = format!(
+                "const j = pm.response.json(); {}",
+                success.replace("SET", SET)
+            );
+            assert_eq!(lua(&script), ["t = json.token"], "{success}");
+        }
+    }
+
+    #[test]
+    fn values_come_through_names_and_are_put_together() {
+        for (script, expected) in [
+            (
+                "let j = pm.response.json(); let d = j.data; let t = d[0].t; pm.globals.set('t', t)",
+                "t = json.data[1].t",
+            ),
+            (
+                "var t = pm.response.headers.get('X-T'); postman.setGlobalVariable('t', t);",
+                "t = header(X-T)",
+            ),
+            (
+                "var t; t = pm.response.json().t; pm.environment.set('t', 'Bearer ' + t)",
+                "t = 'Bearer ' .. json.t",
+            ),
+            (
+                "const j = pm.response.json(); pm.environment.set('t', `${j.type} ${j.t}`)",
+                "t = json.type .. ' ' .. json.t",
+            ),
+            (
+                "pm.environment.set('t', String(pm.response.json().id))",
+                "t = json.id",
+            ),
+            (
+                "pm.environment.set('t', parseInt(pm.response.json().id))",
+                "t = json.id",
+            ),
+            (
+                "pm.environment.set('t', pm.environment.get('a'))",
+                "t = var.a",
+            ),
+            (
+                "pm.environment.set('t', JSON.stringify(pm.response.json().a))",
+                "t = Encoded(\".a\")",
+            ),
+            ("pm.environment.unset('t')", "t = Nothing"),
+            (
+                "const j = pm.response.json(); if (j.a) { const t = j.a.t; pm.environment.set('t', t); }",
+                "if is_truthy(json.a) then t = json.a.t",
+            ),
+        ] {
+            assert_eq!(lua(script), [expected], "{script}");
+        }
+        // A name that a branch has changed is not known after it.
+        let script = "let t = pm.response.json().a; if (pm.response.json().b) { t = 'x' } pm.environment.set('t', t)";
+        assert_eq!(read(script).unknown, ["pm.environment.set('t', t)"]);
     }
 
     #[test]

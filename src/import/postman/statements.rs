@@ -1,4 +1,4 @@
-//! Takes a script apart: into statements, with what only wraps them left out.
+//! Takes a script of JavaScript apart: into statements, with what only wraps them left out.
 
 use regex::Regex;
 use std::sync::LazyLock;
@@ -7,25 +7,27 @@ use std::sync::LazyLock;
 #[derive(Debug, PartialEq)]
 pub(super) enum Statement {
     Plain(String),
-    /// The first line of a block whose statements run or do not.
-    Block(String),
+    If {
+        condition: String,
+        then: Vec<Statement>,
+        otherwise: Vec<Statement>,
+    },
+    /// The first line of what is not looked into: a loop, a function.
+    Other(String),
 }
 
 /// The most bytes of a script that are read.
 const MOST: usize = 64 << 10;
+/// The deepest blocks that are looked into.
+const DEEPEST: usize = 20;
 
+/// What begins a test: `pm.test("name", function () {`, or an arrow function with or without a block.
 static TEST: LazyLock<Regex> = LazyLock::new(|| {
-    let text = r#"^pm\.test\(\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)\s*,\s*(?:async\s*)?(?:function\s*\w*\s*\([^)]*\)|\([^)]*\)\s*=>|\w+\s*=>)\s*\{?"#;
+    let text = r#"^pm\s*\.\s*test\(\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)\s*,\s*(?:async\s*)?(?:function\s*\w*\s*\([^)]*\)|\([^)]*\)\s*=>|\w+\s*=>)\s*"#;
     Regex::new(text).expect("the pattern is one")
 });
-/// A condition that only says that the answer was the expected one.
-static FINE: LazyLock<Regex> = LazyLock::new(|| {
-    let text = r"^if\s*\(\s*(?:pm\.response\.code|responseCode\.code)\s*(?:===?\s*2\d\d|<\s*[34]00)\s*\)\s*\{?$";
-    Regex::new(text).expect("the pattern is one")
-});
-static BLOCK: LazyLock<Regex> = LazyLock::new(|| {
-    let text = r"^(?:(?:if|for|while|switch|else|try|do|function|async)\b|.*(?:\{|=>|\()$)";
-    Regex::new(text).expect("the pattern is one")
+static OTHER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:for|while|switch|do|function|async|class)\b").expect("the pattern is one")
 });
 
 /// Returns the statements of a script, in their order.
@@ -34,108 +36,331 @@ pub(super) fn statements(script: &str) -> Vec<Statement> {
     while !script.is_char_boundary(end) {
         end -= 1;
     }
+    let mut reader = ScriptReader {
+        rest: &script[..end],
+        depth: 0,
+    };
     let mut found = Vec::new();
-    // How many brackets a block has open that is passed over.
-    let mut passed_over: Option<i32> = None;
-    let mut in_comment = false;
-    for line in script[..end].lines() {
-        for piece in pieces(line.trim()) {
-            if in_comment {
-                in_comment = !piece.contains("*/");
-                continue;
-            }
-            let mut piece = piece.trim();
-            if piece.starts_with("/*") {
-                in_comment = !piece.contains("*/");
-                continue;
-            }
-            if piece.is_empty() || piece.starts_with("//") {
-                continue;
-            }
-            if let Some(open) = passed_over {
-                let open = open + balance(piece);
-                let goes_on = open > 0 || piece.ends_with('{') || piece.ends_with("else");
-                passed_over = goes_on.then_some(open);
-                continue;
-            }
-            if let Some(head) = TEST.find(piece) {
-                piece = piece[head.end()..].trim();
-            }
-            let text = plain(piece);
-            if text.is_empty() || FINE.is_match(piece) {
-                continue;
-            }
-            if BLOCK.is_match(piece) {
-                let open = balance(piece);
-                found.push(Statement::Block(piece.to_owned()));
-                passed_over = (open > 0).then_some(open);
-                continue;
-            }
-            found.push(Statement::Plain(text));
-        }
+    while !reader.rest.is_empty() {
+        found.extend(reader.block());
+        // A brace that closes nothing.
+        reader.take('}');
     }
     found
 }
 
-/// Splits a line where statements end.
-fn pieces(line: &str) -> Vec<&str> {
-    let mut pieces = Vec::new();
-    let (mut from, mut quote, mut escaped) = (0, None, false);
-    if line.starts_with("//") {
-        return pieces;
-    }
-    for (at, c) in line.char_indices() {
-        match (quote, c) {
-            _ if escaped => escaped = false,
-            (Some(_), '\\') => escaped = true,
-            (Some(open), c) if open == c => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"' | '`') => quote = Some(c),
-            (None, ';') => {
-                pieces.push(&line[from..at]);
-                from = at + 1;
-            }
-            (None, '/') if line[at..].starts_with("//") => {
-                pieces.push(&line[from..at]);
-                return pieces;
-            }
-            _ => {}
-        }
-    }
-    pieces.push(&line[from..]);
-    pieces
+/// What is left of a script.
+struct ScriptReader<'a> {
+    rest: &'a str,
+    /// How many blocks are open.
+    depth: usize,
 }
 
-/// Returns a statement without the ends of what is around it.
-fn plain(text: &str) -> String {
-    let mut text = text.trim().trim_start_matches(['}', ')']).trim();
-    loop {
-        let shorter = text.trim_end_matches([';', ' ']);
-        let excess = |open: char, close: char| {
-            shorter.matches(close).count() > shorter.matches(open).count()
+impl<'a> ScriptReader<'a> {
+    /// Reads statements up to the brace that ends their block, or to the end.
+    fn block(&mut self) -> Vec<Statement> {
+        let mut found = Vec::new();
+        loop {
+            self.skip_blank();
+            if self.take(';') {
+                continue;
+            }
+            if self.rest.is_empty() || self.rest.starts_with('}') {
+                return found;
+            }
+            found.extend(self.statement());
+        }
+    }
+
+    /// Reads one statement, or those of a block.
+    fn statement(&mut self) -> Vec<Statement> {
+        self.skip_blank();
+        if self.depth >= DEEPEST {
+            let text = self.expression();
+            return vec![Statement::Other(first_line(&text))];
+        }
+        self.depth += 1;
+        let found = self.inner();
+        self.depth -= 1;
+        found
+    }
+
+    fn inner(&mut self) -> Vec<Statement> {
+        if self.take('{') {
+            let found = self.block();
+            self.take('}');
+            return found;
+        }
+        if let Some(head) = TEST.find(self.rest) {
+            self.rest = &self.rest[head.end()..];
+            let found = self.statement();
+            self.skip_blank();
+            self.take(')');
+            return found;
+        }
+        if self.word("if") {
+            self.skip_blank();
+            let condition = self.parentheses();
+            let then = self.statement();
+            self.skip_end();
+            let otherwise = if self.word("else") {
+                self.statement()
+            } else {
+                Vec::new()
+            };
+            return vec![Statement::If {
+                condition,
+                then,
+                otherwise,
+            }];
+        }
+        if self.word("try") {
+            let mut found = self.statement();
+            self.skip_blank();
+            if self.word("catch") {
+                self.skip_blank();
+                self.parentheses();
+                // Only what goes wrong gets here.
+                self.statement();
+                self.skip_blank();
+            }
+            if self.word("finally") {
+                found.extend(self.statement());
+            }
+            return found;
+        }
+        if OTHER.is_match(self.rest) {
+            let line = first_line(self.rest);
+            self.pass_over();
+            return vec![Statement::Other(line)];
+        }
+        match self.expression() {
+            text if text.is_empty() => Vec::new(),
+            text => vec![Statement::Plain(text)],
+        }
+    }
+
+    /// Passes over a statement that ends with a block.
+    fn pass_over(&mut self) {
+        loop {
+            self.skip_blank();
+            match self.rest.chars().next() {
+                None | Some('}') => return,
+                Some('(') => drop(self.parentheses()),
+                Some('{') => {
+                    self.balanced();
+                    self.skip_end();
+                    // `do { … } while (…)`.
+                    if !self.word("while") {
+                        return;
+                    }
+                }
+                Some(';') => return,
+                Some(_) => self.token(),
+            }
+        }
+    }
+
+    /// Reads up to the end of a statement, without comments, and with its lines in one.
+    fn expression(&mut self) -> String {
+        let mut text = String::new();
+        let mut open = 0_usize;
+        loop {
+            let before = self.rest;
+            self.skip_blank();
+            let blank = &before[..before.len() - self.rest.len()];
+            let Some(next) = self.rest.chars().next() else {
+                return text;
+            };
+            if open == 0
+                && (matches!(next, ';' | '}' | ')' | ']') || next == ',' && text.is_empty())
+            {
+                // What closes more than was opened belongs to whatever is around it.
+                if matches!(next, ')' | ']' | ',') && text.is_empty() {
+                    self.rest = &self.rest[1..];
+                    continue;
+                }
+                return text;
+            }
+            let goes_on = text.ends_with(|c| "=([{,.+-*/%&|<>?:!".contains(c))
+                || next != '(' && next != '[' && ".,+-*/%&|<>?:=".contains(next);
+            if open == 0 && blank.contains('\n') && !text.is_empty() && !goes_on {
+                return text;
+            }
+            let is_tight = matches!(next, '.' | ',' | ')' | ']') || text.ends_with(['(', '[', '.']);
+            if !blank.is_empty() && !text.is_empty() && !is_tight {
+                text.push(' ');
+            }
+            let from = self.rest;
+            match next {
+                '(' | '[' | '{' => open += 1,
+                ')' | ']' | '}' => open = open.saturating_sub(1),
+                _ => {}
+            }
+            self.token();
+            text.push_str(&from[..from.len() - self.rest.len()]);
+        }
+    }
+
+    /// Passes over a text in quotation marks, a word, or a sign.
+    fn token(&mut self) {
+        let mut chars = self.rest.char_indices();
+        let Some((_, first)) = chars.next() else {
+            return;
         };
-        text = match shorter.chars().last() {
-            Some(')') if excess('(', ')') => &shorter[..shorter.len() - 1],
-            Some('}') if excess('{', '}') => &shorter[..shorter.len() - 1],
-            _ => return shorter.to_owned(),
+        let end = match first {
+            '"' | '\'' | '`' => {
+                let mut escaped = false;
+                let end = chars.find(|(_, c)| {
+                    let ends = !escaped && (*c == first || *c == '\n' && first != '`');
+                    escaped = !escaped && *c == '\\';
+                    ends
+                });
+                end.map(|(at, _)| at + 1)
+            }
+            c if c.is_alphanumeric() || c == '_' || c == '$' => chars
+                .find(|(_, c)| !(c.is_alphanumeric() || *c == '_' || *c == '$'))
+                .map(|(at, _)| at),
+            _ => chars.next().map(|(at, _)| at),
         };
+        self.rest = &self.rest[end.unwrap_or(self.rest.len())..];
+    }
+
+    /// Reads what is in parentheses, which may be missing.
+    fn parentheses(&mut self) -> String {
+        if !self.rest.starts_with('(') {
+            return String::new();
+        }
+        let inner = self.balanced();
+        let inner = inner.strip_prefix('(').unwrap_or(inner);
+        let inner = inner.strip_suffix(')').unwrap_or(inner);
+        ScriptReader {
+            rest: inner,
+            depth: 0,
+        }
+        .expression()
+    }
+
+    /// Passes over what stands between two brackets, and returns it with them.
+    fn balanced(&mut self) -> &'a str {
+        let from = self.rest;
+        let mut open = 0_usize;
+        while let Some(next) = self.rest.chars().next() {
+            match next {
+                '(' | '[' | '{' => open += 1,
+                ')' | ']' | '}' => open = open.saturating_sub(1),
+                _ => {}
+            }
+            self.token();
+            if open == 0 {
+                break;
+            }
+            self.skip_blank();
+        }
+        &from[..from.len() - self.rest.len()]
+    }
+
+    fn take(&mut self, sign: char) -> bool {
+        let rest = self.rest.strip_prefix(sign);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn word(&mut self, word: &str) -> bool {
+        let rest = self.rest.strip_prefix(word);
+        let rest = rest.filter(|rest| {
+            !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$')
+        });
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    /// Skips blanks, and the `;` of a statement that an `else` may follow.
+    fn skip_end(&mut self) {
+        self.skip_blank();
+        while self.take(';') {
+            self.skip_blank();
+        }
+    }
+
+    /// Skips blanks and comments.
+    fn skip_blank(&mut self) {
+        loop {
+            let trimmed = self.rest.trim_start();
+            self.rest = if trimmed.starts_with("//") {
+                trimmed.find('\n').map_or("", |end| &trimmed[end..])
+            } else if trimmed.starts_with("/*") {
+                trimmed.find("*/").map_or("", |end| &trimmed[end + 2..])
+            } else {
+                self.rest = trimmed;
+                return;
+            };
+        }
     }
 }
 
-/// Returns how many brackets a line opens and does not close.
-fn balance(line: &str) -> i32 {
-    let (mut open, mut quote, mut escaped) = (0, None, false);
-    for c in line.chars() {
-        match (quote, c) {
-            _ if escaped => escaped = false,
-            (Some(_), '\\') => escaped = true,
-            (Some(opening), c) if opening == c => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"' | '`') => quote = Some(c),
-            (None, '(' | '{' | '[') => open += 1,
-            (None, ')' | '}' | ']') => open -= 1,
-            _ => {}
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(text: &str) -> Statement {
+        Statement::Plain(text.to_owned())
+    }
+
+    #[test]
+    fn statements_end_as_in_javascript() {
+        let script = "// it's a comment; not one\nconst a = f(\n  1, // two\n  2)\nvar b = a\n  .c\nlet url = 'http://x/' /* ; */ + b; d(\"}\"); /* e */ g()";
+        assert_eq!(
+            statements(script),
+            [
+                "const a = f(1, 2)",
+                "var b = a.c",
+                "let url = 'http://x/' + b",
+                "d(\"}\")",
+                "g()"
+            ]
+            .map(plain)
+        );
+    }
+
+    #[test]
+    fn what_wraps_statements_is_left_out_and_conditions_are_kept() {
+        let script = "pm.test('a', function () {\n  one();\n});\npm.test(\"b\", () => two());\npm.test('c', async () => { three() })\n\
+             try { four() } catch (e) { five() } finally { six() }\n\
+             if (x && (y || z)) seven(); else { eight() }\nfor (const i of list) {\n  nine(i);\n}\nten()";
+        let found = statements(script);
+        assert_eq!(
+            found,
+            [
+                plain("one()"),
+                plain("two()"),
+                plain("three()"),
+                plain("four()"),
+                plain("six()"),
+                Statement::If {
+                    condition: "x && (y || z)".to_owned(),
+                    then: vec![plain("seven()")],
+                    otherwise: vec![plain("eight()")],
+                },
+                Statement::Other("for (const i of list) {".to_owned()),
+                plain("ten()"),
+            ]
+        );
+    }
+
+    #[test]
+    fn no_script_makes_it_hang_or_overflow() {
+        let deep = "if (a) ".repeat(9_000);
+        let open = "{".repeat(60_000);
+        let closed = "}".repeat(60_000);
+        for script in [
+            &deep, &open, &closed, "))]]", "'", "`", "\\", "pm.test(", "if", "else", "try",
+        ] {
+            let _statements = statements(script);
         }
     }
-    open
 }

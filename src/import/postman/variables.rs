@@ -55,6 +55,10 @@ struct DefinedVariable {
 
 pub(super) struct PostmanVariables {
     defined: BTreeMap<String, DefinedVariable>,
+    /// Names of columns of the data file, and where the plan has their values.
+    columns: BTreeMap<String, String>,
+    /// Where the row of an iteration is kept.
+    pub(super) row: String,
     /// Set by scripts: names, and fields of `user.data`.
     set: BTreeMap<String, String>,
     /// Locals of the plan that there are.
@@ -94,13 +98,24 @@ pub(super) fn has_variables(text: &str) -> bool {
     TEMPLATE.is_match(text)
 }
 
+/// Returns the name of the variable that a text consists of, but for a scheme.
+pub(super) fn only_variable(text: &str) -> Option<&str> {
+    let found = TEMPLATE.captures(text)?;
+    let before = &text[..found.get_match().start()];
+    let is_whole =
+        found.get_match().end() == text.len() && (before.is_empty() || before.ends_with("://"));
+    found.get(1).filter(|_| is_whole).map(|name| name.as_str())
+}
+
 impl PostmanVariables {
-    /// Takes in those of collection and folders; `set` are the names that scripts set.
-    pub(super) fn new(lists: &[&Value], set: BTreeSet<String>) -> Self {
+    /// Takes in lists of them, of which later ones come first; `set` are the names that scripts set, `columns` those of the
+    /// rows of a data file.
+    pub(super) fn new(lists: &[&Value], set: BTreeSet<String>, columns: &[String]) -> Self {
         let mut defined = BTreeMap::new();
         for variable in lists.iter().filter_map(|list| list.as_array()).flatten() {
             let key = variable["key"].as_str().or(variable["id"].as_str());
-            let Some(key) = key.filter(|_| variable["disabled"] != true) else {
+            let is_on = variable["disabled"] != true && variable["enabled"] != false;
+            let Some(key) = key.filter(|_| is_on) else {
                 continue;
             };
             let value = match &variable["value"] {
@@ -113,12 +128,19 @@ impl PostmanVariables {
             defined.insert(key.to_owned(), DefinedVariable { value, is_secret });
         }
         let mut fields = crate::import::names::UsedNames::default();
+        let row = fields.unique("row");
+        let columns = columns.iter().map(|name| {
+            let place = format!("user.data.{row}{}", field(name));
+            (name.clone(), place)
+        });
         let set = set.into_iter().map(|name| {
             let unique = fields.unique(&name);
             (name, unique)
         });
         PostmanVariables {
             defined,
+            columns: columns.collect(),
+            row: format!("user.data.{row}"),
             set: set.collect(),
             locals: BTreeMap::new(),
             early: BTreeSet::new(),
@@ -154,6 +176,21 @@ impl PostmanVariables {
         statements
     }
 
+    /// Returns whether a variable has a value, or gets one from a script.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.set.contains_key(name)
+            || self.columns.contains_key(name)
+            || self
+                .defined
+                .get(name)
+                .is_some_and(|defined| !defined.value.is_empty())
+    }
+
+    /// Makes a variable stand for an expression of the plan.
+    pub(super) fn stand_for(&mut self, name: &str, expression: String) {
+        self.locals.insert(name.to_owned(), expression);
+    }
+
     /// Returns where a variable is kept that a script sets.
     pub(super) fn place(&self, name: &str) -> Option<String> {
         self.set
@@ -175,6 +212,7 @@ impl PostmanVariables {
                     Some(defined)
                         if deep > 0
                             && !self.set.contains_key(name)
+                            && !self.columns.contains_key(name)
                             && !defined.value.is_empty()
                             && !defined.is_secret
                             && self.spend(&defined.value) =>
@@ -210,7 +248,8 @@ impl PostmanVariables {
             .defined
             .get(name)
             .map(|defined| defined.value.trim().to_owned());
-        let value = value.filter(|_| !self.set.contains_key(name));
+        let is_fixed = !self.set.contains_key(name) && !self.columns.contains_key(name);
+        let value = value.filter(|_| is_fixed);
         let value = value.filter(|value| self.spend(value));
         if let Some(value) = value.and_then(|value| serde_json::from_str::<Value>(&value).ok()) {
             return LuaLiteral::json(&value);
@@ -225,6 +264,9 @@ impl PostmanVariables {
     }
 
     fn variable(&mut self, name: &str, calls: &mut PlanOutline, deep: usize) -> String {
+        if let Some(place) = self.columns.get(name) {
+            return place.clone();
+        }
         if let Some(place) = self.place(name) {
             if !self.already.contains(name) {
                 self.early.insert(name.to_owned());

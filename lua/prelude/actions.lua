@@ -2,8 +2,10 @@
 
 local host, H, fail, User = ...
 
-local error, type, xpcall = error, type, xpcall
+local error, rawget, type, xpcall = error, rawget, type, xpcall
 local yield = coroutine.yield
+if not rawget(H, "protected") then host("nesting")(H, fail) end
+local protected = H.protected
 local STOP, EXIT_ITERATION = host("op:stop"), host("op:exit_iteration")
 
 -- Lua's own error that its memory is full is the only one that no handler sees.
@@ -41,12 +43,12 @@ function User.transaction(self, name, options, fn, more)
   if type(name) ~= "string" or type(fn) ~= "function" then
     fail("user:transaction takes a name and a function: user:transaction(\"buy\", function() ... end)")
   end
-  if not tagged then return end_transaction(name, H.clock(), xpcall(fn, handle, self)) end
+  if not tagged then return end_transaction(name, H.clock(), protected(xpcall, fn, handle, self)) end
   -- From now on, coroutines look after the transactions that they are in (calls.lua).
   H.tagged = true
   local problem = H.begin_tagged(options)
   if problem then fail(problem) end
-  return end_tagged(name, H.clock(), xpcall(fn, handle, self))
+  return end_tagged(name, H.clock(), protected(xpcall, fn, handle, self))
 end
 
 function User.stop(_, more)

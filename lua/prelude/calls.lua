@@ -6,6 +6,9 @@ local create, resume, status, yield = coroutine.create, coroutine.resume, corout
 local close, running = coroutine.close, coroutine.running
 local error, pcall, rawget, setmetatable, type = error, pcall, rawget, setmetatable, type
 
+if not rawget(H, "protected") then host("nesting")(H, fail) end
+local protected = H.protected
+
 -- The markers that operations begin with, as the keys of a table.
 local is_marker = host("op_markers")
 
@@ -100,10 +103,10 @@ local coroutines = {
 local function handled(handler, ok, ...)
   if ok then return true, ... end
   go_on(H.catch())
-  local _, result = checked(pcall(handler, as_text((...))))
+  local _, result = checked(protected(pcall, handler, as_text((...))))
   return false, result
 end
 
 globals.coroutine = read_only("coroutine", coroutines)
-globals.pcall = function(...) return checked(pcall(...)) end
-globals.xpcall = function(fn, handler, ...) return handled(handler, pcall(fn, ...)) end
+globals.pcall = function(...) return checked(protected(pcall, ...)) end
+globals.xpcall = function(fn, handler, ...) return handled(handler, protected(pcall, fn, ...)) end

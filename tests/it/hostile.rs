@@ -3,7 +3,7 @@
 
 use crate::faulty::{Site, answer};
 use crate::program::{plan, scratch, watched_to_the_end};
-use crate::report::{run, saved};
+use crate::report::saved;
 use crate::server::Server;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 const MOST: u64 = 256 << 20;
 
 /// The plans' tasks, by what they fill, with a part of the error that ends them; empty where none is due.
-const HOSTILE: [(&str, &str, &str); 55] = [
+const HOSTILE: [(&str, &str, &str); 58] = [
     (
         "tables without end",
         "local t = {} while true do t[#t + 1] = { 1, 2, 3 } end",
@@ -283,6 +283,21 @@ const HOSTILE: [(&str, &str, &str); 55] = [
         "not enough memory",
     ),
     (
+        "calls that protect one another",
+        "local function h(e) return xpcall(error, h, e) end xpcall(error, h, 'x')",
+        "",
+    ),
+    (
+        "protected calls within one another, with waits",
+        "local function f() user:wait(0) local ok, e = pcall(f) error(e, 0) end f()",
+        "within one another",
+    ),
+    (
+        "transactions within one another, with waits",
+        "local function f() user:wait(0) user:transaction('t', f) end f()",
+        "within one another",
+    ),
+    (
         "coroutines that resume one another",
         "local function f() local ok, e = coroutine.resume(coroutine.create(f)) error(e, 0) end f()",
         "",
@@ -409,20 +424,6 @@ fn bodies_that_are_fetched_take_no_more_than_a_user_may_hold() {
         assert!(line.ends_with("fetched.lua:3"), "{error}");
     }
     assert_is_contained(peak);
-}
-
-#[test]
-fn calls_that_protect_one_another_cost_their_user_a_task_and_nobody_else_anything() {
-    let server = Server::start();
-    let path = plan(
-        "protected_calls.lua",
-        "task { function(user)\n  user:get '/'\n  if user.id ~= 1 then return end\n\
-         local function h(e) return xpcall(error, h, e) end xpcall(error, h, 'x')\nend }",
-    );
-    let report = run([path.as_str(), "-H", &server.url(), "-u", "2", "-i", "2"]);
-    assert_eq!(report.total("count"), 4);
-    let errors = report.errors().join("\n");
-    assert!(errors.contains("ran for 1 s of Lua"), "{errors}");
 }
 
 #[test]

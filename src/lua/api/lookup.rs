@@ -76,6 +76,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "op_markers" => lua
             .create_table_from(requests::markers().map(|marker| (marker, true)))?
             .into_lua(lua),
+        "nesting" => parts::NESTING.load(lua)?.into_lua(lua),
         "view" => parts::VIEW.load(lua)?.into_lua(lua),
         "error_text" => lua.create_function(error_text)?.into_lua(lua),
         "here" => lua

@@ -23,6 +23,9 @@ pub(super) static FORMS: PreludePart =
 /// `user:fetch` and `user:batch`.
 pub(super) static LISTS: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/lists.lua"));
+/// Protected calls within one another.
+pub(super) static NESTING: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/nesting.lua"));
 /// `user:retry`.
 pub(super) static RETRY: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/retry.lua"));

@@ -1,0 +1,24 @@
+-- Protected calls within one another. Each costs Lua a level of the stack of C, of which it has 200, but the count begins anew
+-- after each wait; and to leave one that failed takes the time of all that are around it. A part of the prelude.
+
+local H, fail = ...
+
+local MOST <const> = 200
+
+local running, setmetatable = coroutine.running, setmetatable
+
+-- How many a coroutine is in.
+local depths = setmetatable({}, { __mode = "k" })
+
+local function leave(co, ...)
+  depths[co] = depths[co] - 1
+  return ...
+end
+
+function H.protected(call, ...)
+  local co = running()
+  local depth = (depths[co] or 0) + 1
+  if depth > MOST then fail("more than " .. MOST .. " calls of pcall, xpcall and user:transaction are within one another") end
+  depths[co] = depth
+  return leave(co, call(...))
+end

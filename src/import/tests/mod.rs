@@ -2,6 +2,7 @@
 
 mod beside;
 mod bombs;
+mod nothing_vanishes;
 mod side_by_side;
 mod values;
 

@@ -15,6 +15,9 @@ pub(crate) struct ImportArgs {
     /// Write long bodies into files in this folder, where the plan belongs, too; by default, they are part of the plan
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
+    /// Take this host of a recording for its site; by default, it is that of the first page
+    #[arg(long, value_name = "HOST")]
+    pub site: Option<String>,
     /// Keep the requests to these hosts in addition to those to the site; '*' keeps all (repeatable)
     #[arg(long, value_name = "HOST", value_delimiter = ',')]
     pub hosts: Vec<String>,

@@ -1,11 +1,13 @@
 //! What a request carries, as options of its call.
 
 use super::exchange::{Body, RecordedPart, is_json, media_of};
+use super::forms::is_form;
 use super::lua_text::{self, is_shallow, key, list, quoted, table};
 use super::parts::{Concatenation, encoded};
 use super::request::CallWriter;
 use super::resolve::ValuePosition;
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// The longest JSON that is written as a table.
 pub(super) const TABLE_BYTES: usize = 64 << 10;
@@ -19,9 +21,11 @@ pub(super) fn body(
     match exchange.body.as_ref()? {
         Body::Form(fields) => {
             let mut all: Vec<(String, Vec<String>)> = Vec::new();
+            let mut places: HashMap<&str, usize> = HashMap::new();
             for (name, value) in fields {
                 let value = text(call, name, value);
-                match all.iter_mut().find(|(existing, _)| *existing == key(name)) {
+                let place = *places.entry(name).or_insert(all.len());
+                match all.get_mut(place) {
                     Some((_, values)) => values.push(value),
                     None => all.push((key(name), vec![value])),
                 }
@@ -80,8 +84,7 @@ pub(super) fn body(
 /// Returns the expression for a text as it is, with variables of a script and, in a form, with values that are not as they
 /// were recorded; `None` if it has neither.
 fn with_values(call: &mut CallWriter<'_, '_>, text: &str) -> Option<String> {
-    let kind = call.exchange().header("content-type").map(media_of);
-    if kind.as_deref() != Some("application/x-www-form-urlencoded") {
+    if !is_form(call.exchange()) {
         return call.spliced(text);
     }
     let mut whole = Concatenation::default();

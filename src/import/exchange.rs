@@ -1,5 +1,6 @@
 //! Requests with their answers, whatever recorded them.
 
+use super::forms::order_matters;
 use super::script_variables::ScriptVariables;
 use serde_json::Value;
 use url::Url;
@@ -9,6 +10,8 @@ use url::Url;
 pub(super) struct RecordedTraffic {
     /// In the order in which they began.
     pub(super) exchanges: Vec<RecordedExchange>,
+    /// The origin of the pages that most requests came from, where that is known.
+    pub(super) site: Option<Url>,
     pub(super) options: PlanOptions,
     /// What the texts of a script have in them that is not known.
     pub(super) variables: ScriptVariables,
@@ -176,7 +179,13 @@ pub(super) fn read_body(content_type: &str, text: String) -> Option<Body> {
     }
     let media = media_of(content_type);
     Some(match media.as_str() {
-        "application/x-www-form-urlencoded" => Body::Form(read_query(&text)),
+        "application/x-www-form-urlencoded" => {
+            let fields = read_query(&text);
+            match order_matters(fields.iter().map(|(name, _)| name.as_str())) {
+                true => Body::Text(text),
+                false => Body::Form(fields),
+            }
+        }
         "multipart/form-data" => match super::multipart::read(content_type, &text) {
             Some(parts) => Body::Multipart(parts),
             None => Body::Text(text),

@@ -1,9 +1,9 @@
 //! Finds the form of an earlier page that a recorded request submitted, and what its author typed.
 
-use super::exchange::{Body, ExchangeKind, RecordedExchange, RecordedPart};
+use super::exchange::{Body, ExchangeKind, RecordedExchange, RecordedPart, media_of};
 use super::random::is_random;
 use lgoose_html::{Button, Document, Form, NodeKey, Selector, find_form_within};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use url::Url;
 
 /// How many pages back a form is looked for, and the memory that a page may take.
@@ -81,6 +81,9 @@ pub(super) fn find(exchanges: &[RecordedExchange], at: usize) -> Option<FormSubm
         if let Some((_, key, form)) = best {
             let selector = selector(&document, key, &form, response);
             let Some(selector) = selector else { continue };
+            if !has_order(&form, sent) {
+                continue;
+            }
             let (fields, press) = match &sent_all {
                 SentForm::Fields(sent) => typed(&form, sent),
                 SentForm::Unknown => (files(&form), ButtonPress::Default),
@@ -110,6 +113,34 @@ fn select(document: &Document, css: &str) -> Vec<NodeKey> {
         .unwrap_or_default()
 }
 
+/// Returns whether fields of these names say something else in another order than that of their names, as a table of a plan
+/// sends them: a name that comes again after others, and rows without numbers (`items[][name]`, `items[][amount]`).
+pub(super) fn order_matters<'a>(names: impl Iterator<Item = &'a str>) -> bool {
+    let mut seen = HashSet::new();
+    let mut rows: HashMap<&str, &str> = HashMap::new();
+    let mut before = None;
+    for name in names {
+        if before != Some(name) && !seen.insert(name) {
+            return true;
+        }
+        before = Some(name);
+        let row = name.find("[][").map(|at| &name[..at]);
+        let last = row.and_then(|row| rows.insert(row, name));
+        if last.is_some_and(|last| last > name) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns whether a form, whose fields are sent in its own order, sends these in theirs.
+fn has_order(form: &Form, sent: &[RecordedPart]) -> bool {
+    let names = || sent.iter().map(|part| part.name.as_str());
+    let own: HashSet<&str> = form.fields.iter().map(|(name, _)| name.as_str()).collect();
+    let of_form = form.fields.iter().map(|(name, _)| name.as_str());
+    !order_matters(names()) || names().filter(|name| own.contains(name)).eq(of_form)
+}
+
 /// Returns the fields that a navigation sent as a form does.
 fn sent(exchange: &RecordedExchange) -> Option<SentForm> {
     let part = |(name, value): (String, String)| RecordedPart {
@@ -127,6 +158,10 @@ fn sent(exchange: &RecordedExchange) -> Option<SentForm> {
             let fields = fields.iter().cloned().map(part);
             Some(SentForm::Fields(fields.collect()))
         }
+        (Some(Body::Text(text)), "POST") if is_form(exchange) => {
+            let fields = super::exchange::read_query(text).into_iter().map(part);
+            Some(SentForm::Fields(fields.collect()))
+        }
         (Some(Body::Multipart(parts)), "POST") => Some(SentForm::Fields(parts.clone())),
         (None, "POST") if lacks_body(exchange) => Some(SentForm::Unknown),
         (None, "POST") => Some(SentForm::Fields(Vec::new())),
@@ -137,6 +172,12 @@ fn sent(exchange: &RecordedExchange) -> Option<SentForm> {
         }
         _ => None,
     }
+}
+
+/// Returns whether a request says that its body is the fields of a form, URL-encoded.
+pub(super) fn is_form(exchange: &RecordedExchange) -> bool {
+    let kind = exchange.header("content-type").map(media_of);
+    kind.as_deref() == Some("application/x-www-form-urlencoded")
 }
 
 /// Returns whether a request has sent something that the recording lacks, as it may where files are sent.
@@ -312,4 +353,36 @@ fn typed(form: &Form, sent: &[RecordedPart]) -> (Vec<(String, Vec<RecordedPart>)
         !(empty_file || same && values.iter().all(|part| part.filename.is_none()))
     });
     (fields, press)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::order_matters;
+
+    #[test]
+    fn the_order_of_rows_and_of_names_that_come_again_matters() {
+        for names in [
+            &[
+                "items[][name]",
+                "items[][qty]",
+                "items[][name]",
+                "items[][qty]",
+            ][..],
+            &["items[][qty]", "items[][name]"],
+            &["name", "qty", "name", "qty"],
+            &["tags[]", "title", "tags[]"],
+        ] {
+            assert!(order_matters(names.iter().copied()), "{names:?}");
+        }
+        for names in [
+            &["b", "a"][..],
+            &["tags[]", "tags[]", "title"],
+            &["items[][name]", "items[][qty]"],
+            &["items[0][qty]", "items[0][name]", "items[1][qty]"],
+            &["agree", "agree"],
+            &[],
+        ] {
+            assert!(!order_matters(names.iter().copied()), "{names:?}");
+        }
+    }
 }

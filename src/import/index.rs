@@ -1,6 +1,7 @@
 //! Where the values that requests send stand in answers: all texts are searched once for all of them.
 
-use super::exchange::{Body, RecordedExchange};
+use super::exchange::{Body, RecordedExchange, read_query};
+use super::forms::is_form;
 use super::places::{is_id_value, named_token};
 use super::random::{is_plain, is_random, plain};
 use aho_corasick::AhoCorasick;
@@ -216,6 +217,10 @@ fn for_each_value(exchange: &RecordedExchange, take: &mut dyn FnMut(&str, &str))
             }
         }
         Some(Body::Json(json)) => scalars("", json, take),
+        Some(Body::Text(text)) if is_form(exchange) => {
+            let fields = read_query(text);
+            fields.iter().for_each(|(name, value)| take(name, value));
+        }
         Some(Body::Text(_) | Body::Bytes(_)) | None => {}
     }
 }

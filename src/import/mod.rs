@@ -16,6 +16,7 @@ mod har;
 mod head;
 mod imported;
 mod index;
+mod keys;
 mod lua_text;
 mod multipart;
 mod names;
@@ -68,10 +69,12 @@ pub(crate) fn import(
                 recording
             }
             JsonFile::Other(file) if postman::is_postman(&file) => {
+                refuse_site(name, choices)?;
                 return postman::import(name, file, choices);
             }
             JsonFile::Other(file) if openapi::is_openapi(&file) => {
                 choices.expect_no_collection(name)?;
+                refuse_site(name, choices)?;
                 return openapi::import(name, file, choices);
             }
             JsonFile::Other(_) => {
@@ -96,6 +99,7 @@ pub(crate) fn import(
             }
             let text = String::from_utf8(bytes).map_err(|_| unknown(name))?;
             if openapi::is_yaml(&text) {
+                refuse_site(name, choices)?;
                 let file = openapi::read_yaml(name, &text)?;
                 return openapi::import(name, file, choices);
             }
@@ -115,12 +119,12 @@ fn write(
     choices: &Choices,
 ) -> Result<Imported, Diagnostic> {
     let mut notes = recording.notes;
-    let selection = site::choose(recording.exchanges, choices, &mut notes);
+    let hosts = site::hosts(&recording.exchanges);
+    let referring_site = recording.site.as_ref();
+    let selection = site::choose(recording.exchanges, referring_site, choices, &mut notes);
     let variables = recording.variables;
     let Some(selection) = selection else {
-        let message = format!("{name} has no request that a plan could send");
-        let help = "record a visit to a site over http or https, with the network view open from its first page on";
-        return Err(Diagnostic::new(message).help(help));
+        return Err(nothing_to_send(name, choices, &hosts, &notes));
     };
     let selection = SelectedExchanges {
         variables,
@@ -137,6 +141,35 @@ fn write(
         files: written.files,
         notes,
     })
+}
+
+/// Says why a recording has no request that a plan could send. `hosts` are those that it has requests to, `notes` what was
+/// left out of it.
+fn nothing_to_send(name: &str, choices: &Choices, hosts: &str, notes: &[String]) -> Diagnostic {
+    if let Some(site) = choices.site.as_ref().filter(|_| !hosts.is_empty()) {
+        let site = lua_text::comment(site);
+        return Diagnostic::new(format!("{name} has no request to '{site}'"))
+            .help(format!("give '--site' one of its hosts: {hosts}"));
+    }
+    let why: String = notes
+        .iter()
+        .take(3)
+        .map(|note| format!("; {note}"))
+        .collect();
+    let help = "record a visit to a site over http or https, with the network view open from its first page on";
+    Diagnostic::new(format!("{name} has no request that a plan could send{why}")).help(help)
+}
+
+/// Refuses a choice that is one among the sites of a recording.
+fn refuse_site(name: &str, choices: &Choices) -> Result<(), Diagnostic> {
+    match &choices.site {
+        None => Ok(()),
+        Some(_) => {
+            let message =
+                format!("'--site' chooses one of the sites of a recording, and {name} is none");
+            Err(Diagnostic::new(message).help("leave it out; '-H' says to which host a plan goes"))
+        }
+    }
 }
 
 /// Skips a byte order mark and blanks, and returns the first byte after them: of a script that begins with a group of

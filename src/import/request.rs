@@ -2,12 +2,13 @@
 
 use super::body::{body, part_value};
 use super::exchange::{Body, ExchangeKind, RecordedExchange, media_of};
+use super::forms::lacks_body;
 use super::forms::{ButtonPress, FormSubmission};
+use super::keys::{is_chance, is_key};
 use super::lua_text::{self, key, list, quoted, quoted_bytes, table, table_after};
 use super::parts::{CALL, Concatenation, FieldPairs, call, encoded, entry, expect, is_token};
 use super::resolve::{ValueOrigin, ValuePosition, ValueResolver};
 use super::script_variables::{ScriptVariables, TextPart};
-use super::secrets::is_key;
 use super::site::SelectedExchanges;
 use super::stand_in::stand_in;
 use std::collections::HashSet;
@@ -16,50 +17,6 @@ use std::collections::HashSet;
 const INLINE: usize = 1_000;
 /// The most files: each is a local of the plan, of which Lua takes 200.
 const MOST_FILES: usize = 80;
-
-/// Headers that a browser sends by itself, or that the client does.
-const BROWSERS: [&str; 40] = [
-    "accept-encoding",
-    "accept-language",
-    "accept-charset",
-    "alt-used",
-    "authorization",
-    "baggage",
-    "cache-control",
-    "connection",
-    "content-length",
-    "content-type",
-    "cookie",
-    "device-memory",
-    "dnt",
-    "downlink",
-    "dpr",
-    "ect",
-    "expect",
-    "host",
-    "if-match",
-    "if-modified-since",
-    "if-none-match",
-    "keep-alive",
-    "origin",
-    "pragma",
-    "priority",
-    "proxy-authorization",
-    "proxy-connection",
-    "purpose",
-    "range",
-    "referer",
-    "rtt",
-    "save-data",
-    "te",
-    "traceparent",
-    "tracestate",
-    "transfer-encoding",
-    "upgrade-insecure-requests",
-    "user-agent",
-    "viewport-width",
-    "x-client-data",
-];
 
 /// Headers that a plan says otherwise, or that the client sends by itself.
 const OWN: [&str; 9] = [
@@ -315,27 +272,20 @@ impl<'a> CallWriter<'a, '_> {
         let mut headers: Vec<(String, String)> = Vec::new();
         let mut sent = HashSet::new();
         for (name, value) in &exchange.headers {
-            let is_own = if exchange.is_typed {
-                OWN.contains(&name.as_str())
-            } else {
-                BROWSERS.contains(&name.as_str()) || name.starts_with("sec-")
-            };
-            let is_own = is_own || name.starts_with(':') || !is_token(name);
-            // What a page is asked for with, browsers choose.
-            let is_sent = exchange.is_typed
-                || exchange.kind == ExchangeKind::Call
-                    && !(name == "accept"
-                        && (value.is_empty()
-                            || value.starts_with("*/*")
-                            || value.starts_with("text/html")));
-            if is_own || !is_sent || value.chars().any(char::is_control) {
+            if OWN.contains(&name.as_str()) || name.starts_with(':') {
+                continue;
+            }
+            if !is_token(name) || value.chars().any(char::is_control) {
+                let text = format!(
+                    "header '{}' is none, and is left out",
+                    lua_text::comment(name)
+                );
+                self.notes.push(text.into());
                 continue;
             }
             if !sent.insert(name) {
-                if exchange.is_typed {
-                    let text = format!("header '{}' is sent once", lua_text::comment(name));
-                    self.notes.push(text.into());
-                }
+                let text = format!("header '{}' is sent once", lua_text::comment(name));
+                self.notes.push(text.into());
                 continue;
             }
             let value = match self.expression(ValuePosition::Header(name), value) {
@@ -352,6 +302,14 @@ impl<'a> CallWriter<'a, '_> {
                 } else {
                     media_of(kind) == "application/json"
                 })
+            && !kind.chars().any(char::is_control)
+        {
+            headers.push((key("content-type"), quoted(kind)));
+        }
+        // A script may say of what type nothing is.
+        if let (Some(kind), None) = (exchange.header("content-type"), &exchange.body)
+            && exchange.kind == ExchangeKind::Call
+            && !lacks_body(exchange)
             && !kind.chars().any(char::is_control)
         {
             headers.push((key("content-type"), quoted(kind)));
@@ -386,7 +344,7 @@ impl<'a> CallWriter<'a, '_> {
                 lua_text::comment(&user),
                 exchange.url.path()
             );
-            let is_key = password.is_empty() && is_key(&user);
+            let is_key = is_key(&user) || password.is_empty() && is_chance(&user);
             let known = self.spliced(&user);
             let user = match known {
                 Some(expression) => expression,

@@ -3,6 +3,7 @@
 
 use super::exchange::{RecordedExchange, set_cookies};
 use super::index::ValueIndex;
+use super::keys::{is_chance, is_key};
 use super::names::UsedNames;
 use super::origin::{self, SoughtValue, ValueExtraction, singular};
 use super::places::{is_id_value, may_be_id, named_token, sends, stem};
@@ -105,26 +106,34 @@ impl<'a> ValueResolver<'a> {
         if value.is_empty() || value.len() > 8192 {
             return ValueOrigin::Plain;
         }
+        if let ValuePosition::Header(name) = place
+            && let Some((source, header)) = self.version(at, name, value)
+        {
+            let how = ValueExtraction::Header(header.to_owned(), None);
+            return ValueOrigin::Value(self.value(source, how, header));
+        }
         let (key, is_header) = match place {
             ValuePosition::Path(_) => ("", false),
             ValuePosition::Field(name) => (name, false),
             ValuePosition::Header(name) => (name, true),
         };
-        if !is_header && secrets::is_secret(key) {
+        let is_switch = secrets::is_switch(value);
+        if !is_header && secrets::is_secret(key) && !is_switch {
             let request = &exchanges[at];
             let what = format!("field '{key}' of {} {}", request.method, request.url.path());
             return ValueOrigin::Secret(self.secrets.variable(key, value, &what));
         }
-        let is_key = secrets::is_key(value);
+        let is_key = is_key(value);
+        let is_likely = secrets::is_likely_secret(key) && (is_random(value) || is_chance(value));
         let is_token = named_token(key) && value.len() >= 6;
-        let random = is_random(value) || is_token || is_key;
+        let random = is_random(value) || is_token || is_key || is_likely;
         let stem = match place {
             ValuePosition::Path(before) => singular(before),
             ValuePosition::Field(name) => stem(name),
             ValuePosition::Header(_) => String::new(),
         };
         let id = is_id_value(value) && !is_header && may_be_id(place, &stem);
-        let secret_header = is_header && secrets::is_secret_header(key);
+        let secret_header = is_header && secrets::is_secret_header(key) && !is_switch;
         if !(random || id || secret_header) {
             return ValueOrigin::Plain;
         }
@@ -165,7 +174,7 @@ impl<'a> ValueResolver<'a> {
             );
             return ValueOrigin::Secret(self.secrets.variable(key, value, &what));
         }
-        if is_key || random && secrets::names_key(key) {
+        if is_key || is_likely {
             let request = &exchanges[at];
             let what = format!("the key in {} {}", request.method, request.url.path());
             let name = if key.is_empty() { "API_KEY" } else { key };
@@ -176,6 +185,29 @@ impl<'a> ValueResolver<'a> {
         } else {
             ValueOrigin::Plain
         }
+    }
+
+    /// Returns the last answer before an exchange that named a version, where a header asks for that one, and its header
+    /// there: of the same address, if one did.
+    fn version(&self, at: usize, name: &str, value: &str) -> Option<(usize, &'static str)> {
+        let header = match name {
+            "if-match" | "if-none-match" => "etag",
+            "if-modified-since" | "if-unmodified-since" => "last-modified",
+            "if-range" if value.ends_with('"') => "etag",
+            "if-range" => "last-modified",
+            _ => return None,
+        };
+        let path = self.exchanges[at].url.path();
+        let names = |exchange: &RecordedExchange| {
+            let response = exchange.source();
+            response.and_then(|response| response.header(header)) == Some(value)
+        };
+        let before = self.exchanges[..at].iter();
+        let same = before
+            .clone()
+            .rposition(|e| e.url.path() == path && names(e));
+        let source = same.or_else(|| before.rev().position(names).map(|back| at - 1 - back))?;
+        Some((source, header))
     }
 
     /// Returns the first answer before an exchange that brings a value, unless a request sent it before.

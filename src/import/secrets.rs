@@ -103,95 +103,172 @@ impl Secrets {
     }
 }
 
-/// The words in names of fields whose values are secrets.
-const WORDS: [&str; 12] = [
+/// Ends of words in names of fields whose values are secrets, whatever they are.
+const SECRET: [&str; 10] = [
     "password",
     "passwd",
     "passwort",
     "passphrase",
+    "passcode",
     "pwd",
     "secret",
-    "api_key",
     "apikey",
-    "access_key",
     "accesskey",
-    "private_key",
+    "privatekey",
+];
+/// The same as whole words.
+const SECRET_WORDS: [&str; 9] = [
+    "pass",
+    "pin",
+    "otp",
+    "cvv",
+    "cvc",
+    "pw",
     "credential",
+    "credentials",
+    "secrets",
+];
+/// What stands before `key` in names of such fields.
+const SECRET_KEYS: [&str; 6] = [
+    "api",
+    "access",
+    "private",
+    "secret",
+    "signing",
+    "encryption",
 ];
 
-/// Returns whether a field of that name has a secret: a password, a key.
+/// Words in names of fields whose values are secrets if they look made by chance.
+const LIKELY: [&str; 12] = [
+    "key",
+    "token",
+    "tokens",
+    "signature",
+    "sig",
+    "hmac",
+    "jwt",
+    "auth",
+    "authorization",
+    "bearer",
+    "authkey",
+    "appkey",
+];
+/// Words beside them that say what else the value is: of one page or request, a place in a list, known to all.
+const UNLIKELY: [&str; 32] = [
+    "csrf",
+    "xsrf",
+    "csrfmiddlewaretoken",
+    "nonce",
+    "authenticity",
+    "antiforgery",
+    "verification",
+    "viewstate",
+    "captcha",
+    "recaptcha",
+    "idempotency",
+    "page",
+    "next",
+    "prev",
+    "previous",
+    "cursor",
+    "continuation",
+    "sync",
+    "sort",
+    "order",
+    "cache",
+    "partition",
+    "primary",
+    "foreign",
+    "public",
+    "publishable",
+    "site",
+    "row",
+    "range",
+    "object",
+    "form",
+    "event",
+];
+
+/// Returns whether a field of that name has a secret, whatever its value: a password, a key.
 pub(super) fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace(['-', ' '], "_");
-    let whole = |part: &str| matches!(part, "pass" | "pin" | "otp" | "cvv" | "cvc" | "pw");
-    let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
-    WORDS.iter().any(|word| name.contains(word)) || parts.any(whole)
+    let words = words(name);
+    let is_one = |word: &String| {
+        let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        SECRET_WORDS.contains(&word) || SECRET.iter().any(|end| word.ends_with(end))
+    };
+    let is_key = |at: usize| {
+        words[at] == "key"
+            && SECRET_KEYS.contains(&words[at - 1].as_str())
+            && words.get(at + 1).is_none_or(|next| next != "id")
+    };
+    words.iter().any(is_one) || (1..words.len()).any(is_key)
 }
 
-/// Returns whether a name says that a value without meaning is a key: `key`, `authKey`, `x-goog-key`.
-pub(super) fn names_key(name: &str) -> bool {
-    name == "key"
-        || ["Key", "_key", "-key", "KEY"]
-            .iter()
-            .any(|end| name.ends_with(end))
+/// Returns whether a value is none that anybody keeps to themselves: a switch, a mode.
+pub(super) fn is_switch(value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    matches!(
+        value.as_str(),
+        "" | "0"
+            | "1"
+            | "true"
+            | "false"
+            | "on"
+            | "off"
+            | "yes"
+            | "no"
+            | "null"
+            | "none"
+            | "include"
+            | "omit"
+            | "same-origin"
+            | "required"
+            | "optional"
+    )
 }
 
-/// How keys of well-known services begin, and how long they are at least.
-const KEYS: [(&str, usize); 30] = [
-    ("sk_live_", 16),
-    ("sk_test_", 16),
-    ("rk_live_", 16),
-    ("rk_test_", 16),
-    ("whsec_", 16),
-    ("sk-", 20),
-    ("ghp_", 20),
-    ("gho_", 20),
-    ("ghu_", 20),
-    ("ghs_", 20),
-    ("ghr_", 20),
-    ("github_pat_", 20),
-    ("glpat-", 20),
-    ("xoxb-", 15),
-    ("xoxp-", 15),
-    ("xoxa-", 15),
-    ("xapp-", 15),
-    ("AKIA", 20),
-    ("ASIA", 20),
-    ("AIza", 30),
-    ("ya29.", 20),
-    ("SG.", 30),
-    ("npm_", 20),
-    ("pypi-", 20),
-    ("shpat_", 20),
-    ("dop_v1_", 20),
-    ("hf_", 20),
-    ("lin_api_", 20),
-    ("eyJ", 30),
-    ("key-", 30),
-];
-
-/// Returns whether a text looks like a key: as those of a well-known service begin.
-pub(super) fn is_key(text: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.=".contains(c);
-    text.chars().all(plain)
-        && KEYS
-            .iter()
-            .any(|(start, least)| text.len() >= *least && text.starts_with(start))
+/// Returns whether a name says that a value made by chance is a secret: `key`, `authKey`, `x-goog-signature`.
+pub(super) fn is_likely_secret(name: &str) -> bool {
+    let words = words(name);
+    let is_one = |word: &String| LIKELY.contains(&word.as_str()) || word.ends_with("token");
+    let is_id = words.last().is_some_and(|word| word == "id");
+    words.iter().any(is_one)
+        && !is_id
+        && !words.iter().any(|word| UNLIKELY.contains(&word.as_str()))
 }
 
 /// Returns whether a header of that name, in lower case, has a secret.
 pub(super) fn is_secret_header(name: &str) -> bool {
-    let auth = [
-        "authorization",
-        "security-token",
-        "auth-token",
-        "access-token",
-        "api-token",
-        "session-token",
-    ];
-    is_secret(name)
-        || auth.iter().any(|word| name.contains(word))
-        || name.starts_with("x-") && name.ends_with("-token")
-        || name == "x-token"
+    let is_paging = words(name).iter().any(|word| {
+        matches!(
+            word.as_str(),
+            "page" | "next" | "cursor" | "continuation" | "sync"
+        )
+    });
+    is_secret(name) || name.contains("authorization") || name.ends_with("-token") && !is_paging
+}
+
+/// Returns the words of a name in lower case: `user`, `api` and `key` of `user[apiKey]`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let chars: Vec<char> = name.chars().take(200).collect();
+    for (at, c) in chars.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| chars[before]);
+        let next = chars.get(at + 1);
+        let begins = c.is_ascii_uppercase()
+            && before.is_some_and(|before| {
+                before.is_ascii_lowercase()
+                    || before.is_ascii_uppercase() && next.is_some_and(char::is_ascii_lowercase)
+            });
+        if begins || !c.is_ascii_alphanumeric() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_ascii_alphanumeric()) {
+            word.push(c.to_ascii_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 #[cfg(test)]
@@ -202,28 +279,97 @@ mod tests {
     fn passwords_and_keys_are_secrets_and_their_neighbours_are_not() {
         for name in [
             "pass",
+            "password",
+            "password2",
+            "newPassword",
             "user[password]",
-            "X-Api-Key",
-            "client_secret",
+            "USERPASSWORD",
+            "userpwd",
             "new-password",
+            "passphrase",
+            "X-Api-Key",
+            "APIKey",
+            "apikey",
+            "x-goog-api-key",
+            "access_key",
+            "private key",
+            "client_secret",
+            "clientSecret",
+            "X-Amz-Credential",
             "pin",
+            "cvc",
         ] {
             assert!(is_secret(name), "{name}");
         }
-        for key in ["sk_live_EXAMPLE0example0example", "AKIAIOSFODNN7EXAMPLE"] {
-            assert!(is_key(key), "{key}");
-        }
-        for text in [
-            "sk_live_",
+        for name in [
+            "passenger",
+            "compass",
+            "name",
+            "shipping",
+            "op",
+            "keyword",
+            "monkey",
+            "secretary",
+            "sort_key",
+            "access_key_id",
             "FIRSTNAME",
-            "skeleton",
-            "AKIA and more of words",
+            "tokenize",
+            "spin",
+            "key",
+            "token",
         ] {
-            assert!(!is_key(text), "{text}");
-        }
-        for name in ["passenger", "compass", "name", "shipping", "op", "keyword"] {
             assert!(!is_secret(name), "{name}");
         }
-        assert!(is_secret_header("x-auth-token") && !is_secret_header("x-requested-with"));
+    }
+
+    #[test]
+    fn some_names_make_chance_a_secret() {
+        for name in [
+            "key",
+            "authKey",
+            "token",
+            "accessToken",
+            "accesstoken",
+            "X-Amz-Signature",
+            "sig",
+            "Ocp-Apim-Subscription-Key",
+            "X-Hub-Signature-256",
+            "jwt",
+        ] {
+            assert!(is_likely_secret(name), "{name}");
+        }
+        for name in [
+            "keyword",
+            "monkey",
+            "tokenize",
+            "sort_key",
+            "page_token",
+            "nextPageToken",
+            "csrf_token",
+            "authenticity_token",
+            "Idempotency-Key",
+            "publicKey",
+            "site_key",
+            "key_id",
+            "author",
+            "design",
+        ] {
+            assert!(!is_likely_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn headers_that_name_a_token_have_one() {
+        for name in [
+            "x-auth-token",
+            "private-token",
+            "x-amz-security-token",
+            "x-api-key",
+        ] {
+            assert!(is_secret_header(name), "{name}");
+        }
+        for name in ["x-requested-with", "x-page-token", "x-tokenizer", "accept"] {
+            assert!(!is_secret_header(name), "{name}");
+        }
     }
 }

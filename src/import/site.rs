@@ -15,6 +15,8 @@ const NEAR: usize = 60;
 pub(crate) struct Choices {
     /// Hosts whose requests are kept beside those of the site: a name, with a port if it has one; `*` for all.
     pub(crate) hosts: Vec<String>,
+    /// The host of the site, if it is not the one of the first page.
+    pub(crate) site: Option<String>,
     /// Whether files can be written beside the plan.
     pub(crate) files: bool,
     /// Environments and globals of Postman, and the rows of its runner.
@@ -56,13 +58,18 @@ impl SelectedExchanges {
     }
 }
 
-/// Chooses them; `None` if there are none. Hosts that are left out are noted.
+/// Chooses them; `None` if there are none. `referring_site` is the origin of the pages that most requests came from, where that
+/// is known. Hosts that are left out are noted.
 pub(super) fn choose(
     mut exchanges: Vec<RecordedExchange>,
+    referring_site: Option<&Url>,
     choices: &Choices,
     notes: &mut Vec<String>,
 ) -> Option<SelectedExchanges> {
-    let site = main_site(&exchanges)?;
+    let site = match &choices.site {
+        Some(host) => named_site(&exchanges, host)?,
+        None => main_site(&exchanges, referring_site)?,
+    };
     let is_retained = |url: &Url| {
         url.origin() == site.origin() || choices.hosts.iter().any(|host| is_host(url, host))
     };
@@ -76,37 +83,19 @@ pub(super) fn choose(
         if is_retained(&exchange.url) {
             retained.push(exchange);
         } else {
-            let host = exchange.url.host_str().unwrap_or_default();
-            let port = exchange
-                .url
-                .port()
-                .map(|port| format!(":{port}"))
-                .unwrap_or_default();
-            *others.entry(format!("{host}{port}")).or_default() += 1;
+            *others.entry(host_of(&exchange.url)).or_default() += 1;
         }
     }
     if !others.is_empty() {
         let total: usize = others.values().sum();
-        let mut hosts: Vec<(String, usize)> = others.into_iter().collect();
-        hosts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        let shown: Vec<String> = hosts
-            .iter()
-            .take(8)
-            .map(|(host, count)| format!("{host} ({count})"))
-            .collect();
-        let more = match hosts.len() {
-            0..=8 => String::new(),
-            length => format!(" and {} more hosts", length - 8),
-        };
+        let (shown, most) = listed(others);
         let requests = if total == 1 {
             "1 request".to_owned()
         } else {
             format!("{total} requests")
         };
         notes.push(format!(
-            "left out {requests} to other hosts: {}{more}; '--hosts {}' keeps those of one",
-            shown.join(", "),
-            hosts[0].0
+            "left out {requests} to other hosts: {shown}; '--hosts {most}' keeps those of one"
         ));
     }
     if retained.is_empty() {
@@ -120,24 +109,89 @@ pub(super) fn choose(
     }
 }
 
-/// Returns a URL of the site that was visited: of its first page that came, else of the first request.
-fn main_site(exchanges: &[RecordedExchange]) -> Option<Url> {
-    let came = |exchange: &&RecordedExchange| {
-        let status = exchange
-            .response
-            .as_ref()
-            .map_or(200, |response| response.status);
-        exchange.kind == ExchangeKind::Page && !(300..400).contains(&status)
+/// Returns the hosts that requests go to, as they are told of.
+pub(super) fn hosts(exchanges: &[RecordedExchange]) -> String {
+    let mut hosts: BTreeMap<String, usize> = BTreeMap::new();
+    for exchange in exchanges {
+        *hosts.entry(host_of(&exchange.url)).or_default() += 1;
+    }
+    listed(hosts).0
+}
+
+/// Returns hosts with how many requests they have, those with most first, and the very first.
+fn listed(hosts: BTreeMap<String, usize>) -> (String, String) {
+    let mut hosts: Vec<(String, usize)> = hosts.into_iter().collect();
+    hosts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let shown = hosts.iter().take(8);
+    let shown: Vec<String> = shown
+        .map(|(host, count)| format!("{host} ({count})"))
+        .collect();
+    let more = match hosts.len() {
+        0..=8 => String::new(),
+        length => format!(" and {} more hosts", length - 8),
     };
-    let first = exchanges.iter().find(came);
-    let first = first.or_else(|| {
-        exchanges
-            .iter()
+    let most = hosts.first().map(|(host, _)| host.clone());
+    (
+        format!("{}{more}", shown.join(", ")),
+        most.unwrap_or_default(),
+    )
+}
+
+/// Returns a host with its port, if it says one.
+fn host_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
+/// Returns a URL of the site that was visited: of its first page that came. Without pages, it is the site that most requests
+/// came from, or one of its neighbours (`api.example.com` of `www.example.com`), else the first that was called.
+fn main_site(exchanges: &[RecordedExchange], referring_site: Option<&Url>) -> Option<Url> {
+    let mut calls = exchanges
+        .iter()
+        .filter(|exchange| exchange.kind != ExchangeKind::Asset);
+    let page = exchanges
+        .iter()
+        .find(|exchange| is_page_that_came(exchange));
+    let of = |is_it: &dyn Fn(&Url) -> bool| calls.clone().find(|call| is_it(&call.url));
+    let first = page
+        .or_else(|| of(&|url| referring_site.is_some_and(|from| from.origin() == url.origin())))
+        .or_else(|| of(&|url| referring_site.is_some_and(|from| are_neighbours(from, url))))
+        .or_else(|| calls.next())
+        .or(exchanges.first());
+    first.map(|exchange| exchange.url.clone())
+}
+
+/// Returns a URL of the site that the author has named: of a page, if it has one.
+fn named_site(exchanges: &[RecordedExchange], host: &str) -> Option<Url> {
+    let mut of_it = exchanges
+        .iter()
+        .filter(|exchange| host != "*" && is_host(&exchange.url, host));
+    let page = of_it.clone().find(|exchange| is_page_that_came(exchange));
+    let call = || {
+        of_it
+            .clone()
             .find(|exchange| exchange.kind != ExchangeKind::Asset)
-    });
-    first
-        .or(exchanges.first())
-        .map(|exchange| exchange.url.clone())
+    };
+    let first = page.or_else(call).or_else(|| of_it.next());
+    first.map(|exchange| exchange.url.clone())
+}
+
+fn is_page_that_came(exchange: &RecordedExchange) -> bool {
+    let response = exchange.response.as_ref();
+    let status = response.map_or(200, |response| response.status);
+    exchange.kind == ExchangeKind::Page && !(300..400).contains(&status)
+}
+
+/// Returns whether two hosts are of one owner, as browsers tell it: `a.example.co.uk` and `b.example.co.uk`.
+fn are_neighbours(one: &Url, other: &Url) -> bool {
+    let domain = |url: &Url| {
+        let domain = psl::domain_str(url.domain()?)?;
+        Some(domain.to_owned())
+    };
+    domain(one).is_some_and(|one| Some(one) == domain(other))
 }
 
 fn is_host(url: &Url, named: &str) -> bool {

@@ -27,6 +27,8 @@ pub(super) struct Visit {
     pub(super) omitted: usize,
     /// Paths of assets that the site did not have.
     pub(super) missing: BTreeSet<String>,
+    /// How many assets the browser had in its cache.
+    pub(super) in_cache: usize,
 }
 
 #[derive(Debug)]
@@ -75,7 +77,7 @@ pub(super) fn arrange(selection: &SelectedExchanges) -> Visit {
     let mut assets: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     let mut pages: HashMap<(usize, usize), usize> = HashMap::new();
     let mut busy_until = f64::MIN;
-    let mut missing = BTreeSet::new();
+    let (mut missing, mut in_cache) = (BTreeSet::new(), 0);
     let (mut requests, mut omitted) = (0, 0);
     for (at, exchange) in exchanges.iter().enumerate() {
         let gap = pause((exchange.start_ms - busy_until) / 1e3);
@@ -87,7 +89,10 @@ pub(super) fn arrange(selection: &SelectedExchanges) -> Visit {
             }
         }
         match exchange.kind {
-            ExchangeKind::Asset if exchange.cached => continue,
+            ExchangeKind::Asset if exchange.cached => {
+                in_cache += 1;
+                continue;
+            }
             ExchangeKind::Asset
                 if exchange
                     .response
@@ -175,6 +180,7 @@ pub(super) fn arrange(selection: &SelectedExchanges) -> Visit {
         tasks,
         omitted,
         missing,
+        in_cache,
     }
 }
 

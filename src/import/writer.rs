@@ -92,6 +92,13 @@ pub(super) fn write(
             shown.join(", ")
         ));
     }
+    if visit.in_cache > 0 {
+        let s = if visit.in_cache == 1 { "" } else { "s" };
+        listed.push(format!(
+            "left out {} asset{s} that the browser had in its cache",
+            visit.in_cache
+        ));
+    }
     if resolver.is_incomplete {
         listed.push(
             "the recording is long: what its last requests sent was not looked for in answers"

@@ -360,7 +360,7 @@ fn what_cannot_be_read_is_told_with_its_place_and_exit_code_2() {
         (
             "wrong.har",
             "{\"log\":{\"entries\":[\n{\"request\":7}]}}",
-            "at line 2",
+            "left out entry 1 of the recording: its 'request' is no object",
         ),
         (
             "other.json",

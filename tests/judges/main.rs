@@ -17,6 +17,7 @@ mod faulty;
 mod forms;
 mod heads;
 mod import_curl;
+mod import_har;
 mod import_postman;
 #[path = "../it/program.rs"]
 mod program;

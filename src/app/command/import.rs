@@ -17,6 +17,7 @@ use std::path::Path;
 pub(super) fn import(flags: &cli::ImportArgs) -> Result<u8, Error> {
     let choices = Choices {
         hosts: flags.hosts.clone(),
+        site: flags.site.clone(),
         files: flags.to.is_some(),
         environments: flags.environment.clone(),
         data: flags.data.clone(),

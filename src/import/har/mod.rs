@@ -1,22 +1,30 @@
-//! HAR files as Chromium and Firefox write them. They are read entry by entry; bodies of images and films are dropped, and
-//! all that is kept has a limit.
+//! HAR files as Chromium, Firefox and Safari write them. They are read entry by entry; bodies of images and films are
+//! dropped, and all that is kept has a limit.
 
+mod body;
+mod browser_headers;
 mod document;
 mod entry;
 mod kind;
+mod known_fields;
+mod left_out;
+mod pages;
 mod times;
 
 use crate::error::Diagnostic;
 use crate::import::bounded::{BoundedTexts, ByteLimit, CutCount};
 use crate::import::exchange::{
-    Body, ExchangeKind, FinalResponse, PlanOptions, RecordedExchange, RecordedPart,
-    RecordedTraffic, media_of, read_body,
+    ExchangeKind, FinalResponse, RecordedExchange, RecordedTraffic, media_of,
 };
-use base64::Engine as _;
+use body::{body_of, text_of};
+use browser_headers::BrowserHeaders;
 pub(super) use document::DOCUMENT_BYTES;
 use document::{DOCUMENT_KEYS, explain};
-use entry::{HarContent, HarEntry, HarHeader, HarPostData};
+use entry::{HarEntry, HarFields, HarResponse};
 use kind::kind;
+use known_fields::KnownFields;
+use left_out::{LeftOut, Reason};
+use pages::{PageMark, RecordedPages};
 use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -48,11 +56,15 @@ pub(super) fn read(name: &str, reader: impl BufRead) -> Result<JsonFile, Diagnos
     let mut found = HarContents {
         cuts,
         limit,
-        stored: 0,
-        recording: RecordedTraffic::default(),
-        omitted: 0,
-        has_log: false,
         others: Map::new(),
+        has_log: false,
+        entries: Vec::new(),
+        read: 0,
+        stored: 0,
+        omitted: 0,
+        pages: RecordedPages::default(),
+        browser: BrowserHeaders::default(),
+        left_out: LeftOut::default(),
     };
     // It is read byte by byte.
     let mut json = serde_json::Deserializer::from_reader(BufReader::new(reader));
@@ -63,19 +75,7 @@ pub(super) fn read(name: &str, reader: impl BufRead) -> Result<JsonFile, Diagnos
     if !found.has_log {
         return Ok(JsonFile::Other(found.others));
     }
-    let mut recording = found.recording;
-    if found.omitted > 0 {
-        let note = "of the recording's texts, {} were too long to be looked at: what they brought is not found";
-        recording
-            .notes
-            .push(note.replace("{}", &found.omitted.to_string()));
-    }
-    // Stable: entries that began together stay in the order of the file.
-    recording
-        .exchanges
-        .sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
-    recording.options = PlanOptions::default();
-    Ok(JsonFile::Recording(recording))
+    Ok(JsonFile::Recording(found.recording()))
 }
 
 struct HarContents {
@@ -83,10 +83,16 @@ struct HarContents {
     limit: ByteLimit,
     /// What is there besides a recording.
     others: Map<String, Value>,
-    stored: usize,
-    recording: RecordedTraffic,
-    omitted: u64,
     has_log: bool,
+    entries: Vec<(RecordedExchange, PageMark)>,
+    /// How many entries were read.
+    read: usize,
+    /// The bytes of bodies that are kept, and how many texts were too long to be.
+    stored: usize,
+    omitted: u64,
+    pages: RecordedPages,
+    browser: BrowserHeaders,
+    left_out: LeftOut,
 }
 
 struct FileSeed<'a>(&'a mut HarContents);
@@ -141,6 +147,10 @@ impl<'de> Visitor<'de> for LogSeed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
+                "pages" => {
+                    let mut fields = KnownFields::default();
+                    self.0.take_pages(map.next_value_seed(&mut fields)?);
+                }
                 "entries" => map.next_value_seed(EntriesSeed(self.0))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -162,94 +172,110 @@ impl<'de> Visitor<'de> for EntriesSeed<'_> {
         f.write_str("a list as 'entries'")
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let mut cuts = self.0.cuts.get();
-        while let Some(entry) = seq.next_element::<HarEntry>()? {
-            let is_cut = self.0.cuts.get() != cuts;
-            cuts = self.0.cuts.get();
-            self.0.take(entry, is_cut).map_err(de::Error::custom)?;
+        loop {
+            let cuts = self.0.cuts.get();
+            let mut fields = KnownFields::default();
+            let Some(entry) = seq.next_element_seed(&mut fields)? else {
+                return Ok(());
+            };
+            self.0.read += 1;
+            let number = self.0.read;
+            let entry = match fields.is_too_large() {
+                true => Err("it has too many fields".to_owned()),
+                false => HarEntry::read(entry),
+            };
+            match entry {
+                Ok(entry) => {
+                    let is_cut = self.0.cuts.get() != cuts;
+                    self.0
+                        .take(number, entry, is_cut)
+                        .map_err(de::Error::custom)?;
+                }
+                Err(why) => self.0.left_out.mistake(number, &why),
+            }
         }
-        Ok(())
     }
 }
 
 impl HarContents {
-    fn take(&mut self, entry: HarEntry, is_cut: bool) -> Result<(), String> {
-        if self.recording.exchanges.len() >= MOST {
+    fn take_pages(&mut self, pages: Value) {
+        let Value::Array(pages) = pages else { return };
+        for page in pages {
+            if let Value::Object(fields) = page {
+                let mut page = HarFields(fields);
+                let mut text = |name| page.text(name).ok().flatten();
+                self.pages.note_page(text("id"), text("title"));
+            }
+        }
+    }
+
+    /// Takes an entry, which is the one of that number in the file.
+    fn take(&mut self, number: usize, mut entry: HarEntry, is_cut: bool) -> Result<(), String> {
+        if self.entries.len() >= MOST {
             return Err(format!("more than {MOST} requests; record a shorter visit"));
         }
-        let Ok(mut url) = Url::parse(&entry.request.url) else {
-            return Ok(());
-        };
-        if !matches!(url.scheme(), "http" | "https") || url.as_str().len() > LONGEST {
-            return Ok(());
-        }
-        url.set_fragment(None);
-        let before = self.recording.exchanges.last();
-        let times = Times::of(&entry, before.map(|before| before.end_ms));
-        let auth = credentials(&mut url);
-        let method = entry.request.method.to_ascii_uppercase();
-        let headers = lower(entry.request.headers);
-        let status = entry.response.as_ref().and_then(|response| response.status);
-        // Blocked, cut short, or a question of the browser's own.
-        let unanswered = !status.is_some_and(|status| (100..=599).contains(&status));
-        let socket = status == Some(101);
-        let is_name = method.bytes().all(|byte| byte.is_ascii_alphabetic()) && !method.is_empty();
-        if unanswered
-            || socket
-            || !is_name
-            || method == "CONNECT"
-            || is_preflight(&method, &headers)
-        {
-            return Ok(());
-        }
-        let status = status
-            .and_then(|status| u16::try_from(status).ok())
-            .unwrap_or(0);
-        let response = entry.response.map(|response| {
-            let media = response
-                .content
-                .as_ref()
-                .and_then(|content| content.mime_type.clone());
-            let mut headers = lower(response.headers);
-            let to = response.redirect_url.filter(|to| !to.is_empty());
-            if let Some(to) = to
-                && !headers.iter().any(|(name, _)| name == "location")
-            {
-                headers.push(("location".to_owned(), to));
+        let mut url = match Url::parse(&entry.url) {
+            Ok(url) if url.as_str().len() <= LONGEST => url,
+            Ok(_) => {
+                let why = format!("its 'url' is longer than {} KiB", LONGEST >> 10);
+                self.left_out.mistake(number, &why);
+                return Ok(());
             }
-            (
-                headers,
-                media_of(&media.unwrap_or_default()),
-                response.content,
-            )
-        });
-        let (response_headers, media, content) = response.unwrap_or_default();
+            Err(error) => {
+                self.left_out
+                    .mistake(number, &format!("its 'url' is none: {error}"));
+                return Ok(());
+            }
+        };
+        url.set_fragment(None);
+        let method = entry.method.to_ascii_uppercase();
+        let mut headers = self.lower(std::mem::take(&mut entry.headers));
+        if let Some(reason) = reason_to_leave_out(&entry, (&method, &url), &headers) {
+            self.left_out.request(reason, &method, &shown(&url));
+            return Ok(());
+        }
+        let before = self.entries.last().map(|(before, _)| before.end_ms);
+        let times = Times::of(&entry, before);
+        if !times.is_known {
+            self.left_out.untimed(number);
+        }
+        let auth = credentials(&mut url);
+        let mut recorded = entry.response.take();
+        let mut response = self.response(recorded.as_mut(), &url);
         let kind = kind(
             entry.resource_type.as_deref(),
             &method,
             &headers,
-            &media,
-            status,
+            &response.media,
+            response.status,
         );
-        if matches!(
-            entry.resource_type.as_deref(),
-            Some("ping" | "websocket" | "eventsource" | "preflight" | "csp-violation-report")
-        ) {
-            return Ok(());
-        }
+        self.browser.note(kind, &url, &headers);
+        let mark = self
+            .pages
+            .mark(kind, &headers, entry.pageref.as_deref(), entry.frame);
         let is_text = kind != ExchangeKind::Asset;
-        let text = content.filter(|_| is_text && !is_cut).and_then(text_of);
-        let body = entry.request.post_data.filter(|_| is_text);
-        let body = body.and_then(|post| body_of(post, &headers));
-        let size = text.as_ref().map_or(0, String::len);
-        let fits = self.stored + size <= STORED_BYTES;
-        self.omitted += u64::from(is_text && (is_cut || !fits));
-        self.stored += if fits { size } else { 0 };
-        self.recording.exchanges.push(RecordedExchange {
+        let text = recorded.as_mut().filter(|_| is_text).and_then(text_of);
+        if is_text {
+            let size = text.as_ref().map_or(0, String::len);
+            let fits = self.stored + size <= STORED_BYTES;
+            self.omitted += u64::from(is_cut || !fits);
+            if fits && !is_cut {
+                self.stored += size;
+                response.body = text;
+            }
+        }
+        let post = entry.post_data.filter(|_| is_text);
+        let media = post.as_ref().and_then(|post| post.mime_type.clone());
+        if let Some(media) = media.filter(|media| !media.is_empty())
+            && !headers.iter().any(|(name, _)| name == "content-type")
+        {
+            headers.push(("content-type".to_owned(), media));
+        }
+        let exchange = RecordedExchange {
             kind,
             method,
+            body: post.and_then(|post| body_of(post, &headers)),
             headers: if is_text { headers } else { Vec::new() },
-            body,
             auth,
             digest: false,
             is_typed: false,
@@ -257,19 +283,120 @@ impl HarContents {
             start_ms: times.start_ms,
             end_ms: times.end_ms,
             responded_ms: times.responded_ms,
-            cached: entry.from_cache.is_some() || (status == 304 && kind == ExchangeKind::Asset),
+            cached: entry.from_cache || (response.status == 304 && kind == ExchangeKind::Asset),
             follows: true,
-            response: Some(FinalResponse {
-                status,
-                url: url.clone(),
-                headers: response_headers,
-                media,
-                body: text.filter(|_| fits),
-            }),
+            response: Some(response),
             url,
-        });
+        };
+        self.entries.push((exchange, mark));
         Ok(())
     }
+
+    /// Returns the answer of an entry without its text.
+    fn response(&mut self, recorded: Option<&mut HarResponse>, url: &Url) -> FinalResponse {
+        let mut response = FinalResponse {
+            status: 0,
+            url: url.clone(),
+            headers: Vec::new(),
+            media: String::new(),
+            body: None,
+        };
+        let Some(recorded) = recorded else {
+            return response;
+        };
+        let status = recorded
+            .status
+            .and_then(|status| u16::try_from(status).ok());
+        response.status = status.unwrap_or(0);
+        response.media = media_of(recorded.mime_type.as_deref().unwrap_or_default());
+        response.headers = self.lower(std::mem::take(&mut recorded.headers));
+        if let Some(to) = recorded.redirect_url.take().filter(|to| !to.is_empty())
+            && response.header("location").is_none()
+        {
+            response.headers.push(("location".to_owned(), to));
+        }
+        response
+    }
+
+    fn lower(&mut self, headers: Vec<(String, String)>) -> Vec<(String, String)> {
+        let mut lower = Vec::with_capacity(headers.len());
+        for (name, value) in headers {
+            if name.len() + value.len() <= LONGEST {
+                lower.push((name.to_ascii_lowercase(), value));
+            } else {
+                self.left_out.header(&name);
+            }
+        }
+        lower
+    }
+
+    /// Returns what was read, in the order in which it began.
+    fn recording(mut self) -> RecordedTraffic {
+        // Stable: entries that began together stay in the order of the file.
+        self.entries
+            .sort_by(|(a, _), (b, _)| a.start_ms.total_cmp(&b.start_ms));
+        self.pages.settle(&mut self.entries);
+        let entries = self.entries.iter_mut();
+        let entries = entries.map(|(exchange, mark)| (exchange, mark.is_document));
+        self.browser.remove(entries, &mut self.left_out);
+        let mut notes = self.left_out.notes();
+        if self.omitted > 0 {
+            notes.push(format!(
+                "of the recording's texts, {} were too long to be looked at: what they brought is not found",
+                self.omitted
+            ));
+        }
+        RecordedTraffic {
+            exchanges: self
+                .entries
+                .into_iter()
+                .map(|(exchange, _)| exchange)
+                .collect(),
+            site: self.pages.site(),
+            notes,
+            ..RecordedTraffic::default()
+        }
+    }
+}
+
+/// Returns why no plan has a request: nothing answered it, or it is none that a plan sends.
+fn reason_to_leave_out(
+    entry: &HarEntry,
+    (method, url): (&str, &Url),
+    headers: &[(String, String)],
+) -> Option<Reason> {
+    let has = |wanted: &str| headers.iter().any(|(name, _)| name == wanted);
+    let is_name = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let kind = entry.resource_type.as_deref();
+    let status = entry.response.as_ref().and_then(|response| response.status);
+    match kind {
+        Some("ping" | "websocket" | "eventsource" | "csp-violation-report") => {
+            return Some(Reason::Stream);
+        }
+        Some("preflight") => return Some(Reason::Preflight),
+        _ => {}
+    }
+    match url.scheme() {
+        "ws" | "wss" => return Some(Reason::Stream),
+        "http" | "https" if is_name && method != "CONNECT" => {}
+        _ => return Some(Reason::NoHttp),
+    }
+    match status {
+        Some(101) => Some(Reason::Stream),
+        _ if method == "OPTIONS" && has("access-control-request-method") => Some(Reason::Preflight),
+        Some(100..=599) => None,
+        _ => Some(Reason::NoAnswer),
+    }
+}
+
+/// Returns a URL as it is told of: without user and password, and of what is no address of a host its scheme alone.
+fn shown(url: &Url) -> String {
+    let rest = match url.has_host() {
+        true => &url[url::Position::BeforeHost..],
+        false => "…",
+    };
+    let slashes = if url.has_host() { "//" } else { "" };
+    format!("{}:{slashes}{rest}", url.scheme())
 }
 
 /// Takes user and password out of a URL.
@@ -288,92 +415,4 @@ pub(super) fn credentials(url: &mut Url) -> Option<(String, String)> {
     let _always = url.set_username("");
     let _always = url.set_password(None);
     had.then_some(found)
-}
-
-fn lower(headers: Vec<HarHeader>) -> Vec<(String, String)> {
-    let retained = headers
-        .into_iter()
-        .filter(|header| header.name.len() + header.value.len() <= LONGEST);
-    retained
-        .map(|header| (header.name.to_ascii_lowercase(), header.value))
-        .collect()
-}
-
-fn is_preflight(method: &str, headers: &[(String, String)]) -> bool {
-    method == "OPTIONS"
-        && headers
-            .iter()
-            .any(|(name, _)| name == "access-control-request-method")
-}
-
-/// Returns the text of an answer, if it is one.
-fn text_of(content: HarContent) -> Option<String> {
-    let text = content.text.filter(|text| !text.is_empty())?;
-    match content.encoding.as_deref() {
-        Some("base64") => {
-            let bytes = base64::engine::general_purpose::STANDARD
-                .decode(text.as_bytes())
-                .ok()?;
-            String::from_utf8(bytes).ok()
-        }
-        _ => Some(text),
-    }
-}
-
-fn body_of(post: HarPostData, headers: &[(String, String)]) -> Option<Body> {
-    let media = headers
-        .iter()
-        .find(|(name, _)| name == "content-type")
-        .map(|(_, value)| value.clone());
-    let media = post
-        .mime_type
-        .filter(|media| !media.is_empty())
-        .or(media)
-        .unwrap_or_default();
-    let text = post.text.filter(|text| !text.is_empty());
-    let params = post.params.filter(|params| !params.is_empty());
-    match (text, params) {
-        (Some(text), _) => {
-            // Firefox repeats the headers of a multipart body before it.
-            let text = match (media.starts_with("multipart/"), text.find("--")) {
-                (true, Some(from))
-                    if from > 0 && text[..from].to_ascii_lowercase().contains("content-type:") =>
-                {
-                    text[from..].to_owned()
-                }
-                _ => text,
-            };
-            read_body(&media, text)
-        }
-        (None, Some(params)) if media_of(&media) == "multipart/form-data" => {
-            let parts = params.into_iter().map(|param| RecordedPart {
-                content: None,
-                data: param
-                    .value
-                    .filter(|value| param.file_name.is_none() || !value.is_empty()),
-                name: param.name,
-                filename: param.file_name,
-                media: param.content_type,
-            });
-            Some(Body::Multipart(parts.collect()))
-        }
-        (None, Some(params)) => {
-            let pairs = params
-                .into_iter()
-                .map(|param| (param.name, param.value.unwrap_or_default()));
-            // Params are as they were sent: encoded.
-            let decoded = |text: String| {
-                let spaced = text.replace('+', " ");
-                percent_encoding::percent_decode_str(&spaced)
-                    .decode_utf8_lossy()
-                    .into_owned()
-            };
-            Some(Body::Form(
-                pairs
-                    .map(|(name, value)| (decoded(name), decoded(value)))
-                    .collect(),
-            ))
-        }
-        (None, None) => None,
-    }
 }

@@ -12,23 +12,27 @@ pub(super) struct Times {
     /// When the answer began to come: from then on scripts know its status and headers.
     pub(super) responded_ms: f64,
     pub(super) end_ms: f64,
+    /// Whether the entry says when it began.
+    pub(super) is_known: bool,
 }
 
 impl Times {
     /// Returns the times of an entry; one without a beginning begins where the one before it ended.
     pub(super) fn of(entry: &HarEntry, before: Option<f64>) -> Times {
         let start_ms = entry.started_date_time.as_deref().and_then(milliseconds);
+        let is_known = start_ms.is_some();
         let start_ms = start_ms.or(before).unwrap_or(0.0);
         let duration = |time: Option<f64>| {
             let time = time.filter(|time| time.is_finite() && *time > 0.0);
             time.unwrap_or(0.0).min(LONGEST_MS)
         };
         let took = duration(entry.time);
-        let receive = entry.timings.as_ref().and_then(|timings| timings.receive);
+        let receive = entry.receive;
         Times {
             start_ms,
             responded_ms: start_ms + (took - duration(receive)).max(0.0),
             end_ms: start_ms + took,
+            is_known,
         }
     }
 }
@@ -80,11 +84,12 @@ mod tests {
         ] {
             let mut entry = recorded.clone();
             entry["request"] = json!({ "method": "GET", "url": "http://127.0.0.1/" });
-            let entry: HarEntry = serde_json::from_value(entry).expect("it can be read");
+            let entry = HarEntry::read(entry).expect("it can be read");
             let expected = Times {
                 start_ms,
                 responded_ms: start_ms + responded,
                 end_ms: start_ms + end,
+                is_known: start_ms == START || start_ms == START + 0.5,
             };
             assert_eq!(Times::of(&entry, Some(7.0)), expected, "{recorded}");
         }

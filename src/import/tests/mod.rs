@@ -3,7 +3,9 @@
 mod beside;
 mod bombs;
 mod nothing_vanishes;
+mod pages;
 mod side_by_side;
+mod sites;
 mod values;
 
 use super::{Choices, Imported, import};
@@ -257,6 +259,50 @@ fn odd_entries_are_omitted_and_null_is_no_field() {
         "{}",
         imported.plan
     );
+    let expected = [
+        "left out 1 request without an answer (blocked, cut short, or lost on the way): GET https://shop.example/blocked; \
+         record again, or write what the visit needs of them into the plan",
+        "left out 1 preflight request, which browsers send by themselves: OPTIONS https://shop.example/api",
+        "left out 2 requests that no plan sends: GET data:…, GET chrome-extension://abc/x.js",
+        "1 entry of the recording without a time that can be read comes after the one before: 6",
+    ];
+    assert_eq!(imported.notes, expected);
+}
+
+#[test]
+fn an_entry_that_cannot_be_read_costs_itself_and_is_noted_with_its_number() {
+    let good = |second| {
+        let url = format!("https://shop.example/{second}");
+        entry(second, "GET", &url, "empty", "application/json", "{}")
+    };
+    let mut wrong = good(1);
+    wrong["request"]["postData"] = json!("a=1");
+    let imported = read(&har(&[
+        good(1),
+        Value::Null,
+        json!({ "request": { "method": "GET" } }),
+        wrong,
+        json!({ "request": { "method": "GET", "url": "//no scheme" } }),
+        good(2),
+    ]));
+    assert_eq!(imported.plan.matches("user:get").count(), 2);
+    let expected = [
+        "left out entry 2 of the recording: it is no object",
+        "left out entry 3 of the recording: there is no 'url'",
+        "left out entry 4 of the recording: its 'postData' is no object",
+        "left out entry 5 of the recording: its 'url' is none: relative URL without a base",
+    ];
+    assert_eq!(imported.notes, expected);
+}
+
+#[test]
+fn many_entries_that_cannot_be_read_are_counted() {
+    let mut entries = vec![json!(7); 30];
+    let url = "https://shop.example/";
+    entries.push(entry(1, "GET", url, "empty", "application/json", "{}"));
+    let notes = read(&har(&entries)).notes;
+    assert_eq!(notes.len(), 21, "{notes:?}");
+    assert_eq!(notes[20], "left out 10 more entries that cannot be read");
 }
 
 #[test]

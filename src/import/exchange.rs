@@ -181,9 +181,10 @@ pub(super) fn read_body(content_type: &str, text: String) -> Option<Body> {
     Some(match media.as_str() {
         "application/x-www-form-urlencoded" => {
             let fields = read_query(&text);
-            match order_matters(fields.iter().map(|(name, _)| name.as_str())) {
-                true => Body::Text(text),
-                false => Body::Form(fields),
+            if order_matters(fields.iter().map(|(name, _)| name.as_str())) {
+                Body::Text(text)
+            } else {
+                Body::Form(fields)
             }
         }
         "multipart/form-data" => match super::multipart::read(content_type, &text) {

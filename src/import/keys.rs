@@ -97,9 +97,11 @@ const KEYS: &[(&str, usize)] = &[
     ("1//0", 30),
 ];
 
-/// Keys whose length is known, and which are of certain characters: their beginnings, the length, and whether a character
-/// may be in the rest.
-const EXACT: &[(&str, usize, fn(u8) -> bool)] = &[
+/// How a key begins, its length, and whether a character may be in the rest.
+type ExactKey = (&'static str, usize, fn(u8) -> bool);
+
+/// Keys whose length is known, and which are of certain characters.
+const EXACT: &[ExactKey] = &[
     // AWS
     ("AKIA", 20, is_upper_or_digit),
     ("ASIA", 20, is_upper_or_digit),
@@ -131,7 +133,7 @@ pub(super) fn is_key(text: &str) -> bool {
         let rest = text.strip_prefix(start).filter(|_| text.len() >= *least);
         rest.is_some_and(|rest| !is_wordy(rest))
     };
-    let fits = |(start, length, is_of): &(&str, usize, fn(u8) -> bool)| {
+    let fits = |(start, length, is_of): &ExactKey| {
         let rest = text.strip_prefix(start).filter(|_| text.len() == *length);
         rest.is_some_and(|rest| rest.bytes().all(is_of))
     };
@@ -194,8 +196,8 @@ pub(super) fn is_chance(value: &str) -> bool {
     // Words in one, `ApplicationController`, have fewer letters than chance has.
     let least = if digits { 2.9 } else { 3.8 };
     // Small letters alone change never.
-    let is_even = !digits && !(lower && upper);
-    entropy(value) >= least && (is_even || changes(value) * 8 >= value.len().min(64))
+    let is_mixed = digits || lower && upper;
+    entropy(value) >= least && (!is_mixed || changes(value) * 8 >= value.len().min(64))
 }
 
 /// Returns the bits that a character of a text has on average.

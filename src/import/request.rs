@@ -136,7 +136,7 @@ impl<'a> CallWriter<'a, '_> {
     fn described(&mut self) -> (String, Option<String>, FieldPairs) {
         let exchange = self.exchange();
         let path = self.address(exchange);
-        let mut options = self.options();
+        let mut options = self.options(self.content_type());
         let body = body(self, &mut options);
         let (expect, follow) = expect(exchange);
         options.extend(follow);
@@ -164,7 +164,8 @@ impl<'a> CallWriter<'a, '_> {
             };
             fields.push((key(name), value));
         }
-        let mut options = self.options();
+        // The form says its type.
+        let mut options = self.options(None);
         match &submit.press {
             ButtonPress::Default => {}
             ButtonPress::None => options.push(("button".to_owned(), "false".to_owned())),
@@ -265,8 +266,23 @@ impl<'a> CallWriter<'a, '_> {
         }
     }
 
+    /// Returns the type of the body, unless it is the one that lgoose sends with it.
+    fn content_type(&self) -> Option<&'a str> {
+        let exchange = self.exchange();
+        let kind = exchange.header("content-type")?;
+        let is_named = match &exchange.body {
+            Some(Body::Text(_) | Body::Bytes(_)) => true,
+            Some(Body::Json(_)) if exchange.is_typed => kind != "application/json",
+            Some(Body::Json(_)) => media_of(kind) != "application/json",
+            Some(Body::Form(_) | Body::Multipart(_)) => false,
+            // A script may say of what type nothing is.
+            None => exchange.kind == ExchangeKind::Call && !lacks_body(exchange),
+        };
+        Some(kind).filter(|kind| is_named && !kind.chars().any(char::is_control))
+    }
+
     /// Returns headers and credentials.
-    fn options(&mut self) -> Vec<(String, String)> {
+    fn options(&mut self, content_type: Option<&str>) -> Vec<(String, String)> {
         let exchange = self.exchange();
         let mut options = Vec::new();
         let mut headers: Vec<(String, String)> = Vec::new();
@@ -294,26 +310,7 @@ impl<'a> CallWriter<'a, '_> {
             };
             headers.push((key(name), value));
         }
-        if let (Some(kind), Some(Body::Text(_) | Body::Json(_) | Body::Bytes(_))) =
-            (exchange.header("content-type"), &exchange.body)
-            && !(matches!(exchange.body, Some(Body::Json(_)))
-                && if exchange.is_typed {
-                    kind == "application/json"
-                } else {
-                    media_of(kind) == "application/json"
-                })
-            && !kind.chars().any(char::is_control)
-        {
-            headers.push((key("content-type"), quoted(kind)));
-        }
-        // A script may say of what type nothing is.
-        if let (Some(kind), None) = (exchange.header("content-type"), &exchange.body)
-            && exchange.kind == ExchangeKind::Call
-            && !lacks_body(exchange)
-            && !kind.chars().any(char::is_control)
-        {
-            headers.push((key("content-type"), quoted(kind)));
-        }
+        headers.extend(content_type.map(|kind| (key("content-type"), quoted(kind))));
         headers.extend(self.authorization(exchange));
         if !headers.is_empty() {
             options.push(("headers".to_owned(), table(&headers, self.indent + 2)));

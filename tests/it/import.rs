@@ -395,6 +395,31 @@ fn what_cannot_be_read_is_told_with_its_place_and_exit_code_2() {
 }
 
 #[test]
+fn a_site_that_the_recording_lacks_is_refused_with_those_it_has() {
+    let site = site();
+    let mut browser = Browser::new(&site);
+    browser.open("/");
+    let recording = browser.save("site.har");
+    let ended = Lgoose::new(["import", recording.as_str(), "--site", "other.test"]).finish();
+    assert_eq!((ended.code, ended.stdout.as_str()), (2, ""));
+    for part in [
+        "has no request to 'other.test'",
+        "'--site'",
+        browser.host.as_str(),
+    ] {
+        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+    }
+    let named = [
+        "import",
+        recording.as_str(),
+        "--site",
+        browser.host.as_str(),
+    ];
+    let ended = Lgoose::new(named).finish();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+}
+
+#[test]
 fn a_recording_with_a_film_in_it_takes_little_memory() {
     let path = scratch("film.har");
     let mut file = std::io::BufWriter::new(

@@ -194,7 +194,7 @@ fn site_of(recording: &Recording) -> Site {
             status => u16::try_from(status).expect("a status"),
         };
         let text = content["text"].as_str().unwrap_or_default();
-        answer(status, &head, &text.replace("SITE", host))
+        answer(status, &head, text.replace("SITE", host))
     })
 }
 

@@ -180,9 +180,10 @@ impl<'de> Visitor<'de> for EntriesSeed<'_> {
             };
             self.0.read += 1;
             let number = self.0.read;
-            let entry = match fields.is_too_large() {
-                true => Err("it has too many fields".to_owned()),
-                false => HarEntry::read(entry),
+            let entry = if fields.is_too_large() {
+                Err("it has too many fields".to_owned())
+            } else {
+                HarEntry::read(entry)
             };
             match entry {
                 Ok(entry) => {
@@ -391,12 +392,11 @@ fn reason_to_leave_out(
 
 /// Returns a URL as it is told of: without user and password, and of what is no address of a host its scheme alone.
 fn shown(url: &Url) -> String {
-    let rest = match url.has_host() {
-        true => &url[url::Position::BeforeHost..],
-        false => "…",
-    };
-    let slashes = if url.has_host() { "//" } else { "" };
-    format!("{}:{slashes}{rest}", url.scheme())
+    if url.has_host() {
+        format!("{}://{}", url.scheme(), &url[url::Position::BeforeHost..])
+    } else {
+        format!("{}:…", url.scheme())
+    }
 }
 
 /// Takes user and password out of a URL.

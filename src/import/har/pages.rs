@@ -113,12 +113,15 @@ impl RecordedPages {
             .collect();
         let documents = entries.iter();
         let documents = documents.filter(|(exchange, _)| exchange.kind == ExchangeKind::Page);
-        let came: HashSet<(usize, String)> = documents
-            .filter_map(|(exchange, mark)| {
-                Some((mark.page?, exchange.url.origin().ascii_serialization()))
-            })
-            .collect();
-        let mut with_documents = came.iter().map(|(page, _)| *page);
+        // When the first document of an origin came to a page.
+        let mut came: HashMap<(usize, String), f64> = HashMap::new();
+        for (exchange, mark) in documents {
+            if let Some(page) = mark.page {
+                let origin = exchange.url.origin().ascii_serialization();
+                came.entry((page, origin)).or_insert(exchange.start_ms);
+            }
+        }
+        let mut with_documents = came.keys().map(|(page, _)| *page);
         let first = with_documents.next();
         // Of some browsers, it says nothing of where one page ends and the next begins.
         let is_lone = with_documents.all(|page| Some(page) == first);
@@ -131,9 +134,12 @@ impl RecordedPages {
                     _ if mark.is_top => true,
                     None => addresses.get(&page).is_none_or(|address| {
                         let origin = address.origin();
+                        let of_address = came.get(&(page, origin.ascii_serialization()));
                         origin == exchange.url.origin()
                             || target(exchange).is_some()
-                            || came.contains(&(page, origin.ascii_serialization()))
+                            || is_lone
+                                && of_address
+                                    .is_some_and(|came_ms| came_ms - exchange.end_ms >= PAUSE_MS)
                     }),
                     Some(before) => {
                         before.goes_on_with(exchange, mark)

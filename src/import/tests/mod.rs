@@ -3,7 +3,9 @@
 mod beside;
 mod bombs;
 mod nothing_vanishes;
+mod headers;
 mod pages;
+mod rows;
 mod side_by_side;
 mod sites;
 mod values;

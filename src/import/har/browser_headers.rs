@@ -117,7 +117,7 @@ impl BrowserHeaders {
                     return false;
                 }
                 if by_cache && VALIDATORS.contains(&name.as_str()) {
-                    left_out.validator(name, exchange.url.as_str());
+                    left_out.validator(name, &exchange.url);
                     return false;
                 }
                 !self.is_own(name, value)

@@ -2,6 +2,7 @@
 
 use crate::import::lua_text::comment;
 use std::collections::BTreeMap;
+use url::{Position, Url};
 
 /// How many are shown of what is left out for one reason.
 const SHOWN: usize = 5;
@@ -88,9 +89,9 @@ impl Listed {
 }
 
 impl LeftOut {
-    pub(super) fn request(&mut self, reason: Reason, method: &str, url: &str) {
+    pub(super) fn request(&mut self, reason: Reason, method: &str, url: &Url) {
         let listed = self.requests.entry(reason).or_default();
-        listed.add(SHOWN, || comment(&format!("{method} {url}")));
+        listed.add(SHOWN, || comment(&format!("{method} {}", shown(url))));
     }
 
     /// An entry of the file, counted from 1, that cannot be read.
@@ -111,9 +112,9 @@ impl LeftOut {
     }
 
     /// A header that the browser's cache may have sent, and a script as well.
-    pub(super) fn validator(&mut self, name: &str, url: &str) {
+    pub(super) fn validator(&mut self, name: &str, url: &Url) {
         self.validators
-            .add(SHOWN, || comment(&format!("{name} of {url}")));
+            .add(SHOWN, || comment(&format!("{name} of {}", shown(url))));
     }
 
     /// Returns what is told of it.
@@ -152,4 +153,15 @@ impl LeftOut {
         }
         notes
     }
+}
+
+/// Returns a URL without user, password and query, which may have secrets; of what is no address of a host the scheme alone.
+fn shown(url: &Url) -> String {
+    let scheme = url.scheme();
+    if !url.has_host() {
+        return format!("{scheme}:…");
+    }
+    let query = if url.query().is_some() { "?…" } else { "" };
+    let place = &url[Position::BeforeHost..Position::AfterPath];
+    format!("{scheme}://{place}{query}")
 }

@@ -232,7 +232,7 @@ impl HarContents {
         let method = entry.method.to_ascii_uppercase();
         let mut headers = self.lower(std::mem::take(&mut entry.headers));
         if let Some(reason) = reason_to_leave_out(&entry, (&method, &url), &headers) {
-            self.left_out.request(reason, &method, &shown(&url));
+            self.left_out.request(reason, &method, &url);
             return Ok(());
         }
         let before = self.entries.last().map(|(before, _)| before.end_ms);
@@ -387,15 +387,6 @@ fn reason_to_leave_out(
         _ if method == "OPTIONS" && has("access-control-request-method") => Some(Reason::Preflight),
         Some(100..=599) => None,
         _ => Some(Reason::NoAnswer),
-    }
-}
-
-/// Returns a URL as it is told of: without user and password, and of what is no address of a host its scheme alone.
-fn shown(url: &Url) -> String {
-    if url.has_host() {
-        format!("{}://{}", url.scheme(), &url[url::Position::BeforeHost..])
-    } else {
-        format!("{}:…", url.scheme())
     }
 }
 

@@ -56,7 +56,7 @@ struct PageDocument {
 impl RecordedPages {
     /// Takes in a page of the list.
     pub(super) fn note_page(&mut self, id: Option<String>, title: Option<String>) {
-        let url = title.and_then(|title| Url::parse(&title).ok());
+        let url = title.and_then(|title| Url::parse(title.split('#').next()?).ok());
         let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
         if let (Some(id), Some(url)) = (id, url)
             && self.addresses.len() < MOST
@@ -143,7 +143,9 @@ impl RecordedPages {
                     }),
                     Some(before) => {
                         before.goes_on_with(exchange, mark)
-                            || is_lone && before.ends_before(entries, at)
+                            || is_lone
+                                && addresses.get(&page) != Some(&&before.url)
+                                && before.ends_before(entries, at)
                     }
                 };
                 if is_own {

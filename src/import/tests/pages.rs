@@ -108,6 +108,20 @@ fn a_recording_that_has_one_page_for_all_is_split_where_the_visitor_went_on() {
 }
 
 #[test]
+fn a_page_whose_title_is_the_address_of_its_document_has_no_other() {
+    let mut recording = har(&[
+        document(0, "/one", "page_0"),
+        document(10, "/late", "page_0"),
+    ]);
+    let late = "task { \"/late\"";
+    assert!(read(&recording).plan.contains(late));
+    let address = "http://shop.example/one#top";
+    recording["log"]["pages"] = json!([{ "id": "page_0", "title": address }]);
+    let plan = read(&recording).plan;
+    assert!(!plan.contains(late), "{plan}");
+}
+
+#[test]
 fn a_browser_that_names_its_frames_is_believed() {
     let framed = |mut document: Value, frame: &str| {
         document["_frameref"] = json!(frame);

@@ -1,5 +1,6 @@
 //! What of a recording is not in its plan, and what is told of it.
 
+use super::entry::HarEntry;
 use crate::import::lua_text::comment;
 use std::collections::BTreeMap;
 use url::{Position, Url};
@@ -21,6 +22,38 @@ pub(super) enum Reason {
 }
 
 impl Reason {
+    /// Returns why no plan has a request: nothing answered it, or it is none that a plan sends.
+    pub(super) fn of(
+        entry: &HarEntry,
+        (method, url): (&str, &Url),
+        headers: &[(String, String)],
+    ) -> Option<Reason> {
+        let has = |wanted: &str| headers.iter().any(|(name, _)| name == wanted);
+        let is_name = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let kind = entry.resource_type.as_deref();
+        let status = entry.response.as_ref().and_then(|response| response.status);
+        match kind {
+            Some("ping" | "websocket" | "eventsource" | "csp-violation-report") => {
+                return Some(Reason::Stream);
+            }
+            Some("preflight") => return Some(Reason::Preflight),
+            _ => {}
+        }
+        match url.scheme() {
+            "ws" | "wss" => return Some(Reason::Stream),
+            "http" | "https" if is_name && method != "CONNECT" => {}
+            _ => return Some(Reason::NoHttp),
+        }
+        match status {
+            Some(101) => Some(Reason::Stream),
+            _ if method == "OPTIONS" && has("access-control-request-method") => {
+                Some(Reason::Preflight)
+            }
+            Some(100..=599) => None,
+            _ => Some(Reason::NoAnswer),
+        }
+    }
+
     fn note(self, listed: &Listed) -> String {
         let shown = listed.shown();
         match self {

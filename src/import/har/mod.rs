@@ -231,7 +231,7 @@ impl HarContents {
         url.set_fragment(None);
         let method = entry.method.to_ascii_uppercase();
         let mut headers = self.lower(std::mem::take(&mut entry.headers));
-        if let Some(reason) = reason_to_leave_out(&entry, (&method, &url), &headers) {
+        if let Some(reason) = Reason::of(&entry, (&method, &url), &headers) {
             self.left_out.request(reason, &method, &url);
             return Ok(());
         }
@@ -357,36 +357,6 @@ impl HarContents {
             notes,
             ..RecordedTraffic::default()
         }
-    }
-}
-
-/// Returns why no plan has a request: nothing answered it, or it is none that a plan sends.
-fn reason_to_leave_out(
-    entry: &HarEntry,
-    (method, url): (&str, &Url),
-    headers: &[(String, String)],
-) -> Option<Reason> {
-    let has = |wanted: &str| headers.iter().any(|(name, _)| name == wanted);
-    let is_name = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let kind = entry.resource_type.as_deref();
-    let status = entry.response.as_ref().and_then(|response| response.status);
-    match kind {
-        Some("ping" | "websocket" | "eventsource" | "csp-violation-report") => {
-            return Some(Reason::Stream);
-        }
-        Some("preflight") => return Some(Reason::Preflight),
-        _ => {}
-    }
-    match url.scheme() {
-        "ws" | "wss" => return Some(Reason::Stream),
-        "http" | "https" if is_name && method != "CONNECT" => {}
-        _ => return Some(Reason::NoHttp),
-    }
-    match status {
-        Some(101) => Some(Reason::Stream),
-        _ if method == "OPTIONS" && has("access-control-request-method") => Some(Reason::Preflight),
-        Some(100..=599) => None,
-        _ => Some(Reason::NoAnswer),
     }
 }
 

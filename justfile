@@ -14,7 +14,8 @@ build:
 test *FILTER:
     cargo test {{FILTER}}
 
-# What browsers make of the cases in tests/judges, asked anew; needs chromium
+# What browsers, curl and openapi-core make of the cases in tests/judges, asked anew; needs chromium, curl, and a Python
+# with openapi-core that OPENAPI_CORE_PYTHON names
 judges:
     JUDGES=record cargo test --test judges record
 

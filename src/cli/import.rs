@@ -10,7 +10,7 @@ use std::path::PathBuf;
         lgoose import - > plan.lua      then paste a command line that a browser copied 'as cURL (bash)'"
 )]
 pub(crate) struct ImportArgs {
-    /// A HAR file, a file of curl command lines, a Postman collection or an OpenAPI 3 document; '-' reads standard input
+    /// A HAR file, a file of curl command lines, a Postman collection or an OpenAPI document; '-' reads standard input
     pub file: PathBuf,
     /// Write long bodies into files in this folder, where the plan belongs, too; by default, they are part of the plan
     #[arg(long, value_name = "DIR")]

@@ -1,7 +1,7 @@
 //! Parts of a call that need no more than their request: what is expected, and texts put together.
 
 use super::exchange::{ExchangeKind, RecordedExchange};
-use super::lua_text::{quoted, table, table_after};
+use super::lua_text::{list, quoted, table, table_after};
 use super::random::is_random;
 use super::visit::title_of;
 use http::HeaderName;
@@ -121,29 +121,82 @@ pub(super) fn encoded(expression: &str, value: &str) -> String {
     }
 }
 
+/// The most pieces that `..` joins: each is a level of Lua's reader, which has 200.
+const CHAIN: usize = 30;
+
+#[derive(Debug)]
+enum ConcatenationPiece {
+    Literal(String),
+    Expression(String),
+}
+
 /// A text of literals and expressions.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Concatenation {
-    parts: Vec<String>,
-    literal: String,
+    pieces: Vec<ConcatenationPiece>,
 }
 
 impl Concatenation {
     pub(super) fn literal(&mut self, text: &str) {
-        self.literal.push_str(text);
+        match self.pieces.last_mut() {
+            _ if text.is_empty() => {}
+            Some(ConcatenationPiece::Literal(last)) => last.push_str(text),
+            _ => self
+                .pieces
+                .push(ConcatenationPiece::Literal(text.to_owned())),
+        }
     }
 
     pub(super) fn expression(&mut self, expression: String) {
-        if !self.literal.is_empty() {
-            self.parts.push(quoted(&std::mem::take(&mut self.literal)));
-        }
-        self.parts.push(expression);
+        self.pieces.push(ConcatenationPiece::Expression(expression));
     }
 
-    pub(super) fn finish(mut self) -> String {
-        if !self.literal.is_empty() || self.parts.is_empty() {
-            self.parts.push(quoted(&self.literal));
+    /// Adds another text at the end.
+    pub(super) fn append(&mut self, other: Concatenation) {
+        for piece in other.pieces {
+            match piece {
+                ConcatenationPiece::Literal(text) => self.literal(&text),
+                expression => self.pieces.push(expression),
+            }
         }
-        self.parts.join(" .. ")
+    }
+
+    /// Returns whether it is the same text each time.
+    pub(super) fn is_literal(&self) -> bool {
+        let is_literal =
+            |piece: &ConcatenationPiece| matches!(piece, ConcatenationPiece::Literal(_));
+        self.pieces.iter().all(is_literal)
+    }
+
+    /// Returns whether it is one of these texts.
+    pub(super) fn is_text(&self, texts: &[&str]) -> bool {
+        matches!(self.pieces.as_slice(), [ConcatenationPiece::Literal(text)] if texts.contains(&text.as_str()))
+    }
+
+    /// Makes blanks of line breaks and other control characters, and returns whether there are any.
+    pub(super) fn replace_controls(&mut self) -> bool {
+        let mut any = false;
+        for piece in &mut self.pieces {
+            if let ConcatenationPiece::Literal(text) = piece
+                && text.contains(char::is_control)
+            {
+                *text = text.replace(char::is_control, " ");
+                any = true;
+            }
+        }
+        any
+    }
+
+    pub(super) fn finish(self) -> String {
+        let pieces = self.pieces.into_iter().map(|piece| match piece {
+            ConcatenationPiece::Literal(text) => quoted(&text),
+            ConcatenationPiece::Expression(code) => code,
+        });
+        let pieces: Vec<String> = pieces.collect();
+        match pieces.len() {
+            0 => quoted(""),
+            ..=CHAIN => pieces.join(" .. "),
+            _ => format!("table.concat({})", list(&pieces, 4)),
+        }
     }
 }

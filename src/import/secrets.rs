@@ -13,7 +13,7 @@ pub(super) struct Secret {
 }
 
 /// The most variables that are locals of a plan: Lua takes 200 of all kinds.
-const LOCALS: usize = 70;
+const LOCALS: usize = 50;
 
 /// The variables of the environment that a plan needs, by name.
 #[derive(Debug, Default)]

@@ -196,6 +196,7 @@ fn other_formats_are_told_with_what_to_do() {
     let environment = json!({ "name": "a", "values": [{ "key": "a", "value": "b" }], "_postman_variable_scope": "environment" });
     let empty = json!({ "info": { "name": "a", "schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json" }, "item": [] });
     let swagger = json!({ "swagger": "2.0", "info": {}, "paths": {} });
+    let resources = json!({ "swaggerVersion": "1.2", "swagger": "1.2", "apis": [] });
     let bare = json!({ "openapi": "3.0.0", "info": {}, "paths": {} });
     let next = json!({ "openapi": "4.0.0", "paths": { "/": { "get": {} } } });
     let far = json!({ "openapi": "3.1.0", "paths": { "/": { "$ref": "paths.yaml#/a" } } });
@@ -227,14 +228,14 @@ fn other_formats_are_told_with_what_to_do() {
         (
             "swagger.json",
             swagger.to_string(),
-            "is a Swagger 2 document",
-            "convert it",
+            "has no operation",
+            "the whole document",
         ),
         (
-            "swagger.yaml",
-            "swagger: '2.0'\npaths: {}\n".to_owned(),
-            "is a Swagger 2 document",
-            "convert it",
+            "swagger1.json",
+            resources.to_string(),
+            "OpenAPI 1.2, which is not known",
+            "Swagger 2.0",
         ),
         (
             "bare.json",
@@ -252,7 +253,7 @@ fn other_formats_are_told_with_what_to_do() {
             "next.json",
             next.to_string(),
             "OpenAPI 4.0.0, which is not known",
-            "3.0 and 3.1",
+            "3.0, 3.1 and 3.2",
         ),
         (
             "cut.json",

@@ -1,4 +1,4 @@
-//! What lgoose does as browsers and curl do it, held against them. A table (`forms.jsonl` beside `forms.rs`) has a case a
+//! What lgoose does as browsers and curl do it or as a standard has it, held against them and against who knows the standard. A table (`forms.jsonl` beside `forms.rs`) has a case a
 //! line, with what the judge made of it: [`table`].
 
 #![allow(
@@ -18,6 +18,7 @@ mod forms;
 mod heads;
 mod import_curl;
 mod import_har;
+mod import_openapi;
 mod import_postman;
 #[path = "../it/program.rs"]
 mod program;

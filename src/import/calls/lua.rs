@@ -1,12 +1,14 @@
 //! Values of the plan language, made before it is known how far they are indented.
 
-use crate::import::lua_text::{self, key, list, quoted, table};
+use crate::import::lua_text::{self, key, list, table};
 use serde_json::Value;
 
 /// A value of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) enum LuaLiteral {
-    /// Text of the plan: a literal, a variable.
+    /// A text, a number, a boolean or null, as JSON has it.
+    Scalar(Value),
+    /// Text of the plan: a call, a variable.
     Expression(String),
     List(Vec<LuaLiteral>),
     /// Names, which need not be names of Lua's, and values.
@@ -15,7 +17,7 @@ pub(in super::super) enum LuaLiteral {
 
 impl LuaLiteral {
     pub(in super::super) fn text(text: &str) -> LuaLiteral {
-        LuaLiteral::Expression(quoted(text))
+        LuaLiteral::Scalar(Value::from(text))
     }
 
     /// Returns a JSON value as it is.
@@ -30,7 +32,7 @@ impl LuaLiteral {
                         .collect(),
                 )
             }
-            scalar => LuaLiteral::Expression(lua_text::scalar_literal(scalar)),
+            scalar => LuaLiteral::Scalar(scalar.clone()),
         }
     }
 
@@ -60,6 +62,7 @@ impl LuaLiteral {
     /// Returns the text.
     pub(in super::super) fn render(&self, indent: usize) -> String {
         match self {
+            LuaLiteral::Scalar(value) => lua_text::scalar_literal(value),
             LuaLiteral::Expression(text) => text.clone(),
             LuaLiteral::List(items) if items.is_empty() => "json.array {}".to_owned(),
             LuaLiteral::List(items) => {
@@ -76,10 +79,29 @@ impl LuaLiteral {
         }
     }
 
+    /// Returns the JSON value that it is; `None` if expressions are a part of it.
+    pub(in super::super) fn as_json(&self) -> Option<Value> {
+        Some(match self {
+            LuaLiteral::Scalar(value) => value.clone(),
+            LuaLiteral::Expression(_) => return None,
+            LuaLiteral::List(items) => {
+                let items: Option<Vec<Value>> = items.iter().map(LuaLiteral::as_json).collect();
+                Value::Array(items?)
+            }
+            LuaLiteral::Table(fields) => {
+                let fields = fields.iter();
+                let fields: Option<serde_json::Map<String, Value>> = fields
+                    .map(|(name, value)| Some((name.clone(), value.as_json()?)))
+                    .collect();
+                Value::Object(fields?)
+            }
+        })
+    }
+
     /// Returns how deep tables lie in tables.
     pub(in super::super) fn depth(&self) -> usize {
         match self {
-            LuaLiteral::Expression(_) => 0,
+            LuaLiteral::Scalar(_) | LuaLiteral::Expression(_) => 0,
             LuaLiteral::List(items) => 1 + items.iter().map(LuaLiteral::depth).max().unwrap_or(0),
             LuaLiteral::Table(fields) => {
                 1 + fields

@@ -20,6 +20,8 @@ pub(super) struct PlanOutline {
     pub(super) host: Option<String>,
     /// Names and values of the variables at the top, in their order.
     pub(super) locals: Vec<(String, String)>,
+    /// Comments below the plan's options, a line each.
+    pub(super) remarks: Vec<String>,
     pub(super) names: UsedNames,
     pub(super) secrets: Secrets,
     /// What several tasks call.

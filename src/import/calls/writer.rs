@@ -102,7 +102,11 @@ fn head(calls: &PlanOutline, files: &PlanAttachments) -> String {
         .map(|host| ("host".to_owned(), quoted(host)));
     let mut plan: Vec<(String, String)> = host.into_iter().collect();
     plan.push(("request_names".to_owned(), quoted("path")));
-    out += &format!("plan {}\n\n", table(&plan, 0));
+    out += &format!("plan {}\n", table(&plan, 0));
+    for remark in &calls.remarks {
+        out += &format!("-- {}\n", comment(remark));
+    }
+    out += "\n";
     out += &variables(&calls.secrets, files);
     for (name, value) in &calls.locals {
         out += &format!("local {name} = {value}\n");

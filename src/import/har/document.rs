@@ -5,11 +5,15 @@ use std::io::ErrorKind;
 
 /// The most bytes of a file that is no recording, and the names in it that tell what it is.
 pub(in super::super) const DOCUMENT_BYTES: u64 = 32 << 20;
-pub(super) const DOCUMENT_KEYS: [&str; 24] = [
+pub(super) const DOCUMENT_KEYS: [&str; 33] = [
+    "$defs",
     "auth",
+    "basePath",
     "collection",
     "collections",
     "components",
+    "consumes",
+    "definitions",
     "environments",
     "event",
     "folders",
@@ -20,17 +24,23 @@ pub(super) const DOCUMENT_KEYS: [&str; 24] = [
     "name",
     "openapi",
     "order",
+    "parameters",
     "paths",
     "requests",
+    "responses",
+    "schemes",
     "security",
+    "securityDefinitions",
     "servers",
     "swagger",
     "tags",
     "values",
     "variable",
     "version",
+    "webhooks",
     "_postman_variable_scope",
 ];
+
 /// Returns what is wrong with a file, and where.
 pub(super) fn explain(name: &str, has_log: bool, error: &serde_json::Error) -> Diagnostic {
     let place = format!("line {}, column {}", error.line(), error.column());

@@ -1,156 +1,148 @@
-//! The files that a document refers to: those in its folder and the folders in that are read, and put together with it.
-//! Nothing is fetched, and what cannot be read is told and left out.
+//! The files that a document refers to: those in its folder and the folders in that are read once something needs them.
+//! Nothing is fetched, and what cannot be read is told by whoever needs it.
 
-use super::document::OpenApiDocument;
 use super::references::{self, ReferenceTarget};
 use super::yaml;
 use crate::files;
 use crate::import::har::DOCUMENT_BYTES;
 use crate::import::lua_text::comment;
-use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use serde_json::Value;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The most files, and values in all of them.
-const FILES: usize = 1_000;
+const FILES: usize = 10_000;
 const VALUES: usize = 2_000_000;
 /// The most files in YAML that stand for more than is read: each takes a second to find out.
 const LARGE: usize = 2;
-/// The most remarks.
-const MOST_REMARKS: usize = 20;
 
-/// What is told about references that lead to one place.
+/// The files, by the names that references call them before '#'.
 #[derive(Debug)]
-struct Remark {
-    /// The file, or what cannot be one.
-    target: String,
-    /// Where the first of them stands.
-    place: String,
-    what: String,
-    /// How many others there are.
-    more: usize,
-}
-
-#[derive(Debug)]
-struct Gatherer {
+pub(super) struct DocumentFiles {
     /// `None` for what has none, such as standard input.
     folder: Option<PathBuf>,
     /// The name of the document in its folder.
     own: String,
-    files: BTreeMap<String, Value>,
-    /// Names of files, and where the first reference to each stands.
-    waiting: VecDeque<(String, String)>,
-    queued: BTreeSet<String>,
-    /// All references to other files, and where the first of each stands.
-    references: BTreeMap<String, String>,
-    remarks: Vec<Remark>,
-    /// The places of remarks by their targets and what is told.
-    remark_numbers: HashMap<(String, String), usize>,
-    remaining_bytes: u64,
-    remaining_values: usize,
+    /// What was read, in its order; what could not be read leaves a gap.
+    contents: Vec<OnceCell<Value>>,
+    /// Where in `contents` each file is, or why it is not.
+    numbers: RefCell<HashMap<String, Result<usize, String>>>,
+    /// Where the first of each reference stands.
+    places: RefCell<HashMap<String, String>>,
+    /// References that lead to no file, and why.
+    dead_ends: RefCell<HashMap<String, &'static str>>,
+    remaining_bytes: Cell<u64>,
+    remaining_values: Cell<usize>,
 }
 
-/// Reads all that a document refers to; `path` is where it lies itself. Returns what is told besides.
-pub(super) fn gather(
-    file: Map<String, Value>,
-    path: Option<&Path>,
-) -> (OpenApiDocument, Vec<String>) {
-    let folder = path.and_then(|path| {
-        let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        folder.unwrap_or(Path::new(".")).canonicalize().ok()
-    });
-    let own = path.and_then(Path::file_name);
-    let mut gatherer = Gatherer {
-        folder,
-        own: own.map_or(String::new(), |name| {
-            references::key(&name.to_string_lossy())
-        }),
-        files: BTreeMap::new(),
-        waiting: VecDeque::new(),
-        queued: BTreeSet::new(),
-        references: BTreeMap::new(),
-        remarks: Vec::new(),
-        remark_numbers: HashMap::new(),
-        remaining_bytes: DOCUMENT_BYTES,
-        remaining_values: VALUES,
-    };
-    let mut root = Value::Object(file);
-    gatherer.rewrite("", &mut root);
-    gatherer.read_all();
-    let document = OpenApiDocument::new(root, std::mem::take(&mut gatherer.files));
-    gatherer.look_for_holes(&document);
-    (document, gatherer.remarks())
-}
-
-impl Gatherer {
-    fn read_all(&mut self) {
-        let mut count = 0;
-        while let Some((name, place)) = self.waiting.pop_front() {
-            count += 1;
-            if count > FILES {
-                let what = format!(
-                    "is one of more than {FILES} files, and not read: put the document together as one, with a bundler such as 'redocly bundle'"
-                );
-                return self.add_remark(&name, &place, what);
-            }
-            match self.read(&name) {
-                Ok(mut value) => {
-                    self.rewrite(&name, &mut value);
-                    self.files.insert(name, value);
-                }
-                Err(what) => self.add_remark(&name, &place, what),
-            }
+impl DocumentFiles {
+    /// Knows the folder of a document at that path.
+    pub(super) fn new(path: Option<&Path>) -> Self {
+        let folder = path.and_then(|path| {
+            let folder = path.parent().filter(|folder| *folder != Path::new(""));
+            folder.unwrap_or(Path::new(".")).canonicalize().ok()
+        });
+        let own = path.and_then(Path::file_name);
+        let files = if folder.is_some() { FILES } else { 0 };
+        DocumentFiles {
+            folder,
+            own: own.map_or(String::new(), |name| {
+                references::key(&name.to_string_lossy())
+            }),
+            contents: (0..files).map(|_| OnceCell::new()).collect(),
+            numbers: RefCell::default(),
+            places: RefCell::default(),
+            dead_ends: RefCell::default(),
+            remaining_bytes: Cell::new(DOCUMENT_BYTES),
+            remaining_values: Cell::new(VALUES),
         }
     }
 
-    /// Writes the references of a file as the document knows them, and notes the files that they lead to.
-    fn rewrite(&mut self, base: &str, value: &mut Value) {
+    /// Returns where the first of a reference stands, as the beginning of a sentence.
+    pub(super) fn place(&self, reference: &str) -> String {
+        let places = self.places.borrow();
+        let place = places.get(reference);
+        place.map_or(String::new(), |place| format!("{place} "))
+    }
+
+    /// Returns why a reference leads to no file, if that is so.
+    pub(super) fn dead_end(&self, reference: &str) -> Option<&'static str> {
+        self.dead_ends.borrow().get(reference).copied()
+    }
+
+    /// Returns the content of a file, which is read if it was not before.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what to do.
+    pub(super) fn get(&self, name: &str) -> Result<&Value, String> {
+        let known = self.numbers.borrow().get(name).cloned();
+        let number = known.unwrap_or_else(|| {
+            let mut numbers = self.numbers.borrow_mut();
+            let number = numbers.len();
+            let number = self.load(name, number).map(|()| number);
+            numbers.insert(name.to_owned(), number.clone());
+            number
+        })?;
+        let content = self.contents.get(number).and_then(OnceCell::get);
+        content.ok_or_else(|| "was not read".to_owned())
+    }
+
+    /// Reads a file into its place.
+    fn load(&self, name: &str, number: usize) -> Result<(), String> {
+        let content = self.contents.get(number).ok_or_else(|| {
+            format!("is one of more than {FILES} files, and not read: put the document together as one, with a bundler such as 'redocly bundle'")
+        })?;
+        let mut value = self.read(name)?;
+        self.rewrite(name, &mut value);
+        content.set(value).map_err(|_| "was read before".to_owned())
+    }
+
+    /// Writes the references of a file as the document knows them, and notes where they stand; the document's own name is
+    /// empty.
+    pub(super) fn rewrite(&self, base: &str, value: &mut Value) {
         references::for_each(value, &mut |pointer, text| {
-            let place = match base {
-                "" => format!("at '{}'", comment(pointer)),
-                base if pointer.is_empty() => format!("in '{}'", comment(base)),
-                base => format!("in '{}' at '{}'", comment(base), comment(pointer)),
-            };
-            if let Some(reference) = self.reference(base, &place, text) {
+            if let Some(reference) = self.reference(base, text) {
                 *text = reference;
+            }
+            let mut places = self.places.borrow_mut();
+            if !places.contains_key(text) {
+                let place = match base {
+                    "" => format!("at '{}'", comment(pointer)),
+                    base if pointer.is_empty() => format!("in '{}'", comment(base)),
+                    base => format!("in '{}' at '{}'", comment(base), comment(pointer)),
+                };
+                places.insert(text.clone(), place);
             }
         });
     }
 
     /// Returns a reference as the document knows it; `None` if it stays, since it is one already or leads nowhere.
-    fn reference(&mut self, base: &str, place: &str, text: &str) -> Option<String> {
-        let (name, fragment) = match references::target(base, text) {
-            ReferenceTarget::Within(_) if base.is_empty() => return None,
-            ReferenceTarget::Within(fragment) => (base.to_owned(), fragment),
-            ReferenceTarget::File(_, _) if self.folder.is_none() => {
-                let what = "is not known where: what comes by standard input has no folder, so give the document by its file name";
-                self.add_remark(text, place, what.to_owned());
-                return None;
-            }
-            ReferenceTarget::File(name, fragment) if name == self.own => {
-                return Some(format!("#{fragment}"));
-            }
-            ReferenceTarget::File(name, fragment) => (name, fragment),
-            ReferenceTarget::Nowhere(what) => {
-                self.add_remark(text, place, what.to_owned());
-                return None;
-            }
+    fn reference(&self, base: &str, text: &str) -> Option<String> {
+        let dead_end = |what: &'static str| {
+            self.dead_ends.borrow_mut().insert(text.to_owned(), what);
+            None
         };
-        let reference = format!("{name}#{fragment}");
-        if self.queued.insert(name.clone()) && name != base {
-            self.waiting.push_back((name, place.to_owned()));
+        match references::target(base, text) {
+            ReferenceTarget::Within(_) if base.is_empty() => None,
+            ReferenceTarget::Within(fragment) => Some(format!("{base}#{fragment}")),
+            ReferenceTarget::File(_, _) if self.folder.is_none() => dead_end(
+                "is not known where: what comes by standard input has no folder, so give the document by its file name",
+            ),
+            ReferenceTarget::File(name, fragment) if name == self.own => {
+                Some(format!("#{fragment}"))
+            }
+            ReferenceTarget::File(name, fragment) => Some(format!("{name}#{fragment}")),
+            ReferenceTarget::Nowhere(what) => dead_end(what),
         }
-        let reference_place = self.references.entry(reference.clone());
-        reference_place.or_insert_with(|| place.to_owned());
-        Some(reference)
     }
 
     /// Reads a file.
     ///
     /// # Errors
     /// What is wrong with it, and what to do.
-    fn read(&mut self, name: &str) -> Result<Value, String> {
+    fn read(&self, name: &str) -> Result<Value, String> {
         let folder = self.folder.as_deref().ok_or("has no folder")?;
         let unreadable = |error: std::io::Error| {
             format!("cannot be read: {error}; put it there, or mend the '$ref'")
@@ -165,15 +157,17 @@ impl Gatherer {
         }
         let file = files::open(&path).map_err(unreadable)?;
         let mut bytes = Vec::new();
-        let read = file.take(self.remaining_bytes + 1).read_to_end(&mut bytes);
+        let read = file
+            .take(self.remaining_bytes.get() + 1)
+            .read_to_end(&mut bytes);
         read.map_err(unreadable)?;
-        let Some(remaining) = self.remaining_bytes.checked_sub(bytes.len() as u64) else {
+        let Some(remaining) = self.remaining_bytes.get().checked_sub(bytes.len() as u64) else {
             let most = DOCUMENT_BYTES >> 20;
             return Err(format!(
                 "is not read: the files that the document refers to may have {most} MiB together, so leave out what no request needs"
             ));
         };
-        self.remaining_bytes = remaining;
+        self.remaining_bytes.set(remaining);
         let text = String::from_utf8(bytes)
             .map_err(|_| "is no text in UTF-8: save it as JSON or YAML".to_owned())?;
         let many = || {
@@ -181,17 +175,18 @@ impl Gatherer {
                 "is left out: the files that the document refers to may have {VALUES} values together"
             )
         };
-        if self.remaining_values == 0 {
+        if self.remaining_values.get() == 0 {
             return Err(many());
         }
         let value = self.parse(name, text.trim_start_matches('\u{feff}'))?;
-        let remaining = self.remaining_values.checked_sub(references::count(&value));
-        self.remaining_values = remaining.ok_or_else(many)?;
+        let remaining = self.remaining_values.get();
+        let remaining = remaining.checked_sub(references::count(&value));
+        self.remaining_values.set(remaining.ok_or_else(many)?);
         Ok(value)
     }
 
     /// Reads JSON or YAML, as the name or the text says.
-    fn parse(&mut self, name: &str, text: &str) -> Result<Value, String> {
+    fn parse(&self, name: &str, text: &str) -> Result<Value, String> {
         let is_json = name.to_ascii_lowercase().ends_with(".json");
         if is_json || text.trim_start().starts_with(['{', '[']) {
             match serde_json::from_str(text) {
@@ -206,58 +201,12 @@ impl Gatherer {
         }
         yaml::parse(text).map_err(|fault| {
             if fault.is_large {
-                self.remaining_values = self.remaining_values.saturating_sub(VALUES / LARGE);
+                let remaining = self.remaining_values.get();
+                self.remaining_values
+                    .set(remaining.saturating_sub(VALUES / LARGE));
             }
             let what = fault.what;
             format!("is no YAML: {what}; mend it there, or save it as JSON")
         })
-    }
-
-    /// Tells the references to places that their files do not have.
-    fn look_for_holes(&mut self, document: &OpenApiDocument) {
-        for (reference, place) in std::mem::take(&mut self.references) {
-            let Some((name, fragment)) = reference.split_once('#') else {
-                continue;
-            };
-            if document.has_file(name) && document.find(&reference).is_null() {
-                let what = format!("has nothing at '#{}': mend the '$ref'", comment(fragment));
-                self.add_remark(name, &place, what);
-            }
-        }
-    }
-
-    fn add_remark(&mut self, target: &str, place: &str, what: String) {
-        let next = self.remarks.len();
-        let key = (target.to_owned(), what.clone());
-        let number = *self.remark_numbers.entry(key).or_insert(next);
-        match self.remarks.get_mut(number) {
-            Some(existing) => existing.more += 1,
-            None => self.remarks.push(Remark {
-                target: target.to_owned(),
-                place: place.to_owned(),
-                what,
-                more: 0,
-            }),
-        }
-    }
-
-    /// Returns the remarks in words.
-    fn remarks(self) -> Vec<String> {
-        let more = self.remarks.len().saturating_sub(MOST_REMARKS);
-        let lines = self.remarks.into_iter().take(MOST_REMARKS).map(|remark| {
-            let Remark { place, what, .. } = &remark;
-            let others = match remark.more {
-                0 => String::new(),
-                1 => " (and from another place)".to_owned(),
-                more => format!(" (and from {more} other places)"),
-            };
-            let target = comment(&remark.target);
-            format!("{place} the document refers to '{target}'{others}, which {what}")
-        });
-        let mut lines: Vec<String> = lines.collect();
-        if more > 0 {
-            lines.push(format!("and {more} more references that lead nowhere"));
-        }
-        lines
     }
 }

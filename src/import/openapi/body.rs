@@ -1,7 +1,8 @@
 //! What operations carry: examples, or values that the schema allows.
 
 use super::document::EACH;
-use super::operation::CallMaker;
+use super::form::{add_form, add_multipart};
+use super::operation::CallContext;
 use super::sample::{Sampler, example};
 use crate::import::calls::{LuaLiteral, OutlineCall};
 use crate::import::exchange::{is_json, media_of};
@@ -14,7 +15,11 @@ const FILE: &str = "a file";
 const DEEPEST: usize = 50;
 
 /// Adds the body of an operation to its call.
-pub(super) fn add_body<'a>(maker: &mut CallMaker<'a, '_>, body: &'a Value, call: &mut OutlineCall) {
+pub(super) fn add_body<'a>(
+    context: &mut CallContext<'a, '_>,
+    body: &'a Value,
+    call: &mut OutlineCall,
+) {
     let contents = body["content"].as_object().into_iter().flatten().take(EACH);
     let rank = |media: &str| {
         let media = media_of(media);
@@ -30,8 +35,9 @@ pub(super) fn add_body<'a>(maker: &mut CallMaker<'a, '_>, body: &'a Value, call:
     let Some((content_type, content)) = contents.min_by_key(|(media, _)| rank(media)) else {
         return;
     };
+    let content = context.document.resolve(content);
     let media = media_of(content_type);
-    let mut sampler = Sampler::new(maker.document, &mut maker.calls.secrets);
+    let mut sampler = Sampler::new(context.document, &mut context.calls.secrets);
     let value = match media.as_str() {
         "multipart/form-data" | "application/octet-stream" => None,
         _ => sampler.of_content(content, ""),
@@ -43,7 +49,19 @@ pub(super) fn add_body<'a>(maker: &mut CallMaker<'a, '_>, body: &'a Value, call:
     } else {
         content_type
     };
+    let schema = context.document.layers(&content["schema"]);
     match (media.as_str(), value) {
+        // The author's text is the body as it is sent.
+        (media, Some(LuaLiteral::Scalar(Value::String(text))))
+            if is_json(media) && matches!(schema.known_kind(), Some("object" | "array")) =>
+        {
+            call.notes.push(
+                "the example of the body is a text that is no JSON, and sent as it is: write one that is"
+                    .to_owned(),
+            );
+            call.body = Some(context.files.store(text, "txt"));
+            call.set("headers", "content-type", LuaLiteral::text(kind));
+        }
         (media, Some(value)) if is_json(media) || content_type == "*/*" => {
             if is_json(media) && media != "application/json" {
                 call.set("headers", "content-type", LuaLiteral::text(kind));
@@ -56,18 +74,18 @@ pub(super) fn add_body<'a>(maker: &mut CallMaker<'a, '_>, body: &'a Value, call:
             }
         }
         ("application/x-www-form-urlencoded", Some(LuaLiteral::Table(fields))) => {
-            let fields = fields
-                .into_iter()
-                .filter(|(_, value)| !matches!(value, LuaLiteral::Table(_)));
-            call.options
-                .push(("form".to_owned(), LuaLiteral::Table(fields.collect())));
+            add_form(content, &fields, call);
         }
-        ("multipart/form-data", _) => multipart(maker, content, call),
+        ("multipart/form-data", _) => add_multipart(context, content, call),
         (media, value) => {
-            let text = match example(maker.document, content).or(content["schema"].get("example")) {
-                Some(Value::String(text)) => maker.files.store(text.clone(), "txt"),
+            let text = match example(context.document, content).or(content["schema"].get("example"))
+            {
+                Some(Value::String(text)) => context.files.store(text.clone(), "txt"),
                 _ => match value {
-                    Some(LuaLiteral::Expression(text)) if media.starts_with("text/") => text,
+                    Some(LuaLiteral::Scalar(Value::String(text))) if media.starts_with("text/") => {
+                        quoted(&text)
+                    }
+                    Some(LuaLiteral::Expression(code)) if media.starts_with("text/") => code,
                     _ => {
                         call.notes.push(format!(
                             "the body is '{FILE}': write what it is to be, or file(\"NAME\")"
@@ -80,50 +98,4 @@ pub(super) fn add_body<'a>(maker: &mut CallMaker<'a, '_>, body: &'a Value, call:
             call.set("headers", "content-type", LuaLiteral::text(kind));
         }
     }
-}
-
-fn multipart<'a>(maker: &mut CallMaker<'a, '_>, content: &'a Value, call: &mut OutlineCall) {
-    let layers = maker.document.layers(&content["schema"]);
-    let properties = maker.document.properties(&layers);
-    let required = maker.document.required(&layers);
-    let any = properties.iter().any(|(name, _)| required.contains(name));
-    let mut sampler = Sampler::new(maker.document, &mut maker.calls.secrets);
-    let mut parts = Vec::new();
-    for (name, schema) in properties
-        .iter()
-        .filter(|(name, _)| !any || required.contains(name))
-        .take(EACH)
-    {
-        let inner = maker.document.layers(schema);
-        let items = inner.get("items").map(|items| maker.document.layers(items));
-        let is_file = [Some(&inner), items.as_ref()]
-            .into_iter()
-            .flatten()
-            .any(|layers| {
-                layers.text("format") == Some("binary") || layers.get("contentMediaType").is_some()
-            });
-        let mut part = vec![("name".to_owned(), LuaLiteral::text(name))];
-        if is_file {
-            let media = &content["encoding"][*name]["contentType"];
-            let media = media.as_str().and_then(|media| media.split(',').next());
-            let (data, note) = maker.files.stand_in(name, media);
-            let ending = crate::import::stand_in::stand_in(name, media).1;
-            let file = LuaLiteral::text(&format!("file.{ending}"));
-            part.push(("filename".to_owned(), file));
-            part.push(("data".to_owned(), LuaLiteral::Expression(data)));
-            call.notes.push(note);
-        } else {
-            let Some(value) = sampler.of_schema(schema, name) else {
-                continue;
-            };
-            let value = match value {
-                value @ LuaLiteral::Expression(_) => value,
-                value => LuaLiteral::Expression(format!("json.encode({})", value.render(8))),
-            };
-            part.push(("data".to_owned(), value));
-        }
-        parts.push(LuaLiteral::Table(part));
-    }
-    call.options
-        .push(("multipart".to_owned(), LuaLiteral::List(parts)));
 }

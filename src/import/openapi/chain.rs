@@ -1,7 +1,9 @@
 //! What operations have to do with each other: `POST /orders` brings the id that `GET /orders/{id}` needs.
 
 use super::document::{EACH, OpenApiDocument};
-use crate::import::lua_text::{field, is_name};
+use super::links::ResponseLinks;
+use super::responses::successes;
+use crate::import::lua_text::{comment, field, is_name};
 use crate::import::names::UsedNames;
 use crate::import::origin::singular;
 use serde_json::{Map, Value};
@@ -15,6 +17,8 @@ const MOST: usize = 60;
 pub(super) struct Creator {
     /// Its path.
     pub(super) path: String,
+    /// The paths, without a slash at their ends, below which its id is the next part: its own, and those that its links name.
+    pub(super) collections: Vec<String>,
     /// Where the id is in its answer, as Lua after `:json()`.
     pub(super) steps: String,
     /// The name of the id in the plan, and of the function that makes one.
@@ -23,22 +27,43 @@ pub(super) struct Creator {
     pub(super) noun: String,
 }
 
+impl Creator {
+    /// Returns the one whose id comes after a path.
+    pub(super) fn of<'a>(all: &'a [Creator], collection: &str) -> Option<&'a Creator> {
+        let own = |creator: &&Creator| creator.collections[0] == collection;
+        let linked = |creator: &&Creator| creator.collections.iter().any(|path| path == collection);
+        all.iter().find(own).or_else(|| all.iter().find(linked))
+    }
+
+    /// Returns the statements by which ids are forgotten that lie below what is gone.
+    pub(super) fn forget<'a>(&'a self, all: &'a [Creator]) -> impl Iterator<Item = String> + 'a {
+        let prefix = format!("{}/{{", self.collections[0]);
+        let below = all
+            .iter()
+            .filter(move |creator| creator.path.starts_with(&prefix));
+        below.map(|creator| format!("user.data.{} = nil", creator.id))
+    }
+}
+
 /// Finds all of them; those that others need come before these.
-pub(super) fn creators(
-    document: &OpenApiDocument,
-    paths: &Map<String, Value>,
+pub(super) fn creators<'a>(
+    document: &'a OpenApiDocument,
+    paths: &'a Map<String, Value>,
     names: &mut UsedNames,
 ) -> Vec<Creator> {
+    let links = ResponseLinks::new(document, paths);
     let mut found: Vec<Creator> = Vec::new();
     let paths_in_order: BTreeSet<&str> = paths.keys().map(String::as_str).collect();
     let mut sorted: Vec<&String> = paths.keys().collect();
     sorted.sort_by_key(|path| (path.matches('/').count(), path.as_str()));
     for path in sorted {
         let operation = &document.resolve(&paths[path])["post"];
-        if operation.is_null() || found.len() >= MOST {
+        if operation.is_null() {
             continue;
         }
-        let prefix = format!("{}/{{", path.trim_end_matches('/'));
+        document.notes().begin(comment(&format!("POST {path}")));
+        let own = path.trim_end_matches('/').to_owned();
+        let prefix = format!("{own}/{{");
         let mut below = paths_in_order
             .range(prefix.as_str()..)
             .map_while(|path_below| path_below.strip_prefix(prefix.as_str()));
@@ -46,20 +71,27 @@ pub(super) fn creators(
             let (name, rest) = rest.split_once('}')?;
             (rest.is_empty() || rest.starts_with('/')).then_some(name)
         });
-        let Some(parameter) = parameter else { continue };
-        let noun = path
-            .trim_end_matches('/')
-            .rsplit('/')
-            .next()
-            .unwrap_or_default();
+        let linked = links.of(operation);
+        let noun = own.rsplit('/').next().unwrap_or_default();
         let noun = noun.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
         let noun = match singular(&noun) {
             noun if is_name(&noun) => noun,
             _ => "item".to_owned(),
         };
-        if let Some(steps) = id_of(document, operation, parameter, &noun) {
+        let of_own = linked.iter().find(|field| field.collection == own);
+        let steps = of_own.or(linked.first()).map(|field| field.steps.clone());
+        let steps = steps.or_else(|| id_of(document, operation, parameter?, &noun));
+        if found.len() >= MOST && steps.is_some() {
+            let note =
+                format!("makes nothing that other tasks use: a plan has {MOST} functions for that");
+            document.notes().add(note);
+        } else if let Some(steps) = steps {
+            let mut collections = vec![own];
+            let linked = linked.into_iter().filter(|field| field.steps == steps);
+            collections.extend(linked.map(|field| field.collection).take(MOST));
             found.push(Creator {
                 path: path.clone(),
+                collections,
                 steps,
                 id: names.unique(&format!("{noun}_id")),
                 function: names.unique(&format!("new_{noun}")),
@@ -67,6 +99,7 @@ pub(super) fn creators(
             });
         }
     }
+    document.notes().begin(String::new());
     found
 }
 
@@ -77,19 +110,46 @@ fn id_of(
     parameter: &str,
     noun: &str,
 ) -> Option<String> {
-    let (_, response) = first_success(document, operation)?;
+    successes(document, operation)
+        .find_map(|response| id_in(document, response, &candidates(parameter, noun), noun))
+}
+
+/// Returns the names that the id of a thing has, without separators, the best first: that of the parameter, with and
+/// without the name of the thing (`slug` for `team_slug`), then the usual ones.
+fn candidates(parameter: &str, noun: &str) -> Vec<String> {
+    let own = flat(parameter);
+    let bare = own.strip_prefix(&flat(noun)).unwrap_or_default().to_owned();
+    let last = parameter.rfind(['_', '-']).map(|at| &parameter[at + 1..]);
+    let last = last.or_else(|| {
+        let capital = parameter.rfind(|c: char| c.is_ascii_uppercase())?;
+        Some(&parameter[capital..])
+    });
+    let last = flat(last.unwrap_or_default());
+    let usual = [
+        "id".to_owned(),
+        flat(&format!("{noun}_id")),
+        "uuid".to_owned(),
+    ];
+    let all = [own, bare, last].into_iter().chain(usual);
+    all.filter(|name| !name.is_empty()).collect()
+}
+
+fn flat(name: &str) -> String {
+    name.replace(['_', '-'], "").to_ascii_lowercase()
+}
+
+/// Returns where a response has one of these names.
+fn id_in(
+    document: &OpenApiDocument,
+    response: &Value,
+    candidates: &[String],
+    noun: &str,
+) -> Option<String> {
     let contents = response["content"].as_object()?;
     let mut contents = contents.iter().take(EACH);
     let (_, content) = contents.find(|(media, _)| {
         crate::import::exchange::is_json(&crate::import::exchange::media_of(media))
     })?;
-    let flat = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
-    let candidates = [
-        flat(parameter),
-        "id".to_owned(),
-        flat(&format!("{noun}_id")),
-        "uuid".to_owned(),
-    ];
     let choose = |names: &[String]| {
         let mut candidates = candidates.iter();
         candidates.find_map(|candidate| names.iter().find(|name| flat(name) == *candidate).cloned())
@@ -129,21 +189,4 @@ fn id_of(
         }
     }
     None
-}
-
-/// Returns the first status of an operation that is a success, and its answer.
-pub(super) fn first_success<'a>(
-    document: &'a OpenApiDocument,
-    operation: &'a Value,
-) -> Option<(u16, &'a Value)> {
-    let responses = operation["responses"].as_object()?;
-    let mut found: Vec<(u16, &Value)> = responses
-        .iter()
-        .take(EACH)
-        .filter_map(|(status, response)| Some((status.parse().ok()?, response)))
-        .filter(|(status, _)| (200..400).contains(status))
-        .collect();
-    found.sort_by_key(|(status, _)| *status);
-    let (status, response) = found.first()?;
-    Some((*status, document.resolve(response)))
 }

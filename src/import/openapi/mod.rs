@@ -1,16 +1,29 @@
-//! OpenAPI documents, 3.0 and 3.1, as JSON and YAML, with the files beside them: a task per operation.
+//! OpenAPI documents, 3.0 to 3.2, and those of Swagger 2.0, as JSON and YAML, with the files beside them: a task per
+//! operation.
 //!
 //! <https://spec.openapis.org/oas/v3.1.1.html>
 
 mod beside;
 mod body;
+mod call;
 mod chain;
+mod choice;
 mod document;
+mod form;
+mod links;
+mod notes;
 mod operation;
+mod parameters;
+mod path;
 mod pattern;
 mod references;
+mod responses;
 mod sample;
 mod security;
+mod servers;
+mod shared;
+mod styles;
+mod swagger;
 mod yaml;
 
 use super::calls::{self, OutlineFunction, OutlineStep, OutlineTask, PlanOutline};
@@ -21,16 +34,14 @@ use super::site::{Choices, is_host_named};
 use super::visit::MOST;
 use crate::error::Diagnostic;
 use document::OpenApiDocument;
-use operation::{CallMaker, Operation};
+use operation::{CallContext, Operation};
 use serde_json::{Map, Value};
+use servers::{server, server_of};
+use shared::SharedParameters;
 use std::collections::{BTreeMap, HashMap};
-use url::Url;
 
-const METHODS: [&str; 7] = ["get", "head", "options", "post", "put", "patch", "delete"];
 /// The tag of what changes or removes what is there.
 const CHANGES: &str = "changes";
-/// The longest address of a server, and the longest path.
-const LONGEST: usize = 8 << 10;
 
 /// Returns whether a file is of OpenAPI, whatever its version.
 pub(super) fn is_openapi(file: &Map<String, Value>) -> bool {
@@ -81,30 +92,31 @@ pub(super) fn import(
             other => other.to_string(),
         })
     };
-    match (version("openapi"), version("swagger")) {
-        (Some(version), _) if version.starts_with("3.") || version == "3" => {}
-        (None, Some(_)) => {
-            let message = format!("{name} is a Swagger 2 document");
-            return Err(Diagnostic::new(message).help("convert it to OpenAPI 3 first, as https://converter.swagger.io/ and 'swagger2openapi' do"));
-        }
-        (version, _) => {
+    let is_swagger = match (version("openapi"), version("swagger")) {
+        (Some(version), _) if version.starts_with("3.") || version == "3" => false,
+        (None, Some(version)) if version.starts_with("2.") || version == "2" => true,
+        (version, swagger) => {
+            let version = version.or(swagger).unwrap_or_default();
             let message = format!(
                 "{name} is of OpenAPI {}, which is not known",
-                comment(&version.unwrap_or_default())
+                comment(&version)
             );
-            return Err(
-                Diagnostic::new(message).help("documents of OpenAPI 3.0 and 3.1 are imported")
-            );
+            return Err(Diagnostic::new(message)
+                .help("documents of Swagger 2.0 and of OpenAPI 3.0, 3.1 and 3.2 are imported"));
         }
+    };
+    let mut document = OpenApiDocument::new(Value::Object(file), choices.path.as_deref());
+    if is_swagger {
+        let converted = swagger::converted(&document);
+        document.replace_root(converted);
     }
-    let (document, remarks) = beside::gather(file, choices.path.as_deref());
     let nothing = Map::new();
     let paths = document.resolve(&document.root()["paths"]);
     let paths = paths.as_object().unwrap_or(&nothing);
-    let mut operations = operations(&document, paths);
+    let mut operations = operation::operations(&document, paths);
     if operations.is_empty() {
         let message = format!("{name} has no operation: nothing under 'paths' can be asked for");
-        let help = remarks.into_iter().next();
+        let help = document.notes().lines().into_iter().next();
         let help = help.unwrap_or("give the whole document".to_owned());
         return Err(Diagnostic::new(message).help(help));
     }
@@ -120,7 +132,6 @@ pub(super) fn import(
     let mut calls = PlanOutline {
         title: format!("The API '{title}'"),
         scenario: title.to_owned(),
-        notes: remarks,
         ..PlanOutline::default()
     };
     if operations.len() > MOST {
@@ -134,6 +145,7 @@ pub(super) fn import(
         enabled: choices.files,
         ..PlanAttachments::default()
     };
+    leave_out(&document, &operations, &mut calls);
     fill(
         &document,
         paths,
@@ -142,81 +154,77 @@ pub(super) fn import(
         &mut calls,
         &mut files,
     );
+    let notes = document.notes().lines();
+    calls.notes.splice(0..0, notes);
     Ok(calls::write(calls, files))
 }
 
-/// Returns all operations, by their first tags.
-fn operations<'a>(
-    document: &'a OpenApiDocument,
-    paths: &'a Map<String, Value>,
-) -> Vec<Operation<'a>> {
-    const UPPER: [&str; 7] = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
-    let mut found = Vec::new();
-    for (path, item) in paths {
-        let item = document.resolve(item);
-        for (method, key) in UPPER.into_iter().zip(METHODS) {
-            if item[key].is_object() && path.starts_with('/') && path.len() <= LONGEST {
-                found.push(Operation {
-                    method,
-                    path,
-                    item,
-                    definition: &item[key],
-                });
-            }
+/// Tells what a document has that no request of a client is, and the credentials that no operation asks for.
+fn leave_out(document: &OpenApiDocument, operations: &[Operation<'_>], calls: &mut PlanOutline) {
+    let count = |value: &Value| value.as_object().map_or(0, Map::len);
+    let webhooks = count(&document.root()["webhooks"]);
+    let callbacks = operations.iter();
+    let callbacks: usize = callbacks
+        .map(|operation| count(&operation.definition["callbacks"]))
+        .sum();
+    for (count, what) in [(webhooks, "webhook"), (callbacks, "callback")] {
+        if count > 0 {
+            let s = if count == 1 { "" } else { "s" };
+            calls.notes.push(format!(
+                "left out {count} {what}{s}: those are requests that the API sends"
+            ));
         }
     }
-    let tags = document.root()["tags"].as_array().into_iter().flatten();
-    let tags: Vec<&str> = tags.filter_map(|tag| tag["name"].as_str()).collect();
-    let mut places = HashMap::new();
-    for tag in tags.into_iter().chain(found.iter().filter_map(tag)) {
-        let next = places.len();
-        places.entry(tag).or_insert(next);
+    let definitions = operations.iter().map(|operation| operation.definition);
+    let unused = security::unused(document, definitions);
+    if unused.is_empty() {
+        return;
     }
-    // Those without a tag come last.
-    let place = |operation: &Operation<'_>| {
-        let place = tag(operation).and_then(|tag| places.get(tag));
-        (place.is_none(), place.copied())
-    };
-    found.sort_by_key(place);
-    found
-}
-
-fn tag<'a>(operation: &Operation<'a>) -> Option<&'a str> {
-    operation.definition["tags"].as_array()?.first()?.as_str()
+    let all: Vec<&str> = unused.iter().map(|scheme| scheme.what.as_str()).collect();
+    calls.notes.push(format!(
+        "no request has credentials: the document defines {}, and no operation asks for one; if the site does, set it in 'plan' as the comment there shows, or in the options of requests",
+        all.join(", ")
+    ));
+    if let Some(field) = unused.into_iter().find_map(|scheme| scheme.field) {
+        let remark = "No operation asks for the credentials that the document defines. If the site does, add to the plan above:";
+        calls
+            .remarks
+            .extend([remark.to_owned(), format!("  {field}")]);
+    }
 }
 
 fn fill<'a>(
     document: &'a OpenApiDocument,
-    paths: &Map<String, Value>,
+    paths: &'a Map<String, Value>,
     operations: &[Operation<'a>],
     choices: &Choices,
     calls: &mut PlanOutline,
     files: &mut PlanAttachments,
 ) {
-    let servers = |operation: &Operation<'_>| {
-        let lists = [
-            &operation.definition["servers"],
-            &operation.item["servers"],
-            &document.root()["servers"],
-        ];
-        let list = lists
-            .into_iter()
-            .find(|list| list.as_array().is_some_and(|list| !list.is_empty()));
-        server(list.map_or(&Value::Null, |list| &list[0]))
-    };
     let site = server(&document.root()["servers"][0]).0;
-    let site = site.or_else(|| operations.iter().find_map(|operation| servers(operation).0));
+    let site = site.or_else(|| {
+        operations
+            .iter()
+            .find_map(|operation| server_of(document, operation).0)
+    });
     calls.host = site.clone();
     if site.is_none() {
         let note = "say the host with '-H http://…': the document names no server with an address";
         calls.notes.push(note.to_owned());
     }
     let creators = chain::creators(document, paths, &mut calls.names);
+    let shared = SharedParameters::find(document, operations, &creators);
+    shared.write(calls);
+    let numbers: HashMap<&str, usize> = creators
+        .iter()
+        .enumerate()
+        .map(|(number, creator)| (creator.path.as_str(), number))
+        .collect();
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
     let mut changes = Vec::new();
     let mut functions = Vec::new();
     for operation in operations {
-        let (origin, prefix) = servers(operation);
+        let (origin, prefix) = server_of(document, operation);
         let before = match origin {
             Some(origin) if Some(&origin) != site.as_ref() => {
                 if !choices
@@ -232,24 +240,25 @@ fn fill<'a>(
             }
             _ => prefix,
         };
-        let mut maker = CallMaker {
+        document.notes().begin(operation.name());
+        let number = numbers.get(operation.path).copied();
+        let number = number.filter(|_| operation.method == "POST");
+        let mut context = CallContext {
             document,
-            creators: &creators,
+            // A function calls those above it.
+            creators: &creators[..number.unwrap_or(creators.len())],
+            shared: &shared,
             calls,
             files,
         };
-        let mut call = maker.call(operation, &before);
-        let creator = creators.iter().filter(|_| operation.method == "POST");
-        let creator = creator
-            .into_iter()
-            .find(|creator| creator.path == operation.path);
-        let step = match creator {
+        let mut call = call::call(&mut context, operation, &before);
+        let step = match number.map(|number| &creators[number]) {
             Some(creator) => {
                 let id = &creator.id;
                 call.after
                     .push(format!("user.data.{id} = answer:json(){}", creator.steps));
-                call.after.extend(maker.forget(creator));
-                functions.push(OutlineFunction {
+                call.after.extend(creator.forget(&creators));
+                let function = OutlineFunction {
                     comment: format!(
                         "Makes a new {}, which those tasks use that come next.",
                         creator.noun
@@ -257,12 +266,13 @@ fn fill<'a>(
                     name: creator.function.clone(),
                     call,
                     end: format!("return user.data.{id}"),
-                });
+                };
+                functions.push((number, function));
                 OutlineStep::Statement(format!("{}(user)", creator.function))
             }
             None => OutlineStep::Call(Box::new(call)),
         };
-        let tag = tag(operation).map(comment);
+        let tag = operation.tag().map(comment);
         let mut tags: Vec<String> = tag.clone().into_iter().collect();
         if matches!(operation.method, "PUT" | "PATCH" | "DELETE") {
             changes.push(operation.name());
@@ -276,13 +286,12 @@ fn fill<'a>(
         };
         calls.tasks.push(task);
     }
-    // A function calls those above it.
-    functions.sort_by_key(|function: &OutlineFunction| {
-        creators
-            .iter()
-            .position(|creator| creator.function == function.name)
-    });
-    calls.functions = functions;
+    document.notes().begin(String::new());
+    functions.sort_by_key(|(number, _)| *number);
+    calls.functions = functions
+        .into_iter()
+        .map(|(_, function)| function)
+        .collect();
     if !changes.is_empty() {
         let shown: Vec<&str> = changes.iter().take(6).map(String::as_str).collect();
         let more = if changes.len() > 6 { ", …" } else { "" };
@@ -304,42 +313,4 @@ fn fill<'a>(
             shown.join(", ")
         ));
     }
-}
-
-/// Returns origin and path of a server; without an origin it is where the document comes from.
-fn server(server: &Value) -> (Option<String>, String) {
-    let text = address(server).unwrap_or_default();
-    let path = |path: &str| path.trim_end_matches('/').to_owned();
-    match Url::parse(&text) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") => {
-            (Some(url.origin().ascii_serialization()), path(url.path()))
-        }
-        _ if text.starts_with('/') && !text.starts_with("//") => (None, path(&text)),
-        _ => (None, String::new()),
-    }
-}
-
-/// Returns the address of a server with the values of its variables, which are not looked through for more of them;
-/// `None` if it is too long.
-fn address(server: &Value) -> Option<String> {
-    let mut rest = server["url"].as_str().filter(|url| url.len() <= LONGEST)?;
-    let mut text = String::new();
-    while let Some((before, after)) = rest.split_once('{') {
-        text.push_str(before);
-        let substituted = after.find(['{', '}']).and_then(|end| {
-            let (name, after) = (&after[..end], after[end..].strip_prefix('}')?);
-            let variable = server["variables"].get(name)?;
-            let value = variable["default"].as_str();
-            let value = value.or(variable["enum"][0].as_str());
-            Some((value.unwrap_or_default(), after))
-        });
-        let value;
-        (value, rest) = substituted.unwrap_or(("{", after));
-        text.push_str(value);
-        if text.len() > LONGEST {
-            return None;
-        }
-    }
-    text.push_str(rest);
-    (text.len() <= LONGEST).then_some(text)
 }

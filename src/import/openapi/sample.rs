@@ -1,9 +1,11 @@
 //! Makes values that a schema allows.
 
-use super::document::{EACH, OpenApiDocument, SchemaLayers};
+use super::choice;
+use super::document::{OpenApiDocument, SchemaLayers};
 use super::pattern;
-use super::references;
+use super::styles::json_text;
 use crate::import::calls::LuaLiteral;
+use crate::import::exchange::{is_json, media_of};
 use crate::import::lua_text::comment;
 use crate::import::secrets::{self, Secrets};
 use serde_json::{Value, json};
@@ -13,7 +15,7 @@ const DEEPEST: usize = 12;
 /// The most values of one body.
 const VALUES: usize = 2_000;
 /// The longest list and text that are made.
-const ITEMS: u64 = 100;
+const ITEMS: u64 = 1_000;
 const CHARACTERS: u64 = 10_000;
 
 /// Makes the values of one request.
@@ -43,9 +45,40 @@ impl<'a, 'b> Sampler<'a, 'b> {
     /// is one of itself without end.
     pub(super) fn of_content(&mut self, content: &'a Value, name: &str) -> Option<LuaLiteral> {
         match example(self.document, content) {
-            Some(value) => self.document.affordable(value).map(LuaLiteral::json),
+            Some(value) => {
+                let layers = self.document.layers(&content["schema"]);
+                self.document
+                    .affordable(value)
+                    .map(|value| authored(value, &layers))
+            }
             None => self.of_schema(&content["schema"], name),
         }
+    }
+
+    /// Returns a value for a parameter, as its style writes it, or as JSON text where its content is that.
+    pub(super) fn of_parameter(&mut self, parameter: &'a Value, name: &str) -> Option<LuaLiteral> {
+        let mut contents = parameter["content"].as_object().into_iter().flatten();
+        let Some((media, content)) = contents.next() else {
+            return self.of_content(parameter, name);
+        };
+        let value = match example(self.document, parameter) {
+            Some(value) => self.document.affordable(value).map(LuaLiteral::json),
+            None => self.of_content(content, name),
+        };
+        value.map(|value| match is_json(&media_of(media)) {
+            true => json_text(&value),
+            false => value,
+        })
+    }
+
+    /// Returns a value of the first content of a parameter.
+    pub(super) fn of_first_content(
+        &mut self,
+        parameter: &'a Value,
+        name: &str,
+    ) -> Option<LuaLiteral> {
+        let content = parameter["content"].as_object()?.values().next()?;
+        self.of_content(content, name)
     }
 
     /// Returns a value of a schema.
@@ -55,7 +88,14 @@ impl<'a, 'b> Sampler<'a, 'b> {
             .references
             .iter()
             .any(|reference| self.references.contains(reference));
-        if again || self.depth >= DEEPEST || self.remaining == 0 {
+        if self.depth >= DEEPEST || self.remaining == 0 {
+            let note = format!(
+                "is cut short: a request has {VALUES} values and {DEEPEST} levels of them at most"
+            );
+            self.document.notes().add(note);
+            return None;
+        }
+        if again {
             return None;
         }
         self.remaining -= 1;
@@ -70,13 +110,20 @@ impl<'a, 'b> Sampler<'a, 'b> {
 
     fn of_layers(&mut self, layers: &SchemaLayers<'a>, name: &str) -> Option<LuaLiteral> {
         if let Some(value) = layers.preferred_value() {
-            return self.document.affordable(value).map(LuaLiteral::json);
+            return self
+                .document
+                .affordable(value)
+                .map(|value| authored(value, layers));
         }
         Some(match layers.kind() {
             "object" => self.object(layers),
             "array" => {
                 let count = layers.get("minItems").and_then(Value::as_u64).unwrap_or(1);
                 let items = layers.get("items").unwrap_or(&Value::Null);
+                if count > ITEMS {
+                    let note = format!("has {ITEMS} of {count} items: a list has no more here");
+                    self.notes.push(note);
+                }
                 let count = count.clamp(1, ITEMS);
                 let values = (0..count).map_while(|_| self.of_schema(items, name));
                 LuaLiteral::List(values.collect())
@@ -103,47 +150,30 @@ impl<'a, 'b> Sampler<'a, 'b> {
         let any = properties.iter().any(|(name, _)| required.contains(name));
         let mut fields = Vec::new();
         for (name, schema) in properties {
-            if self.remaining == 0 {
-                break;
-            }
-            let read_only =
-                self.document.layers(schema).get("readOnly") == Some(&Value::Bool(true));
-            if read_only || any && !required.contains(name) {
+            if any && !required.contains(name) {
                 continue;
             }
-            if let Some(value) = self.of_schema(schema, name) {
-                fields.push((name.to_owned(), value));
+            if self.document.layers(schema).get("readOnly") == Some(&Value::Bool(true)) {
+                continue;
+            }
+            match self.of_schema(schema, name) {
+                Some(value) => fields.push((name.to_owned(), value)),
+                None if required.contains(name) => self.notes.push(format!(
+                    "left out '{}', which has to be there: its schema is one of itself without end, or too much",
+                    comment(name)
+                )),
+                None => {}
             }
         }
-        // A choice between schemas is told by a field.
-        let choice = layers.get("discriminator").and_then(|choice| {
-            let name = choice["propertyName"].as_str()?;
-            let mapping = choice["mapping"]
-                .as_object()
-                .into_iter()
-                .flatten()
-                .take(EACH);
-            let is_chosen = |to: &Value| {
-                to.as_str()
-                    .is_some_and(|to| layers.references.contains(&to))
-            };
-            let mut mapping = mapping.filter(|(_, to)| is_chosen(to));
-            let of_name = || {
-                let chosen = layers.parts.iter().find_map(|part| {
-                    let branches = part["oneOf"].as_array().or(part["anyOf"].as_array())?;
-                    branches.first()?["$ref"].as_str()
-                });
-                chosen.map(references::name_of)
-            };
-            let value = mapping
-                .next()
-                .map(|(value, _)| value.clone())
-                .or_else(of_name)?;
-            Some((name.to_owned(), LuaLiteral::text(&value)))
-        });
-        if let Some((name, value)) = choice {
-            fields.retain(|(key, _)| *key != name);
-            fields.push((name, value));
+        for choice in choice::fields(self.document, layers) {
+            let own = layers.property(choice.name);
+            let own = own.map(|schema| self.document.layers(schema));
+            let is_fixed =
+                own.is_some_and(|own| own.get("enum").is_some() || own.get("const").is_some());
+            if choice.is_mapped || !is_fixed {
+                fields.retain(|(key, _)| *key != choice.name);
+                fields.push((choice.name.to_owned(), LuaLiteral::text(&choice.value)));
+            }
         }
         LuaLiteral::Table(fields)
     }
@@ -204,9 +234,31 @@ impl<'a, 'b> Sampler<'a, 'b> {
 pub(super) fn example<'a>(document: &'a OpenApiDocument, content: &'a Value) -> Option<&'a Value> {
     let first = || {
         let mut examples = content["examples"].as_object()?.values();
-        document.resolve(examples.next()?).get("value")
+        let example = document.resolve(examples.next()?);
+        example.get("value").or_else(|| example.get("dataValue"))
     };
     content.get("example").or_else(first)
+}
+
+/// Returns a value of the author's. A text is what it says in JSON where the schema wants something else than a text.
+fn authored(value: &Value, layers: &SchemaLayers<'_>) -> LuaLiteral {
+    let parsed = value
+        .as_str()
+        .and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let is_meant = |parsed: &Value| match layers.known_kind() {
+        Some("object") => parsed.is_object(),
+        Some("array") => parsed.is_array(),
+        Some("integer" | "number") => parsed.is_number(),
+        Some("boolean") => parsed.is_boolean(),
+        Some(_) => false,
+        None => parsed.is_object() || parsed.is_array(),
+    };
+    LuaLiteral::json(
+        parsed
+            .as_ref()
+            .filter(|parsed| is_meant(parsed))
+            .unwrap_or(value),
+    )
 }
 
 /// Returns a number within the bounds, 1 if that is.
@@ -255,7 +307,7 @@ mod tests {
 
     fn sample(schemas: Value, schema: Value) -> String {
         let file = json!({ "components": { "schemas": schemas } });
-        let document = OpenApiDocument::new(file, Default::default());
+        let document = OpenApiDocument::new(file, None);
         let mut secrets = Secrets::default();
         let mut sampler = Sampler::new(&document, &mut secrets);
         let value = sampler.of_schema(&schema, "x");

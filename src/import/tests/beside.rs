@@ -260,15 +260,28 @@ fn files_that_refer_to_each_other_in_circles_come_to_an_end() {
 fn more_files_than_anybody_writes_are_not_read() {
     let folder = folder(&[]);
     fs::create_dir_all(folder.path().join("api")).expect("it is made");
-    for number in 0..1_100 {
+    // A chain that is too long for one schema.
+    for number in 0..100 {
         let next = format!("$ref: '{}.yaml'\n", number + 1);
         fs::write(folder.path().join(format!("api/{number}.yaml")), next).expect("it is written");
     }
     let notes = read(&folder, &document(reference("0.yaml"))).notes;
-    assert_eq!(notes.len(), 1, "{notes:?}");
-    let start =
-        "in '999.yaml' the document refers to '1000.yaml', which is one of more than 1000 files";
-    assert!(notes[0].starts_with(start), "{notes:?}");
+    let expected = "a schema is put together from more than 64 parts, and the others are left out (POST /pets)";
+    assert_eq!(notes, [expected]);
+    // A file for each of many operations.
+    let mut many = document(json!({}));
+    for number in 0..10_100 {
+        let item = format!("{{ \"get\": {{ \"description\": \"{number}\" }} }}");
+        fs::write(folder.path().join(format!("api/p{number}.json")), item).expect("written");
+        many["paths"][format!("/p{number}")] = reference(&format!("p{number}.json"));
+    }
+    let imported = read(&folder, &many);
+    let lost = "which is one of more than 10000 files, and not read";
+    let notes = imported.notes.iter().filter(|note| note.contains(lost));
+    assert_eq!(notes.count(), 41, "{:?}", imported.notes);
+    let rest = "and 60 more of such notes, the first: at '/paths/~1p";
+    let is_rest = |note: &String| note.starts_with(rest);
+    assert!(imported.notes.iter().any(is_rest), "{:?}", imported.notes);
     // Together they are large.
     let text = format!("a: {}\n", "x".repeat(12 << 20));
     for name in ["l1.yaml", "l2.yaml", "l3.yaml"] {
@@ -293,10 +306,47 @@ fn more_files_than_anybody_writes_are_not_read() {
     assert_eq!(counted("stands for more than is read"), 2, "{notes:?}");
     assert_eq!(counted("is left out"), 7, "{notes:?}");
     // Many that are not there are told in a few lines.
-    let all: Vec<Value> = (0..300)
-        .map(|n| reference(&format!("no/{n}.yaml")))
+    let all: serde_json::Map<String, Value> = (0..300)
+        .map(|n| (format!("p{n:03}"), reference(&format!("no/{n:03}.yaml"))))
         .collect();
-    let notes = read(&folder, &document(json!({ "allOf": all }))).notes;
-    assert_eq!(notes.len(), 21, "{notes:?}");
-    assert_eq!(notes[20], "and 280 more references that lead nowhere");
+    let notes = read(&folder, &document(json!({ "properties": all }))).notes;
+    assert_eq!(notes.len(), 41, "{notes:?}");
+    let start = "and 260 more of such notes, the first (POST /pets): ";
+    assert!(notes[40].starts_with(start), "{notes:?}");
+}
+
+#[test]
+fn files_that_no_request_needs_are_not_read() {
+    let folder = folder(&[(
+        "pet.yaml",
+        "properties: { name: { type: string, example: tom }, owner: { $ref: none.yaml } }\nrequired: [name]\n",
+    )]);
+    let mut whole = document(reference("pet.yaml"));
+    let far = json!({ "content": { "application/json": { "schema": reference("far.yaml") } } });
+    whole["paths"]["/pets"]["post"]["responses"] =
+        json!({ "200": far, "404": reference("lost.yaml") });
+    whole["components"]["schemas"]["Unused"] = reference("unused.yaml");
+    let imported = read(&folder, &whole);
+    assert!(
+        imported.plan.contains("json = { name = \"tom\" }"),
+        "{}",
+        imported.plan
+    );
+    assert_eq!(imported.notes, [""; 0]);
+    // What is needed and not there is told once, with the operations that do without it.
+    for path in ["/a", "/b", "/c", "/d", "/e"] {
+        let body =
+            json!({ "content": { "application/json": { "schema": reference("gone.yaml") } } });
+        whole["paths"][path] = json!({ "post": { "requestBody": body } });
+    }
+    let notes = read(&folder, &whole).notes;
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(
+        notes[0].contains("'gone.yaml', which cannot be read"),
+        "{notes:?}"
+    );
+    assert!(
+        notes[0].ends_with("(POST /a, POST /b, POST /c and 2 more)"),
+        "{notes:?}"
+    );
 }

@@ -195,8 +195,33 @@ impl Concatenation {
         let pieces: Vec<String> = pieces.collect();
         match pieces.len() {
             0 => quoted(""),
-            ..=CHAIN => pieces.join(" .. "),
+            1..=CHAIN => pieces.join(" .. "),
             _ => format!("table.concat({})", list(&pieces, 4)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Concatenation;
+
+    #[test]
+    fn a_long_concatenation_is_no_chain() {
+        let text = |count: usize| {
+            let mut whole = Concatenation::default();
+            for _ in 0..count {
+                whole.literal("a");
+                whole.literal("b");
+                whole.expression("x".to_owned());
+            }
+            whole.finish()
+        };
+        assert_eq!(text(0), "\"\"");
+        assert_eq!(text(2), "\"ab\" .. x .. \"ab\" .. x");
+        let long = text(500);
+        assert!(
+            long.starts_with("table.concat({") && !long.contains(".."),
+            "{long}"
+        );
     }
 }

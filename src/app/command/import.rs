@@ -161,6 +161,57 @@ mod tests {
         }
     }
 
+    /// A document whose rarer parts have a text everywhere, and lists that are long and new in each request.
+    fn odd_document(text: &str) -> serde_json::Value {
+        let ids = json!({ "type": "array", "minItems": 150, "items": { "type": "string", "format": "uuid" } });
+        let mut parameters = vec![
+            json!({ "name": text, "in": "querystring", "required": true, "content": { "application/x-www-form-urlencoded": { "example": { text: text } } } }),
+        ];
+        for (place, style) in [
+            ("path", "matrix"),
+            ("query", "pipeDelimited"),
+            ("header", "simple"),
+            ("cookie", "form"),
+        ] {
+            let name = format!("x-{style}");
+            parameters.push(json!({ "name": name, "in": place, "style": style, "explode": false, "required": true, "schema": ids }));
+            parameters.push(json!({ "name": text, "in": place, "style": text, "required": true, "example": { text: [text] } }));
+        }
+        let discriminator = json!({ "propertyName": text, "mapping": { text: text } });
+        let schema = json!({ "oneOf": [{ "$ref": format!("#/components/schemas/{text}") }], "discriminator": discriminator });
+        let form = json!({ "example": { text: { text: [text] }, "b": [text] }, "encoding": { text: { "contentType": text, "headers": { text: {} } }, "b": { "style": text } } });
+        let links = json!({ text: { "operationId": text, "parameters": { text: format!("$response.body#/{text}") } } });
+        json!({
+            "openapi": "3.2.0", "info": { "title": text }, "webhooks": { text: {} },
+            "components": { "schemas": { text: { "type": "object" } }, "securitySchemes": { text: { "type": "http", "scheme": "bearer" }, "b": { "type": "apiKey", "name": text, "in": text } } },
+            "paths": {
+                "/a/{x-matrix}": { "get": { "parameters": parameters }, "delete": { "parameters": parameters } },
+                "/b": { "post": { "requestBody": { "content": { "application/json": { "schema": schema } } }, "responses": { "201": { "links": links } } } },
+                format!("/c/{{{text}}}"): { "query": { "operationId": text }, "additionalOperations": { text: {}, "COPY": {} } },
+                format!("/d/{{{text}}}/{{id}}"): { "get": {}, "put": {}, "post": { "callbacks": { text: {} } } },
+                "/e": { "post": { "requestBody": { "content": { "application/x-www-form-urlencoded": form } } } },
+                "/f": { "post": { "requestBody": { "content": { "multipart/form-data": form } } } },
+            },
+        })
+    }
+
+    /// A document of Swagger 2.0 that has a text everywhere.
+    fn odd_swagger(text: &str) -> serde_json::Value {
+        let parameters = ["path", "query", "header", "formData"].map(|place| {
+            json!({ "name": text, "in": place, "required": true, "type": "array", "items": { "default": text }, "collectionFormat": text })
+        });
+        let body =
+            json!({ "in": "body", "name": text, "x-example": text, "schema": { "$ref": text } });
+        json!({
+            "swagger": "2.0", "info": { "title": text }, "host": text, "basePath": text, "schemes": [text], "consumes": [text],
+            "securityDefinitions": { text: { "type": "basic" } }, "security": [{ text: [] }],
+            "paths": {
+                format!("/{{{text}}}"): { "post": { "parameters": parameters, "responses": { text: { "schema": { "$ref": text } } } } },
+                "/b": { "put": { "parameters": [body], "responses": { "200": { "$ref": text } } } },
+            },
+        })
+    }
+
     #[test]
     fn hostile_descriptions_of_an_api_become_plans_that_load() {
         for text in HOSTILE {
@@ -209,6 +260,8 @@ mod tests {
                     "/x/{a}/{b}.json": { "get": { "parameters": parameters }, "put": { "requestBody": content("application/x-www-form-urlencoded") } },
                 },
             });
+            let odd = odd_document(text);
+            let swagger = odd_swagger(text);
             let nowhere = Choices::default();
             let somewhere = Choices {
                 path: Some("openapi.json".into()),
@@ -218,6 +271,8 @@ mod tests {
                 (&collection, &nowhere),
                 (&document, &nowhere),
                 (&document, &somewhere),
+                (&odd, &nowhere),
+                (&swagger, &nowhere),
             ] {
                 let imported = import::import("a file", file.to_string().as_bytes(), choices);
                 let imported = imported.expect("it can be read");

@@ -74,7 +74,7 @@ pub(super) fn add_body<'a>(
             }
         }
         ("application/x-www-form-urlencoded", Some(LuaLiteral::Table(fields))) => {
-            add_form(content, &fields, call);
+            add_form(context.document, content, &fields, call);
         }
         ("multipart/form-data", _) => add_multipart(context, content, call),
         (media, value) => {

@@ -76,9 +76,10 @@ pub(super) fn first_kind<'a>(
         references.any(|reference| is_name_of(to, reference))
     });
     let (_, first) = mapping.first().filter(|_| !is_chosen)?;
-    let schema = match first.contains(['#', '/']) {
-        true => document.find(first),
-        false => &document.root()["components"]["schemas"][*first],
+    let schema = if first.contains(['#', '/']) {
+        document.find(first)
+    } else {
+        &document.root()["components"]["schemas"][*first]
     };
     Some((first, schema))
 }

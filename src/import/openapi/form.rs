@@ -2,10 +2,11 @@
 //!
 //! <https://spec.openapis.org/oas/v3.1.1.html#encoding-object>
 
-use super::document::EACH;
+use super::document::{EACH, OpenApiDocument};
+use super::encoding::TextEncoding;
 use super::operation::CallContext;
 use super::sample::{Sampler, example};
-use super::styles::{FieldValue, TextEncoding, ValueStyle, add_brackets, is_composite, json_text};
+use super::styles::{FieldValue, ValueStyle, add_brackets, is_composite, json_text, loses_empty};
 use crate::import::calls::{LuaLiteral, OutlineCall};
 use crate::import::exchange::{is_json, media_of};
 use crate::import::lua_text::comment;
@@ -14,13 +15,18 @@ use crate::import::stand_in::stand_in;
 use serde_json::Value;
 
 /// Adds a URL-encoded form.
-pub(super) fn add_form(content: &Value, fields: &[(String, LuaLiteral)], call: &mut OutlineCall) {
+pub(super) fn add_form(
+    document: &OpenApiDocument,
+    content: &Value,
+    fields: &[(String, LuaLiteral)],
+    call: &mut OutlineCall,
+) {
     let at = call.options.len();
     for (name, value) in fields {
         let encoding = &content["encoding"][name];
         let written = written(name, value, encoding, &mut call.notes);
-        if written.is_empty() {
-            call.notes.push(empty_note(name));
+        if loses_empty(value) && !is_whole_json(encoding) {
+            document.notes().add(empty_note(name));
         }
         for (name, value) in written {
             call.add("form", &name, value);
@@ -40,9 +46,8 @@ fn written(
     encoding: &Value,
     notes: &mut Vec<String>,
 ) -> Vec<(String, LuaLiteral)> {
-    let content_type = encoding["contentType"].as_str();
     let fields = match is_styled(encoding) {
-        false if is_composite(value) && content_type.is_some_and(is_json_type) => {
+        _ if is_composite(value) && is_whole_json(encoding) => {
             return vec![(name.to_owned(), json_text(value))];
         }
         false if matches!(value, LuaLiteral::Table(_)) => {
@@ -69,6 +74,11 @@ fn is_styled(encoding: &Value) -> bool {
     ["style", "explode", "allowReserved"]
         .iter()
         .any(|field| encoding.get(field).is_some())
+}
+
+/// Returns whether a field is sent as JSON.
+fn is_whole_json(encoding: &Value) -> bool {
+    !is_styled(encoding) && encoding["contentType"].as_str().is_some_and(is_json_type)
 }
 
 fn is_json_type(content_type: &str) -> bool {
@@ -211,9 +221,10 @@ impl PartWriter<'_, '_> {
             self.notes.push(empty_note(name));
         }
         for value in values {
-            match is_composite(&value) || is_whole {
-                true => self.push(name, media.or(Some("application/json")), json_text(&value)),
-                false => self.push(name, media, value),
+            if is_composite(&value) || is_whole {
+                self.push(name, media.or(Some("application/json")), json_text(&value))
+            } else {
+                self.push(name, media, value)
             }
         }
     }
@@ -233,5 +244,5 @@ impl PartWriter<'_, '_> {
 
 fn empty_note(name: &str) -> String {
     let name = comment(name);
-    format!("'{name}' is empty, which a form cannot say: it is not sent")
+    format!("'{name}' is empty or has what is, which a form cannot say: that is not sent")
 }

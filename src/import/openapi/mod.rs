@@ -9,6 +9,7 @@ mod call;
 mod chain;
 mod choice;
 mod document;
+mod encoding;
 mod form;
 mod links;
 mod notes;
@@ -137,7 +138,8 @@ pub(super) fn import(
     if operations.len() > MOST {
         let more = operations.len() - MOST;
         calls.notes.push(format!(
-            "left out the last {more} operations: a plan has {MOST} at most"
+            "left out the last {more} operations, from {} on: a plan has {MOST} at most",
+            operations[MOST].name()
         ));
         operations.truncate(MOST);
     }

@@ -1,10 +1,11 @@
 //! The parameters of a call in its query, headers and cookies.
 
 use super::document::OpenApiDocument;
+use super::encoding::{TextEncoding, percent_encoded};
 use super::operation::CallContext;
 use super::path::nested_note;
 use super::sample::{Sampler, example};
-use super::styles::{FieldValue, TextEncoding, ValueStyle, is_composite, percent_encoded};
+use super::styles::{FieldValue, ValueStyle, is_composite, loses_empty};
 use crate::import::calls::{LuaLiteral, OutlineCall};
 use crate::import::exchange::media_of;
 use crate::import::lua_text::comment;
@@ -96,6 +97,13 @@ impl<'b> ParameterWriter<'b> {
             _ => style.query_encoding(),
         };
         let mut fields = style.fields(name, value, encoding);
+        if !fields.is_empty() && loses_empty(value) {
+            let note = format!(
+                "'{}' has an empty list or object, and that is not sent",
+                comment(name)
+            );
+            self.call.notes.push(note);
+        }
         if fields.is_empty() {
             if parameter["required"] != true {
                 let note = format!("'{}' is empty, and not sent", comment(name));

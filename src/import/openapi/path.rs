@@ -4,7 +4,7 @@ use super::chain::Creator;
 use super::document::OpenApiDocument;
 use super::operation::{CallContext, Operation};
 use super::sample::{Sampler, example};
-use super::styles::{ValueStyle, json_text};
+use super::styles::{ValueStyle, json_text, scalar_text};
 use crate::import::calls::{LuaLiteral, OutlineCall};
 use crate::import::lua_text::comment;
 use crate::import::parts::Concatenation;
@@ -128,9 +128,10 @@ fn value<'a>(
     if let Some(variable) = context.shared.variable(name, collection, &made) {
         return variable;
     }
-    let shown = match json_text(&made) {
-        LuaLiteral::Scalar(Value::String(text)) => text.trim_matches('"').to_owned(),
-        other => other.render(0),
+    let shown = match &made {
+        LuaLiteral::Scalar(value) => scalar_text(value),
+        LuaLiteral::Expression(code) => code.clone(),
+        composite => json_text(composite).render(0),
     };
     call.notes.push(format!(
         "'{}' has no example, and '{}' is sent: write one that exists",

@@ -65,9 +65,12 @@ impl<'a, 'b> Sampler<'a, 'b> {
             Some(value) => self.document.affordable(value).map(LuaLiteral::json),
             None => self.of_content(content, name),
         };
-        value.map(|value| match is_json(&media_of(media)) {
-            true => json_text(&value),
-            false => value,
+        value.map(|value| {
+            if is_json(&media_of(media)) {
+                json_text(&value)
+            } else {
+                value
+            }
         })
     }
 
@@ -121,7 +124,10 @@ impl<'a, 'b> Sampler<'a, 'b> {
                 let count = layers.get("minItems").and_then(Value::as_u64).unwrap_or(1);
                 let items = layers.get("items").unwrap_or(&Value::Null);
                 if count > ITEMS {
-                    let note = format!("has {ITEMS} of {count} items: a list has no more here");
+                    let note = format!(
+                        "'{}' has {ITEMS} of its {count} items: a list has no more here",
+                        comment(name)
+                    );
                     self.notes.push(note);
                 }
                 let count = count.clamp(1, ITEMS);

@@ -108,7 +108,8 @@ pub(super) fn secure(
                     ));
                     continue;
                 }
-                let value = secrets.variable("API_KEY", "", &format!("the key for '{shown}'"));
+                let what = if key.eq_ignore_ascii_case("authorization") { format!("the whole header for '{shown}', with 'Bearer ' or what else the site wants before the key") } else { format!("the key for '{shown}'") };
+                let value = secrets.variable("API_KEY", "", &what);
                 call.set(option, key, LuaLiteral::Expression(value));
             }
             ("mutualTLS", _) => document.notes().add(format!(

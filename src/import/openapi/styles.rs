@@ -2,38 +2,11 @@
 //!
 //! <https://spec.openapis.org/oas/v3.1.1.html#style-values>, which follows RFC 6570.
 
+use super::encoding::{TextEncoding, percent_encoded};
 use crate::import::calls::LuaLiteral;
 use crate::import::lua_text::comment;
 use crate::import::parts::Concatenation;
-use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
-
-/// All but the unreserved characters of RFC 3986.
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
-/// What a query cannot have as it is even where reserved characters are allowed: it would end or split the value.
-const RESERVED: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'<')
-    .add(b'>')
-    .add(b'\\')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'|')
-    .add(b'}')
-    .add(b'#')
-    .add(b'&')
-    .add(b'+')
-    .add(b'[')
-    .add(b']');
-
-/// What a cookie cannot have as it is; the comma is between the values of a list.
-const COOKIE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b';').add(b'\\');
 
 /// The `style` of a parameter or field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,19 +18,6 @@ enum StyleName {
     SpaceDelimited,
     PipeDelimited,
     DeepObject,
-}
-
-/// How the characters of a text are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TextEncoding {
-    /// As they are: the client encodes them, or nothing has to.
-    Plain,
-    /// Percent-encoded, as in a URL.
-    Percent,
-    /// Percent-encoded but for reserved characters.
-    Reserved,
-    /// Percent-encoded only where a cookie could not have it.
-    Cookie,
 }
 
 /// The value of a field.
@@ -115,9 +75,10 @@ impl ValueStyle {
 
     /// Returns how characters of a query are written.
     pub(super) fn query_encoding(&self) -> TextEncoding {
-        match self.allow_reserved {
-            true => TextEncoding::Reserved,
-            false => TextEncoding::Percent,
+        if self.allow_reserved {
+            TextEncoding::Reserved
+        } else {
+            TextEncoding::Percent
         }
     }
 
@@ -190,9 +151,10 @@ impl ValueStyle {
             _ if self.explode => {
                 for (key, item) in members(value) {
                     let key = key.unwrap_or(name);
-                    match is_composite(item) {
-                        true => add_brackets(key, item, encoding, &mut out),
-                        false => out.push((key.to_owned(), field(item, encoding))),
+                    if is_composite(item) {
+                        add_brackets(key, item, encoding, &mut out)
+                    } else {
+                        out.push((key.to_owned(), field(item, encoding)))
                     }
                 }
             }
@@ -254,14 +216,19 @@ pub(super) fn json_text(value: &LuaLiteral) -> LuaLiteral {
     }
 }
 
+/// Returns whether a value has an empty list or object in it, of which nothing is left in fields.
+pub(super) fn loses_empty(value: &LuaLiteral) -> bool {
+    let is_lost = |item: &LuaLiteral| match item {
+        LuaLiteral::List(items) => items.is_empty(),
+        LuaLiteral::Table(fields) => fields.is_empty(),
+        _ => false,
+    };
+    is_lost(value) || members(value).any(|(_, item)| loses_empty(item))
+}
+
 /// Returns whether a value has values in it.
 pub(super) fn is_composite(value: &LuaLiteral) -> bool {
     matches!(value, LuaLiteral::List(_) | LuaLiteral::Table(_))
-}
-
-/// Percent-encodes all but unreserved characters.
-pub(super) fn percent_encoded(text: &str) -> String {
-    utf8_percent_encode(text, UNRESERVED).to_string()
 }
 
 /// Returns the members of a list or an object, those of an object with their names; null is none.
@@ -305,7 +272,7 @@ fn write_joined(
     for (nth, (key, item)) in members(value).enumerate() {
         out.literal(if nth == 0 { "" } else { delimiter });
         if let Some(key) = key {
-            out.literal(&encoded(key, encoding));
+            out.literal(&encoding.encoded(key));
             out.literal(pair);
         }
         write_text(item, encoding, out);
@@ -320,7 +287,7 @@ fn text(value: &LuaLiteral, encoding: TextEncoding) -> Concatenation {
 
 fn write_text(value: &LuaLiteral, encoding: TextEncoding, out: &mut Concatenation) {
     match value {
-        LuaLiteral::Scalar(value) => out.literal(&encoded(&scalar_text(value), encoding)),
+        LuaLiteral::Scalar(value) => out.literal(&encoding.encoded(&scalar_text(value))),
         LuaLiteral::Expression(code) => out.expression(match encoding {
             TextEncoding::Plain | TextEncoding::Cookie => code.clone(),
             _ if code == "random.uuid()" => code.clone(),
@@ -328,30 +295,6 @@ fn write_text(value: &LuaLiteral, encoding: TextEncoding, out: &mut Concatenatio
         }),
         nested => write_text(&json_text(nested), encoding, out),
     }
-}
-
-fn encoded(text: &str, encoding: TextEncoding) -> String {
-    match encoding {
-        TextEncoding::Plain => text.to_owned(),
-        TextEncoding::Cookie => utf8_percent_encode(text, COOKIE).to_string(),
-        TextEncoding::Percent => percent_encoded(text),
-        TextEncoding::Reserved => {
-            // What is percent-encoded already stays so.
-            let mut parts = text.split('%');
-            let mut out = reserved(parts.next().unwrap_or_default());
-            for part in parts {
-                let is_code =
-                    part.len() >= 2 && part.bytes().take(2).all(|b| b.is_ascii_hexdigit());
-                out.push_str(if is_code { "%" } else { "%25" });
-                out.push_str(&reserved(part));
-            }
-            out
-        }
-    }
-}
-
-fn reserved(text: &str) -> String {
-    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 /// Returns the text of a scalar.

@@ -213,9 +213,10 @@ fn form(document: &OpenApiDocument, fields: &[SwaggerParameter<'_>], consumes: &
         .any(|field| field.definition["type"] == "file");
     let is_encoded = consumes.iter().any(|media| media_of(media) == URL_ENCODED);
     let takes_parts = consumes.iter().any(|media| media_of(media) == MULTIPART);
-    let media = match has_file || takes_parts && !is_encoded {
-        true => MULTIPART,
-        false => URL_ENCODED,
+    let media = if has_file || takes_parts && !is_encoded {
+        MULTIPART
+    } else {
+        URL_ENCODED
     };
     let (mut properties, mut required, mut encoding) = (Map::new(), Vec::new(), Map::new());
     for field in fields {

@@ -2,8 +2,8 @@
 
 mod beside;
 mod bombs;
-mod nothing_vanishes;
 mod headers;
+mod nothing_vanishes;
 mod pages;
 mod rows;
 mod side_by_side;

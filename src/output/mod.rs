@@ -24,7 +24,6 @@ use crate::config::Format;
 use crate::error::Error;
 use crate::metrics::Report;
 #[cfg(feature = "cli")]
-pub(crate) use display::is_echo;
 pub(crate) use verdict::judge;
 
 /// Renders a comparison in HTML, Markdown or JSON; any other format is taken for JSON.

@@ -36,4 +36,6 @@ pub(crate) struct ViewContext {
     pub colours: bool,
     /// Whether the terminal shows ASCII only.
     pub ascii: bool,
+    /// Whether moments have their wall clock, too.
+    pub clock: bool,
 }

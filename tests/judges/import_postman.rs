@@ -66,7 +66,7 @@ fn requests(
                 return;
             };
             let folder = empty_folder(&format!("{folder}_{worker}"));
-            let site = Site::start(|asked| response(asked));
+            let site = Site::start(response);
             let address = format!("127.0.0.1:{}", site.port());
             let write = |name: &str, text: &str| {
                 let text = text.replace("SITE", &address);

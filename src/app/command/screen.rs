@@ -77,7 +77,7 @@ impl ReportedErrors {
         const MOST: usize = 20;
         let mut new = Vec::new();
         for error in errors {
-            if output::is_echo(error, errors) {
+            if error.cause(errors).is_some() {
                 continue;
             }
             let kind = (

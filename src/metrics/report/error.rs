@@ -2,7 +2,11 @@
 
 use super::latency::PhasesMs;
 use super::trace::TraceRow;
+use crate::error::NOT_AS_EXPECTED;
 use serde::{Deserialize, Serialize};
+
+/// How the name of a task's error begins.
+const TASK: &str = "task ";
 
 /// Equal errors, counted together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +29,20 @@ pub struct ErrorRow {
     /// masked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exemplars: Vec<Exemplar>,
+}
+
+impl ErrorRow {
+    /// Returns the request among `all` errors that failed and so ended the task of this one: the report counts both.
+    pub(crate) fn cause<'a>(&self, all: &'a [ErrorRow]) -> Option<&'a ErrorRow> {
+        let task = self.name.strip_prefix(TASK)?;
+        let message = self.message.strip_prefix(NOT_AS_EXPECTED)?;
+        all.iter().find(|row| {
+            // Live figures have no exemplars.
+            let first = row.exemplars.first();
+            let of_task = first.is_none_or(|first| first.task == task);
+            row.message == message && !row.name.starts_with(TASK) && of_task
+        })
+    }
 }
 
 /// A request that failed.

@@ -342,3 +342,35 @@ pub struct ThresholdRow {
     /// measurement; `null` if neither happened.
     pub broken_s: Option<f64>,
 }
+
+impl Report {
+    /// Returns how many requests, tasks and checks failed, each with how many there were.
+    pub(crate) fn failures(&self) -> [(u64, u64); 3] {
+        let add = |(failed, all): (u64, u64), (more, of)| (failed + more, all + of);
+        let tasks = self.tasks.iter().map(|row| (row.failures, row.runs));
+        let checks = self.checks.iter();
+        let checks = checks.map(|row| (row.failures, row.failures + row.passes));
+        [
+            (self.aggregated.failures, self.aggregated.count),
+            tasks.fold((0, 0), add),
+            checks.fold((0, 0), add),
+        ]
+    }
+}
+
+impl ThresholdRow {
+    /// Returns the figure that is judged, with what it is about and its options, and the limit: `ok p95 during 30s` and
+    /// `< 300ms`, `first_byte p90` and `< 6s`.
+    pub(crate) fn figure_and_limit(&self) -> (String, String) {
+        let words: Vec<&str> = self.threshold.split(' ').collect();
+        let operator = words
+            .iter()
+            .position(|word| matches!(*word, "<" | "<=" | ">" | ">="));
+        let Some(at) = operator else {
+            return (self.threshold.clone(), String::new());
+        };
+        let (figure, rest) = words.split_at(at);
+        let (limit, options) = rest.split_at(rest.len().min(2));
+        ([figure, options].concat().join(" "), limit.join(" "))
+    }
+}

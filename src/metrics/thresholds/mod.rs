@@ -142,11 +142,11 @@ impl Judges {
         })
     }
 
-    /// Returns all thresholds with their figures at the latest look.
+    /// Returns all thresholds with their figures at the latest look; one that is broken for good keeps its worst.
     pub(super) fn current(&self) -> Vec<ThresholdRow> {
         self.judges
             .iter()
-            .map(|judge| judge.row(judge.subject().now))
+            .map(|judge| judge.row(judge.subject().shown()))
             .collect()
     }
 
@@ -290,6 +290,14 @@ impl Judge {
 }
 
 impl Candidate {
+    /// Returns the figure that shows why the threshold is broken, or else the one of the latest look.
+    fn shown(&self) -> Option<f64> {
+        match self.broken {
+            Some((_, then)) => self.worst.or(Some(then)),
+            None => self.now,
+        }
+    }
+
     fn new(selector: RowSelector, threshold: &Threshold) -> Candidate {
         Candidate {
             gathered: GatheredFigures::for_threshold(threshold, &selector),

@@ -2,7 +2,6 @@
 //! report counts an error of both.
 
 use super::line::{describe_response, one_line};
-use crate::error::NOT_AS_EXPECTED;
 use crate::metrics::{ErrorRow, Report};
 use crate::units::show_count;
 
@@ -20,7 +19,7 @@ pub(crate) struct ListedError<'a> {
 pub(crate) fn listed_errors(report: &Report) -> Vec<ListedError<'_>> {
     let all = &report.errors;
     // Each cause is looked up once: there may be hundreds of errors.
-    let causes: Vec<_> = all.iter().map(|row| (row, behind(row, all))).collect();
+    let causes: Vec<_> = all.iter().map(|row| (row, row.cause(all))).collect();
     let listed = causes.iter().filter(|(_, cause)| cause.is_none());
     let listed = listed.map(|(row, _)| {
         let row = *row;
@@ -45,24 +44,6 @@ pub(crate) fn listed_errors(report: &Report) -> Vec<ListedError<'_>> {
     listed.collect()
 }
 
-/// Returns whether an error is that of a task that a request among `all` ended, so that it repeats the request's
-/// error.
-pub(crate) fn is_echo(error: &ErrorRow, all: &[ErrorRow]) -> bool {
-    behind(error, all).is_some()
-}
-
-/// Returns the failed request that ended the task of this error.
-fn behind<'a>(error: &ErrorRow, all: &'a [ErrorRow]) -> Option<&'a ErrorRow> {
-    let task = error.name.strip_prefix(TASK)?;
-    let message = error.message.strip_prefix(NOT_AS_EXPECTED)?;
-    all.iter().find(|row| {
-        // Live figures have no exemplars.
-        let first = row.exemplars.first();
-        let of_task = first.is_none_or(|first| first.task == task);
-        row.message == message && !row.name.starts_with(TASK) && of_task
-    })
-}
-
 /// Returns the first error that ended a task, in words: what failed and why, with the plan's line and what the page says.
 pub(crate) fn first_task_error(report: &Report) -> Option<String> {
     let tasks = report.errors.iter();
@@ -79,7 +60,7 @@ pub(crate) fn task_error(report: &Report, task: &str) -> Option<String> {
 }
 
 fn cause(row: &ErrorRow, all: &[ErrorRow]) -> String {
-    let cause = behind(row, all).unwrap_or(row);
+    let cause = row.cause(all).unwrap_or(row);
     let line = cause.line.as_deref();
     let line = line.map_or_else(String::new, |line| format!(" ({})", one_line(line)));
     let response =
@@ -94,6 +75,7 @@ fn cause(row: &ErrorRow, all: &[ErrorRow]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::NOT_AS_EXPECTED;
     use crate::output::fixture;
 
     fn row(name: &str, message: &str, count: u64) -> ErrorRow {
@@ -129,7 +111,6 @@ mod tests {
                 ("task third", "an error of its own".to_owned()),
             ]
         );
-        assert!(is_echo(&report.errors[1], &report.errors));
         let first = first_task_error(&report).expect("there is one");
         assert!(first.starts_with("POST log in: got none"), "{first}");
     }

@@ -1,6 +1,6 @@
 //! The facts of a run as labels with a few words each: what was run, its results, warnings and the verdict.
 
-use super::figures::{per_second, rate, time, with_share};
+use super::figures::{per_second, rate, share, time, with_share};
 use super::line::one_line;
 use super::workers;
 use crate::metrics::{Figures, GeneratorRow, Report};
@@ -43,6 +43,18 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
         ("seed", report.seed.to_string()),
         ("version", format!("lgoose {}", one_line(&report.version))),
     ];
+    let [_, tasks, checks] = report.failures();
+    let failed = [(tasks, "task"), (checks, "check")];
+    let failed = failed.into_iter().filter(|((failed, _), _)| *failed > 0);
+    let failed: Vec<String> = failed
+        .map(|((failed, all), noun)| {
+            let of = counted(all, noun);
+            format!("{} of {of} ({})", show_count(failed), share(failed, all))
+        })
+        .collect();
+    if !failed.is_empty() {
+        lines.insert(6, ("failed", failed.join(" · ")));
+    }
     if let Some(workers) = workers::fact(report) {
         lines.insert(3, ("workers", workers));
     }

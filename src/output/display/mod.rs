@@ -21,7 +21,6 @@ pub(super) use column::Column;
 pub(super) use comparison::{
     outcome, row_change, row_interval, row_name, row_requests, row_value, side, starts_name,
 };
-pub(crate) use errors::is_echo;
 pub(super) use errors::{ListedError, first_task_error, listed_errors, task_error};
 pub(super) use facts::facts;
 pub(super) use figures::{metric_cells, moment, number, per_second, rate, share, time, with_share};

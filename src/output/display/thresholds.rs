@@ -28,21 +28,10 @@ pub(crate) fn threshold_name(row: &ThresholdRow) -> String {
 
 /// Returns the figure that a threshold judges, and its limit: `GET /: ok p95 during 30s` and `< 300ms`.
 pub(crate) fn threshold_parts(row: &ThresholdRow) -> (String, String) {
-    let among = ["ok ", "corrected "];
-    let among = among
-        .into_iter()
-        .find(|among| row.threshold.starts_with(among));
-    let among = among.unwrap_or_default();
-    let mut words = row.threshold[among.len()..].splitn(4, ' ');
-    let mut next = || words.next().unwrap_or_default();
-    let (figure, comparison, limit, options) = (next(), next(), next(), next());
+    let (figure, limit) = row.figure_and_limit();
     let name = row.name.as_deref();
     let name = name.map_or_else(String::new, |name| format!("{name}: "));
-    let what = format!("{name}{among}{figure} {options}");
-    (
-        one_line(what.trim_end()),
-        one_line(&format!("{comparison} {limit}")),
-    )
+    (one_line(&format!("{name}{figure}")), one_line(&limit))
 }
 
 /// Returns the measured figure of a threshold, with more than three digits if it would otherwise look like the limit.
@@ -125,6 +114,7 @@ mod tests {
                 "corrected p99 after 5s",
                 "< 300ms",
             ),
+            ("first_byte p90 < 6000ms", "first_byte p90", "< 6000ms"),
         ] {
             let parts = threshold_parts(&row(text, "ms", 300.0, None));
             assert_eq!(parts, (what.to_owned(), limit.to_owned()));

@@ -1,6 +1,7 @@
 //! The first screen of the page: verdict, speed, errors, and whether lgoose itself kept up.
 
 use super::escape::text;
+use crate::diagnosis::{Diagnosis, measured_from};
 use crate::metrics::{Report, VerdictResult};
 use crate::output::display::{rate, share, time as duration};
 use crate::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
@@ -15,7 +16,7 @@ pub(super) fn head(report: &Report) -> String {
     let started = started.replacen('T', " ", 1);
     format!(
         "<header>\n<p class=\"brand\">lgoose</p>\n<h1><bdi>{}</bdi> <span>against</span> <bdi>{}</bdi></h1>\n\
-         <p class=\"facts\">{} UTC · {} · {} · lgoose {}</p>\n</header>\n{}{}{}",
+         <p class=\"facts\">{} UTC · {} · {} · lgoose {}</p>\n</header>\n{}{}{}{}",
         text(&report.plan),
         text(&report.host),
         text(&started),
@@ -23,6 +24,7 @@ pub(super) fn head(report: &Report) -> String {
         counted(report.users, "user"),
         text(&report.version),
         verdict(report),
+        diagnosis(report),
         cards(report),
         warnings(report),
     )
@@ -62,6 +64,26 @@ fn verdict(report: &Report) -> String {
     )
 }
 
+/// Renders since when, where and why something failed.
+fn diagnosis(report: &Report) -> String {
+    let Some(diagnosis) = Diagnosis::of_report(report) else {
+        return String::new();
+    };
+    let answers = diagnosis.answers().into_iter();
+    let answers =
+        answers.map(|(question, line)| format!("<dt>{question}</dt><dd>{}</dd>", text(&line)));
+    let class = if diagnosis.is_failing {
+        "failing"
+    } else {
+        "few"
+    };
+    format!(
+        "<section class=\"diagnosis {class}\" aria-label=\"Diagnosis\"><h2>{}</h2><dl>{}</dl></section>\n",
+        text(&diagnosis.heading(measured_from(report))),
+        answers.collect::<String>()
+    )
+}
+
 /// Renders the first of several sentences; the rest is counted. A single reason is on the line of the verdict.
 fn list(class: &str, sentences: &[String]) -> String {
     let shown = match sentences.len() {
@@ -83,7 +105,12 @@ fn list(class: &str, sentences: &[String]) -> String {
 
 fn cards(report: &Report) -> String {
     let total = &report.aggregated;
-    let latency = total.latency_ms.as_ref();
+    // What fails at once must not make a site look fast.
+    let (label, latency) = if total.failures > 0 {
+        ("Latency of successes, 95% within", &total.latency_ok_ms)
+    } else {
+        ("Latency, 95% within", &total.latency_ms)
+    };
     let (p95, fast) = match latency {
         Some(l) => (
             time(l.p95),
@@ -94,6 +121,7 @@ fn cards(report: &Report) -> String {
                 time(l.max)
             ),
         ),
+        None if total.count > 0 => ("–".to_owned(), "no request succeeded".to_owned()),
         None => ("–".to_owned(), "no request was answered".to_owned()),
     };
     let sent = total.bytes_sent.map_or_else(String::new, |bytes| {
@@ -104,23 +132,7 @@ fn cards(report: &Report) -> String {
         counted(total.count, "request"),
         show_size(total.bytes as f64)
     );
-    let failing = if total.failures > 0 {
-        "card bad"
-    } else {
-        "card"
-    };
-    let failed = match total.count {
-        0 => "–".to_owned(),
-        all => share(total.failures, all),
-    };
-    let errors = match report.errors.first() {
-        Some(error) => format!(
-            "{} failed · most often: {}",
-            show_count(total.failures),
-            short(&error.message)
-        ),
-        None => format!("{} failed", show_count(total.failures)),
-    };
+    let (failing, failed, errors) = failures(report);
     let (class, honest, effort) = generator(report);
     let card = |class: &str, label: &str, value: &str, more: &str| {
         format!(
@@ -130,7 +142,7 @@ fn cards(report: &Report) -> String {
     };
     format!(
         "<section class=\"cards\" aria-label=\"Key figures\">\n{}{}{}{}</section>\n",
-        card("card", "Latency, 95% within", &p95, &fast),
+        card("card", label, &p95, &fast),
         card(
             "card",
             "Throughput",
@@ -140,6 +152,37 @@ fn cards(report: &Report) -> String {
         card(failing, "Failures", &failed, &errors),
         card(class, "Load generator", &honest, &effort),
     )
+}
+
+/// Returns the class, the value and more of the card of failures: requests, tasks and checks, whichever fail most.
+fn failures(report: &Report) -> (&'static str, String, String) {
+    let [requests, tasks, checks] = report.failures();
+    let kinds = [(requests, "request"), (tasks, "task"), (checks, "check")];
+    let share_of = |(failed, all): (u64, u64)| failed as f64 / all.max(1) as f64;
+    let mut worst = kinds[0];
+    for kind in &kinds[1..] {
+        if share_of(kind.0) > share_of(worst.0) {
+            worst = *kind;
+        }
+    }
+    let ((failed, all), noun) = worst;
+    let value = match (all, noun) {
+        (0, _) => "–".to_owned(),
+        (_, "request") => share(failed, all),
+        (_, noun) => format!("{}<small> of {noun}s</small>", share(failed, all)),
+    };
+    let counts = kinds
+        .iter()
+        .filter(|((failed, _), noun)| *failed > 0 || *noun == "request");
+    let counts: Vec<String> = counts
+        .map(|((failed, all), noun)| format!("{} of {}", show_count(*failed), counted(*all, noun)))
+        .collect();
+    let most = report.errors.first();
+    let most = most.map_or_else(String::new, |error| {
+        format!(" · most often: {}", short(&error.message))
+    });
+    let class = if failed > 0 { "card bad" } else { "card" };
+    (class, value, format!("{}{most}", counts.join(" · ")))
 }
 
 /// Renders whether lgoose itself kept up, and how busy it was.

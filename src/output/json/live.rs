@@ -2,6 +2,7 @@
 //! values end in `_now`: `users_now`, `rate_now`.
 
 use super::requests::{JsonRequest, JsonTotal};
+use crate::diagnosis::{Diagnosis, measured_until_now};
 use crate::metrics::{
     Check, ErrorRow, Event, LiveLoad, LiveWorker, Metric, ScenarioRow, SeriesPoint, Snapshot,
     ThresholdRow, WorkerState,
@@ -24,6 +25,8 @@ pub(crate) struct JsonSnapshot<'a> {
     paused_s: f64,
     pub(crate) users_now: u64,
     warnings: &'a [String],
+    /// What is wrong with the run; `null` if nothing is.
+    diagnosis: Option<JsonDiagnosis>,
     requests: Vec<JsonRequest<'a>>,
     pub(crate) aggregated: JsonTotal,
     /// Tags that requests have, such as `region=eu`; absent if there are none.
@@ -45,6 +48,29 @@ pub(crate) struct JsonSnapshot<'a> {
     /// Only in a run on workers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     workers: Vec<JsonWorker<'a>>,
+}
+
+/// What is wrong with the run.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Diagnosis"))]
+pub(crate) struct JsonDiagnosis {
+    /// Whether more than a few fail, or a limit is broken.
+    failing: bool,
+    /// What is the matter, and since when, on the clock of the measurement and by wall clock.
+    heading: String,
+    /// `where`, `why`, and what lgoose itself has to do with it: `not` or `but`; each with a sentence.
+    answers: Vec<(&'static str, String)>,
+}
+
+impl JsonDiagnosis {
+    fn of(diagnosis: &Diagnosis, snapshot: &Snapshot) -> JsonDiagnosis {
+        JsonDiagnosis {
+            failing: diagnosis.is_failing,
+            heading: diagnosis.heading(Some(measured_until_now(snapshot))),
+            answers: diagnosis.answers(),
+        }
+    }
 }
 
 /// A worker; names are those of the report, and current values end in `_now`.
@@ -140,6 +166,8 @@ impl<'a> JsonSnapshot<'a> {
                 .as_secs_f64(),
             users_now: snapshot.users,
             warnings: &snapshot.warnings,
+            diagnosis: Diagnosis::of_snapshot(snapshot)
+                .map(|diagnosis| JsonDiagnosis::of(&diagnosis, snapshot)),
             requests: snapshot.requests.rows.iter().map(JsonRequest::of).collect(),
             aggregated: JsonTotal::of(&snapshot.requests),
             tags: snapshot.tags.iter().map(|tag| &**tag).collect(),
@@ -327,6 +355,7 @@ mod tests {
             "/aggregated/failures_now",
             "/aggregated/rate_now",
             "/connections_now",
+            "/diagnosis",
             "/phase",
             "/requests/failures_now",
             "/requests/rate_now",

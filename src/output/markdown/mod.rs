@@ -11,6 +11,7 @@ mod comparison;
 #[cfg(feature = "cli")]
 pub(crate) use comparison::comparison;
 
+use crate::diagnosis::{Diagnosis, measured_from};
 use crate::metrics::{Figures, Latency, Report, VerdictResult};
 use crate::output::display::Column::{self, Number, Text};
 use crate::output::display::{
@@ -44,6 +45,16 @@ pub(crate) fn to_markdown(report: &Report) -> String {
         name(&report.plan),
         overview(report)
     );
+    if let Some(diagnosis) = Diagnosis::of_report(report) {
+        let heading = diagnosis.heading(measured_from(report));
+        out += &format!("\n> **{}**", prose(&heading));
+        for (question, text) in diagnosis.answers() {
+            let text = prose(&cut(&text, LONGEST_MESSAGE));
+            // Two blanks before it break the line.
+            out += &format!("  \n> {question}: {text}");
+        }
+        out.push('\n');
+    }
     let verdict_line = verdict.map(|verdict| ("verdict:", &verdict.text));
     let ending = report.ending.as_ref();
     let ended = ending.map(|ending| ("ending:", &ending.text));
@@ -96,14 +107,20 @@ fn overview(report: &Report) -> String {
         1 => format!("1 {noun}"),
         count => format!("{} {noun}s", show_count(count)),
     };
+    let [_, tasks, checks] = report.failures();
+    let failed = [(tasks, "task"), (checks, "check")].map(|((failed, all), kind)| match failed {
+        0 => String::new(),
+        failed => format!(" · {} of {} failed", show_count(failed), noun(all, kind)),
+    });
     format!(
-        "{} · {} · {} · {} · {}/s · {} failed",
+        "{} · {} · {} · {} · {}/s · {} failed{}",
         name(&report.host),
         noun(report.users, "user"),
         show_duration(elapsed),
         noun(all.count, "request"),
         three_digits(all.rate),
-        with_share(all.failures, all.count)
+        with_share(all.failures, all.count),
+        failed.concat()
     )
 }
 

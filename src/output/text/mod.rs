@@ -57,6 +57,7 @@ pub(crate) fn tables(report: &Report, width: usize, options: TableOptions) -> St
     let natural = widths.max().unwrap_or(0);
     let page = natural.max(PLAIN_WIDTH).min(width);
     let mut out = title(report, page);
+    sections::diagnosis(report, page, &mut out);
     sections::warnings(report, page, &mut out);
     capacity::section(report, page, &mut out);
     for block in &blocks {
@@ -206,7 +207,8 @@ mod tests {
         let error = report.errors[0].clone();
         report.errors = vec![error; 23];
         let text = tables(&report, 80, TableOptions::default());
-        assert_eq!(text.matches("status 503").count(), 20);
+        // One is the cause in the diagnosis.
+        assert_eq!(text.matches("status 503").count(), 21);
         assert!(
             text.contains("360") && text.contains("3 more kinds"),
             "{text}"

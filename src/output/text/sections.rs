@@ -1,6 +1,7 @@
 //! The sections of the report's text, in reading order.
 
 use super::table::{TextTable, pad_left, pad_right, rule, spread};
+use crate::diagnosis::{Diagnosis, measured_from};
 use crate::metrics::{Figures, Latency, MetricKind, Report, TaskRow};
 use crate::output::display::{
     ListedError, cut_middle, describe_response, listed_errors, metric_cells, moment, one_line,
@@ -76,6 +77,23 @@ fn start_stop(report: &Report) -> TextTable {
         table.row(request_name(&row.method, &row.name), cells);
     }
     table
+}
+
+/// Appends since when, where and why something failed.
+pub(super) fn diagnosis(report: &Report, page: usize, out: &mut String) {
+    let Some(diagnosis) = Diagnosis::of_report(report) else {
+        return;
+    };
+    let mark = if diagnosis.is_failing { '✗' } else { '!' };
+    let heading = diagnosis.heading(measured_from(report));
+    out.push_str(&format!(" {mark} {heading}\n"));
+    for (question, answer) in diagnosis.answers() {
+        let mut label = question;
+        for line in wrapped(&answer, page.saturating_sub(10)) {
+            out.push_str(&format!("   {label:<5}  {line}\n"));
+            label = "";
+        }
+    }
 }
 
 /// Appends the warnings, which readers should know before they trust a figure.

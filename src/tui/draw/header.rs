@@ -274,6 +274,13 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<HeaderFigure> {
     let share = 100.0 * total.failures as f64 / total.count.max(1) as f64;
     match (total.count, total.failures) {
         (0, _) => {}
+        // Tasks and checks fail of themselves, too.
+        (_, 0)
+            if !snapshot.errors.is_empty()
+                || snapshot.checks.iter().any(|row| row.failures > 0) =>
+        {
+            add(5, "no failed requests".to_owned(), TextMeaning::Plain);
+        }
         (_, 0) => add(5, "no failures".to_owned(), TextMeaning::Good),
         (_, failures) => {
             let text = format!("✗ {} failed ({share:.2}%)", show_count(failures));

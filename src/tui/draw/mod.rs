@@ -3,6 +3,7 @@
 
 mod ascii;
 mod detail;
+mod diagnosis;
 mod dialogs;
 mod distribution;
 mod graphs;
@@ -38,6 +39,12 @@ pub(crate) fn draw(
     let mut rest = area;
     let head = cut(&mut rest, 3);
     header::draw(facts, state, (snapshot, shown), head, buffer, styles);
+    let most = match area.height {
+        ..18 => 1,
+        18..28 => 2,
+        _ => 3,
+    };
+    diagnosis::draw(facts, snapshot, most, &mut rest, buffer, styles);
     let graphs = match area.height {
         ..18 => 0,
         18..28 => 5,

@@ -28,6 +28,7 @@ export function showOverview(end) {
   progress.hidden = !ends || phase === 'over';
   if (ends) progress.value = Math.min(1, ran / ends);
   showVerdict(end);
+  showDiagnosis();
   showCards(phase);
   const warnings = state.warnings ?? [], list = find('#warnings ul');
   find('#warnings').hidden = !warnings.length;
@@ -58,6 +59,18 @@ function showVerdict(end) {
   if (reasons.length > 5) most.push(make('li', {}, `and ${reasons.length - 5} more, in the tables`));
   if (most.length) lines.push(make('ul', {}, ...most));
   section.replaceChildren(...lines);
+}
+
+// Since when, where and why something fails.
+let diagnosed = '';
+function showDiagnosis() {
+  const diagnosis = state.diagnosis, section = find('#diagnosis'), now = JSON.stringify(diagnosis ?? null);
+  section.hidden = !diagnosis;
+  if (!diagnosis || now === diagnosed) return;
+  diagnosed = now;
+  section.className = `diagnosis ${diagnosis.failing ? 'failing' : 'few'}`;
+  const answers = diagnosis.answers.flatMap(([question, text]) => [make('dt', {}, question), make('dd', {}, shown(text))]);
+  section.replaceChildren(make('h2', {}, shown(diagnosis.heading)), make('dl', {}, ...answers));
 }
 
 function card(label, value, unit, more, look = '') {

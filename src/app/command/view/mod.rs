@@ -87,6 +87,7 @@ impl TerminalView {
                 host,
                 colours: may_colour(flags),
                 ascii: !tui::speaks_unicode(|name| std::env::var(name).ok()),
+                clock: true,
             },
             state: ViewState::default(),
             outputs: flags.outputs.output.clone(),

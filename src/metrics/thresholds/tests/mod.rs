@@ -276,7 +276,11 @@ fn what_stopped_the_run_stays_broken_with_the_figure_that_broke_it() {
     }
     run.tick(0.5);
     let snapshot = run.store.tick(seconds(0.75));
-    assert_eq!(snapshot.thresholds[1].value, Some(1.0), "as it is now");
+    assert_eq!(
+        snapshot.thresholds[1].value,
+        Some(100.0),
+        "what broke it, not what it is now"
+    );
     let rows = run.report(1.0).thresholds;
     assert_eq!((rows[1].value, rows[1].passed), (Some(100.0), false));
     assert!(rows[0].passed);

@@ -309,10 +309,15 @@ fn of_text(shown: &str) -> (String, String) {
 
 /// The heading, and the list's first two items.
 fn of_markdown(markdown: &str) -> (String, Vec<String>) {
-    use pulldown_cmark::{Event, Parser, TagEnd};
+    use pulldown_cmark::{Event, Parser, Tag, TagEnd};
     let mut lines = vec![String::new()];
+    // The diagnosis stands before the verdict.
+    let mut in_quote = false;
     for event in Parser::new(markdown) {
         match event {
+            Event::Start(Tag::BlockQuote(_)) => in_quote = true,
+            Event::End(TagEnd::BlockQuote(_)) => in_quote = false,
+            _ if in_quote => {}
             Event::Text(part) | Event::Code(part) => {
                 lines.last_mut().expect("never empty").push_str(&part);
             }

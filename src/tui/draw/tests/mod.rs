@@ -23,6 +23,7 @@ fn facts() -> ViewContext {
         host: "demo:drupal at http://127.0.0.1:43757".to_owned(),
         colours: true,
         ascii: false,
+        clock: false,
     }
 }
 

@@ -12,7 +12,7 @@ mod comparison;
 pub(crate) use comparison::comparison;
 
 use crate::diagnosis::{Diagnosis, measured_from};
-use crate::metrics::{Figures, Latency, Report, VerdictResult};
+use crate::metrics::{Figures, Latency, Report, RequestRow, VerdictResult};
 use crate::output::display::Column::{self, Number, Text};
 use crate::output::display::{
     cut_middle, describe_response, labels_text, listed_errors, metric_cells, moment, one_line,
@@ -142,12 +142,20 @@ fn requests(report: &Report, out: &mut String) {
         cells
     };
     let all = ("**Aggregated**".to_owned(), &report.aggregated);
-    let names = report.requests.iter().map(|row| {
+    // A table has only so many rows: those that fail come first.
+    let mut names: Vec<&RequestRow> = report.requests.iter().collect();
+    names.sort_by(|a, b| f64::total_cmp(&failing(&b.figures), &failing(&a.figures)));
+    let names = names.into_iter().map(|row| {
         let text = request_name(&row.method, &row.name);
         (name(&text), &row.figures)
     });
     let rows = std::iter::once(all).chain(names);
     table(&columns, rows.map(|(first, row)| cells(first, row)), out);
+}
+
+/// Returns the share of requests that failed, from 0 to 1.
+fn failing(figures: &Figures) -> f64 {
+    figures.failures as f64 / figures.count.max(1) as f64
 }
 
 /// Appends the requests of `test_start` and `test_stop`.

@@ -63,8 +63,10 @@ fn a_reader_of_markdown_finds_the_tables() {
     );
     let header = &tables[0][0];
     assert_eq!(header[5..8], ["p50", "p95", "p99"]);
-    assert_eq!(tables[0][2][0], "GET front page");
-    assert_eq!(tables[0][2][1], "13,192");
+    // All of its requests failed.
+    assert_eq!(tables[0][2][0], "DELETE /report/{id}");
+    let front = tables[0].iter().find(|row| row[0] == "GET front page");
+    assert_eq!(front.expect("it is there")[1], "13,192");
     assert_eq!(tables[0].len(), 2 + report.requests.len());
     assert_eq!(tables[7][2][2], "timeout after 60 s");
     assert!(
@@ -100,10 +102,17 @@ fn hostile_texts_are_nothing_but_text() {
 #[test]
 fn of_many_names_the_rest_is_counted() {
     let mut report = fixture::report();
-    report.requests = vec![report.requests[0].clone(); 2_001];
+    let failing = report.requests[0].clone();
+    report.requests = vec![report.requests[0].clone(); 2_000];
+    for row in &mut report.requests {
+        row.figures.failures = 0;
+    }
+    report.requests.push(failing);
+    report.requests[2_000].name = "the one that fails".to_owned();
+    report.requests[2_000].figures.failures = 1;
     let markdown = to_markdown(&report);
     assert!(
-        markdown.contains("\nand 1,952 more requests\n"),
+        markdown.contains("\nand 1,952 more requests\n") && markdown.contains("the one that fails"),
         "{markdown}"
     );
     assert!(markdown.len() < 65_536, "{} bytes", markdown.len());

@@ -23,7 +23,6 @@ use crate::compare::Comparison;
 use crate::config::Format;
 use crate::error::Error;
 use crate::metrics::Report;
-#[cfg(feature = "cli")]
 pub(crate) use verdict::judge;
 
 /// Renders a comparison in HTML, Markdown or JSON; any other format is taken for JSON.

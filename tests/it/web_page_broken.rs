@@ -113,12 +113,18 @@ fn a_page_that_loses_the_way_says_so_and_goes_on_without_a_gap() {
             told.contains("lgoose") && told.contains("tries again"),
             "{told}"
         );
+        assert_eq!(tab.text("#phase"), "no connection");
+        let is_idle =
+            "[...document.querySelectorAll('#commands button')].every(one => one.disabled)";
+        assert_eq!(tab.js(is_idle), json!(true), "no command would arrive");
         let (before, requests) = (seconds().len(), server.received());
         wait_until("the run goes on", || server.received() > requests + 60);
         assert!(seconds().len() <= before + 1, "{broken:?}: nothing comes");
         way.now(Does::Carries);
         tab.wait_for("document.querySelector('#lost').hidden");
         wait_until("what was missed", || seconds().len() > before + 3);
+        assert_eq!(tab.text("#phase"), "running");
+        assert_eq!(tab.js(is_idle), json!(false));
         let seconds = seconds();
         let whole: Vec<u64> = (0..seconds.len() as u64).collect();
         assert_eq!(seconds, whole, "{broken:?}");

@@ -44,6 +44,12 @@ function lost(text) {
   const element = find('#lost');
   if (element.textContent !== text) element.textContent = text;
   element.hidden = !text;
+  if (!text) return;
+  // Nobody knows whether it still runs, and nobody takes commands.
+  find('#phase').textContent = 'no connection';
+  find('#phase').className = 'phase gone';
+  document.title = `no connection · ${find('#plan').textContent} · lgoose`;
+  for (const button of findAll('#commands button')) button.disabled = true;
 }
 
 // Asks what is run; tells why where that fails. Returns whether there is an answer.

@@ -15,8 +15,8 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The error of a figure.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct FigureError {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct FigureError {
     /// The variance, on the figure's scale.
     pub(super) variance: f64,
     /// The degrees of freedom with which the variance is known.
@@ -24,9 +24,9 @@ pub(super) struct FigureError {
 }
 
 impl FigureError {
-    /// Returns the 95 % confidence interval of a difference.
-    pub(super) fn interval(self, difference: f64) -> (f64, f64) {
-        let reach = self.variance.sqrt() * self.student().quantile_975();
+    /// Returns the confidence interval of a difference that misses the true one with that probability.
+    pub(super) fn interval(self, difference: f64, missing: f64) -> (f64, f64) {
+        let reach = self.variance.sqrt() * self.student().exceeded_with(missing);
         (difference - reach, difference + reach)
     }
 
@@ -231,12 +231,12 @@ mod tests {
             variance: 0.01,
             freedom,
         };
-        let (low, high) = error(10.0).interval(1.0);
+        let (low, high) = error(10.0).interval(1.0, 0.05);
         assert!(
             (low - 0.777).abs() < 0.001 && (high - 1.223).abs() < 0.001,
             "{low} {high}"
         );
-        let (low, _) = error(2.0).interval(1.0);
+        let (low, _) = error(2.0).interval(1.0, 0.05);
         assert!((low - 0.570).abs() < 0.001, "{low}");
         assert!((error(10.0).probability(0.2228) - 0.05).abs() < 0.001);
         assert_eq!(error(3.0).probability(0.0), 1.0);

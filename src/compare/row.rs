@@ -1,5 +1,6 @@
 //! A row of a comparison and its verdict: plain data.
 
+use super::bootstrap::FigureError;
 use super::figure::Figure;
 use super::run_spread::RunSpread;
 use serde::Serialize;
@@ -20,7 +21,8 @@ pub(crate) struct Row {
     pub(crate) after: Option<f64>,
     /// The change: 0.05 is 5 % more or, for failures, five more in a hundred requests; `null` if it cannot be computed.
     pub(crate) change: Option<f64>,
-    /// Lower end of the 95 % confidence interval of the change; `null` if there are too few data.
+    /// Lower end of the confidence interval of the change, at the level that decides the verdict: the more figures are
+    /// compared, the wider; `null` if there are too few data.
     pub(crate) low: Option<f64>,
     /// Upper end of that interval; `null` if there are too few data.
     pub(crate) high: Option<f64>,
@@ -37,15 +39,30 @@ pub(crate) struct Row {
     /// the verdict is `too few runs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) runs_needed: Option<u64>,
-    /// Probability that chance alone makes such a change or a greater one; `None` if there are too few data.
+    /// The difference on the figure's scale, and its error; `None` if there are too few data.
     #[serde(skip)]
-    pub(crate) p: Option<f64>,
+    pub(crate) judged: Option<(f64, FigureError)>,
     /// How runs of a side differ, if that decides the row.
     #[serde(skip)]
     pub(crate) spread: Option<RunSpread>,
 }
 
 impl Row {
+    /// Returns the probability that chance alone makes such a change or a greater one; `None` if there are too few data.
+    pub(super) fn chance(&self) -> Option<f64> {
+        let (difference, error) = self.judged?;
+        Some(error.probability(difference))
+    }
+
+    /// Sets the ends of the interval that misses the true change with that probability.
+    pub(super) fn set_interval(&mut self, missing: f64) {
+        if let Some((difference, error)) = self.judged {
+            let (low, high) = error.interval(difference, missing);
+            self.low = Some(self.figure.change(low));
+            self.high = Some(self.figure.change(high));
+        }
+    }
+
     /// Returns the name for people: `'GET /cart'`, or all requests.
     pub(super) fn title(&self) -> String {
         match (&self.method, &self.name) {

@@ -147,7 +147,6 @@ impl<'a> RowEvidence<'a> {
         });
         let (error, spread) = found.unzip();
         let judged = difference.zip(error);
-        let ends = judged.map(|(difference, error)| error.interval(difference));
         let (method, name) = label.clone().unzip();
         Row {
             method,
@@ -156,14 +155,14 @@ impl<'a> RowEvidence<'a> {
             before,
             after,
             change: difference.map(|difference| figure.change(difference)),
-            low: ends.map(|(low, _)| figure.change(low)),
-            high: ends.map(|(_, high)| figure.change(high)),
+            low: None,
+            high: None,
             verdict: RowVerdict::TooFewData,
             beyond_limit: false,
             requests: [totals[0].count, totals[1].count],
             without_failures: false,
             runs_needed: None,
-            p: judged.map(|(difference, error)| error.probability(difference)),
+            judged,
             spread: spread.flatten(),
         }
     }

@@ -2,8 +2,8 @@
 
 use std::f64::consts::PI;
 
-/// The 97.5 % quantile of the normal distribution, that of infinitely many degrees of freedom.
-const NORMAL: f64 = 1.959_963_984_540_054;
+/// A value that the absolute value is at least more often than one time in ten, whatever the degrees of freedom.
+const BELOW: f64 = 1.6;
 
 /// Student's t distribution.
 #[derive(Debug, Clone, Copy)]
@@ -35,15 +35,15 @@ impl StudentsT {
         }
     }
 
-    /// Returns the value that the absolute value is at least as often as one time in twenty.
-    pub(super) fn quantile_975(self) -> f64 {
-        // Newton's method from below: the curve is convex, and its root not below that of the normal distribution.
+    /// Returns the value that the absolute value is at least with that probability, of at most 0.1.
+    pub(super) fn exceeded_with(self, probability: f64) -> f64 {
+        // Newton's method from below: the curve is convex.
         let a = self.freedom / 2.0;
         let height = gamma_ratio(a) / (PI * self.freedom).sqrt();
-        let mut t = NORMAL;
+        let mut t = BELOW;
         for _ in 0..100 {
             let density = height * (-(a + 0.5) * (t * t / self.freedom).ln_1p()).exp();
-            let step = (self.beyond(t) - 0.05) / (2.0 * density);
+            let step = (self.beyond(t) - probability) / (2.0 * density);
             t += step;
             if step.abs() < 1e-15 * t {
                 break;
@@ -275,7 +275,7 @@ mod tests {
         let same = |found: f64, recorded: f64| (found - recorded).abs() <= 1e-11 * recorded;
         for (freedom, quantile, shares) in RECORDED {
             let student = StudentsT::new(freedom);
-            let found = student.quantile_975();
+            let found = student.exceeded_with(0.05);
             assert!(same(found, quantile), "{freedom}: {found}");
             for (t, share) in VALUES.into_iter().zip(shares) {
                 let found = student.beyond(t);

@@ -18,10 +18,13 @@ const MOST_RUNS: u64 = 100;
 pub(super) fn decide(rows: &mut [Row], limits: &[RegressionLimit]) -> Option<String> {
     let now = called(rows, |_| None);
     let if_known = called(rows, |spread| Some(spread.chance_if_known()));
+    let chances: Vec<f64> = rows.iter().filter_map(Row::chance).collect();
+    let missing = deciding_level(&chances);
     for (row, (now, if_known)) in rows.iter_mut().zip(now.into_iter().zip(if_known)) {
-        if row.p.is_none() {
+        if row.judged.is_none() {
             continue;
         }
+        row.set_interval(missing);
         row.verdict = match verdict(row, now) {
             RowVerdict::NoDifference
                 if row.spread.is_some() && verdict(row, if_known) != RowVerdict::NoDifference =>
@@ -78,7 +81,7 @@ fn find_runs_needed(rows: &mut [Row]) -> Option<String> {
 fn called(rows: &[Row], chance: impl Fn(&RunSpread) -> Option<f64>) -> Vec<bool> {
     let chances = rows.iter().map(|row| {
         let other = row.spread.as_ref().and_then(&chance);
-        row.p.map(|p| other.unwrap_or(p))
+        row.chance().map(|chance| other.unwrap_or(chance))
     });
     let chances: Vec<Option<f64>> = chances.collect();
     let judged: Vec<f64> = chances.iter().copied().flatten().collect();
@@ -116,14 +119,21 @@ fn verdict(row: &Row, called: bool) -> RowVerdict {
 /// under which the procedure holds (Benjamini & Yekutieli, Annals of Statistics 29, 2001). Holm's finds much less where
 /// most rows have changed, which is the rule when something has.
 fn significant(chances: &[f64]) -> Vec<bool> {
+    let most = deciding_level(chances);
+    chances.iter().map(|chance| *chance <= most).collect()
+}
+
+/// Returns the probability up to which a difference is called: the level times the share of differences that are called,
+/// or that of one where none is. Intervals that miss the truth with this probability exclude 0 just where a difference is
+/// called (Benjamini & Yekutieli, "False discovery rate-adjusted multiple confidence intervals", Journal of the American
+/// Statistical Association 100, 2005).
+fn deciding_level(chances: &[f64]) -> f64 {
     let mut sorted = chances.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let share = LEVEL / chances.len() as f64;
+    let share = LEVEL / chances.len().max(1) as f64;
     let within = |(at, chance): (usize, &f64)| *chance <= share * (at + 1) as f64;
     let last = sorted.iter().enumerate().rposition(within);
-    let most = last.map(|last| sorted[last]);
-    let called = |chance: &f64| most.is_some_and(|most| *chance <= most);
-    chances.iter().map(called).collect()
+    share * last.map_or(1.0, |last| (last + 1) as f64)
 }
 
 #[cfg(test)]
@@ -142,5 +152,10 @@ mod tests {
         assert_eq!(significant(&[0.029, 0.02, 0.02, 0.005]), [true; 4]);
         assert_eq!(significant(&[0.02, 0.9, 0.8, 0.7]), [false; 4]);
         assert!(significant(&[]).is_empty());
+        assert_eq!(deciding_level(&[0.02, 0.9, 0.8, 0.7]), LEVEL / 4.0);
+        assert_eq!(
+            deciding_level(&[0.01, 0.06, 0.02, 0.005]),
+            LEVEL * 3.0 / 4.0
+        );
     }
 }

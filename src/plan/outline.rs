@@ -2,6 +2,7 @@
 
 use super::{Plan, Scenario, Schedule, Task, TaskGroup};
 use crate::error::one_line;
+use crate::units::counted;
 use std::fmt::Write as _;
 
 /// Returns the outline of a plan as text: shares of users, and the tasks of one iteration in the order of their
@@ -54,7 +55,10 @@ fn of_scenario(scenario: &Scenario, total: u64) -> String {
     if schedule.iteration_len() > 0 {
         line(
             &mut text,
-            &format!("an iteration of {} tasks", schedule.iteration_len()),
+            &format!(
+                "an iteration of {}",
+                counted(schedule.iteration_len(), "task")
+            ),
         );
     }
     for group in schedule.groups() {

@@ -103,7 +103,7 @@ fn in_the_live_view_a_key_loads_the_plan_or_shows_what_is_wrong_with_it() {
     save(&plan, &asking_for("/mended"));
     view.press_for("r", "reloaded: users take the plan");
     view.wait_for("GET /mended");
-    view.press_for("q", "stop?");
+    view.press_for("q", "stop the run?");
     view.press("y");
     assert_eq!(view.end(), 0);
     view.wait_for("figures before");

@@ -123,7 +123,7 @@ fn a_terminal_that_takes_something_again_shows_the_run_again() {
     wait_until("the run goes on", || server.received() > then + 200);
     view.hold(false);
     view.press_for("2", "p99.99");
-    view.press_for("q", "stop?");
+    view.press_for("q", "stop the run?");
     view.press("y");
     assert_eq!(view.end(), 0);
     view.wait_for("version      lgoose");

@@ -83,9 +83,9 @@ fn every_key_does_what_the_help_says() {
     view.press_for("w", "written: lgoose-report.json");
     let written = std::fs::read_to_string(scratch("view_keys").join("lgoose-report.json"));
     assert!(written.expect("it was written").contains("\"requests\""));
-    view.press_for("q", "stop?");
+    view.press_for("q", "stop the run?");
     view.press_for("n", "trend");
-    view.press_for("q", "stop?");
+    view.press_for("q", "stop the run?");
     view.press("y");
     assert_eq!(view.end(), 0, "{}", view.screen());
     view.wait_for("version      lgoose");
@@ -131,7 +131,7 @@ fn details_are_searched_and_copied_to_the_clipboard_of_the_terminal() {
     }
     view.press("\x1b");
     view.wait_for("GET broken: status 503");
-    view.press_for("q", "stop?");
+    view.press_for("q", "stop the run?");
     view.press("y");
     view.end();
     assert_eq!(copied(&view).len(), 1, "nothing is copied by itself");
@@ -414,7 +414,7 @@ fn the_requests_of_one_tag_and_the_load_of_one_scenario_are_chosen_by_keys() {
     view.press_for("\t", "users of the others");
     view.press_for("3\r", "3 users wanted");
     view.press_for("i", "this load has no rate");
-    view.press_for("q", "stop?");
+    view.press_for("q", "stop the run?");
     view.press("y");
     assert_eq!(view.end(), 0, "{}", view.screen());
 }

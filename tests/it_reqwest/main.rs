@@ -13,6 +13,7 @@
 //! - a POST or PATCH whose kept connection the site has closed is not sent again;
 //! - a server that leaves without having looked at a request is asked again only if that may be sent twice;
 //! - the chunks of a body that is sent are hyper's;
+//! - a flood of pings or settings over HTTP/2 takes the time of its thread until the run ends;
 //! - `host` comes last among the headers, and one of the plan's own is for HTTP/1.1 only: over HTTP/2 it
 //!   stands beside `:authority`, which servers refuse.
 

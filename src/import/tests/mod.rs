@@ -2,6 +2,7 @@
 
 mod beside;
 mod bombs;
+mod damage;
 mod headers;
 mod nothing_vanishes;
 mod pages;

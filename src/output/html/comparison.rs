@@ -56,7 +56,7 @@ fn table(comparison: &Comparison) -> HtmlTable {
         Number("Before"),
         Number("After"),
         Number("Change"),
-        Number("95 % interval"),
+        Number("interval"),
         Text("Verdict"),
     ];
     let mut table = HtmlTable::new("comparison", "Figures before and after", &columns).note(

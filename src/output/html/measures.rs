@@ -69,10 +69,10 @@ pub(super) fn metrics(report: &Report) -> Option<HtmlTable> {
         Number("Values"),
         Number("Value"),
         Number("Minimum"),
-        Number("50%"),
-        Number("90%"),
-        Number("95%"),
-        Number("99%"),
+        Number("p50"),
+        Number("p90"),
+        Number("p95"),
+        Number("p99"),
         Number("Maximum"),
     ];
     let mut table = HtmlTable::new("metrics", "Custom metrics", &columns).note(
@@ -116,10 +116,10 @@ pub(super) fn omission(report: &Report) -> Option<HtmlTable> {
         Number("Requests"),
         Number("Filled in"),
         Number("Average"),
-        Number("50%"),
-        Number("95%"),
-        Number("99%"),
-        Number("99.9%"),
+        Number("p50"),
+        Number("p95"),
+        Number("p99"),
+        Number("p99.9"),
         Number("Maximum"),
     ];
     let cadence = match filled.cadence {

@@ -87,7 +87,7 @@ fn latency(report: &Report) -> HtmlTable {
         Text("Name"),
         Number("Average"),
         Number("Minimum"),
-        Number("Median"),
+        Number("p50"),
         Number("Maximum"),
         Number("Average of successes"),
         Number("Maximum of successes"),
@@ -107,14 +107,14 @@ fn latency(report: &Report) -> HtmlTable {
 fn percentiles(report: &Report) -> HtmlTable {
     let columns = [
         Text("Name"),
-        Number("50%"),
-        Number("75%"),
-        Number("90%"),
-        Number("95%"),
-        Number("98%"),
-        Number("99%"),
-        Number("99.9%"),
-        Number("99.99%"),
+        Number("p50"),
+        Number("p75"),
+        Number("p90"),
+        Number("p95"),
+        Number("p98"),
+        Number("p99"),
+        Number("p99.9"),
+        Number("p99.99"),
     ];
     let mut table = HtmlTable::new("percentiles", "Percentiles", &columns);
     let values = |l: &Latency| [l.p50, l.p75, l.p90, l.p95, l.p98, l.p99, l.p99_9, l.p99_99];
@@ -131,10 +131,10 @@ fn service(report: &Report) -> Option<HtmlTable> {
         Text("Name"),
         Number("Average"),
         Number("Minimum"),
-        Number("50%"),
-        Number("90%"),
-        Number("95%"),
-        Number("99%"),
+        Number("p50"),
+        Number("p90"),
+        Number("p95"),
+        Number("p99"),
         Number("Maximum"),
     ];
     let mut table = HtmlTable::new("service", "Service time", &columns)
@@ -258,8 +258,8 @@ fn scenarios(report: &Report) -> Option<HtmlTable> {
         Number("Users"),
         Number("Iterations"),
         Number("Average"),
-        Number("50%"),
-        Number("95%"),
+        Number("p50"),
+        Number("p95"),
         Number("Maximum"),
     ];
     let mut table = HtmlTable::new("scenarios", "Scenarios", &columns);
@@ -282,8 +282,8 @@ fn tasks(report: &Report) -> Option<HtmlTable> {
         Number("Runs/s"),
         Number("Average"),
         Number("Minimum"),
-        Number("Median"),
-        Number("95%"),
+        Number("p50"),
+        Number("p95"),
         Number("Maximum"),
     ];
     let mut table = HtmlTable::new("tasks", "Tasks and transactions", &columns);

@@ -14,9 +14,9 @@ pub(super) fn tags(report: &Report) -> Option<HtmlTable> {
         Number("Requests"),
         Number("Failures"),
         Number("Requests/s"),
-        Number("50%"),
-        Number("95%"),
-        Number("99%"),
+        Number("p50"),
+        Number("p95"),
+        Number("p99"),
         Number("Maximum"),
     ];
     let mut table = HtmlTable::new("tags", "Scenarios and tags", &columns);

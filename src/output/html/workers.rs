@@ -17,7 +17,7 @@ pub(super) fn workers(report: &Report) -> Option<HtmlTable> {
         Number("Users"),
         Number("Requests"),
         Number("Failures"),
-        Number("95%"),
+        Number("p95"),
         Number("Busy"),
         Number("Lag"),
         Number("Clock offset"),
@@ -60,9 +60,9 @@ pub(super) fn labels(report: &Report) -> Option<HtmlTable> {
         Number("Requests"),
         Number("Failures"),
         Number("Requests/s"),
-        Number("50%"),
-        Number("95%"),
-        Number("99%"),
+        Number("p50"),
+        Number("p95"),
+        Number("p99"),
         Number("Maximum"),
     ];
     let mut table = HtmlTable::new("labels", "Labels", &columns);

@@ -65,7 +65,7 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
         Number("before"),
         Number("after"),
         Number("change"),
-        Number("95 % interval"),
+        Number("interval"),
         Text("verdict"),
     ];
     table(&columns, rows.iter().enumerate().map(cells), &mut out);

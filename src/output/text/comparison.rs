@@ -8,7 +8,7 @@ use crate::output::display::{
     starts_name, wrapped,
 };
 
-const COLUMNS: &[&str] = &["Before", "After", "Change", "95% interval", "Verdict"];
+const COLUMNS: &[&str] = &["Before", "After", "Change", "Interval", "Verdict"];
 
 /// Renders a comparison; `width` is that of the terminal, in columns; 80 are always enough.
 pub(crate) fn comparison(comparison: &Comparison, width: usize) -> String {

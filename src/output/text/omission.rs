@@ -10,7 +10,7 @@ use crate::units::{counted, show_count};
 /// Returns the table, if it was requested.
 pub(super) fn table(report: &Report) -> Option<TextTable> {
     let filled = report.co_mitigation.as_ref()?;
-    let columns = &["# reqs", "Avg", "50%", "95%", "99%", "99.9%", "Max"];
+    let columns = &["# reqs", "Avg", "p50", "p95", "p99", "p99.9", "Max"];
     let mut table = TextTable::new("Coordinated omission", columns);
     let (head, note) = heading(filled);
     table.heading(head, note);

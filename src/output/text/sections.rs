@@ -130,7 +130,7 @@ fn requests(report: &Report) -> TextTable {
 }
 
 fn latency(report: &Report) -> TextTable {
-    let mut table = TextTable::new("Latency", &["Avg", "Min", "Max", "Median"]);
+    let mut table = TextTable::new("Latency", &["Avg", "Min", "Max", "p50"]);
     each_name(report, &mut table, |figures| {
         times(figures.latency_ms.as_ref(), extremes)
     });
@@ -138,7 +138,7 @@ fn latency(report: &Report) -> TextTable {
 }
 
 fn percentiles(report: &Report) -> TextTable {
-    let columns = &["50%", "75%", "90%", "95%", "98%", "99%", "99.9%", "99.99%"];
+    let columns = &["p50", "p75", "p90", "p95", "p98", "p99", "p99.9", "p99.99"];
     let mut table = TextTable::new("Percentiles", columns);
     let values = |l: &Latency| [l.p50, l.p75, l.p90, l.p95, l.p98, l.p99, l.p99_9, l.p99_99];
     each_name(report, &mut table, |figures| {
@@ -149,7 +149,7 @@ fn percentiles(report: &Report) -> TextTable {
 
 /// Returns the service times of a run at a rate, in which the other tables count from the scheduled start.
 fn service(report: &Report) -> TextTable {
-    let columns = &["Avg", "Min", "Max", "50%", "90%", "95%", "99%"];
+    let columns = &["Avg", "Min", "Max", "p50", "p90", "p95", "p99"];
     let mut table = TextTable::new("Service time", columns);
     let values = |l: &Latency| [l.avg, l.min, l.max, l.p50, l.p90, l.p95, l.p99];
     each_name(report, &mut table, |figures| {
@@ -159,7 +159,7 @@ fn service(report: &Report) -> TextTable {
 }
 
 fn tasks(report: &Report) -> TextTable {
-    let columns = &["# runs", "# fails", "runs/s", "Avg", "Min", "Max", "Median"];
+    let columns = &["# runs", "# fails", "runs/s", "Avg", "Min", "Max", "p50"];
     let mut table = TextTable::new("Tasks", columns);
     // A scenario without a row of its own still heads its tasks: older files may lack it.
     let mut scenarios: Vec<&str> = report
@@ -262,7 +262,7 @@ fn checks(report: &Report) -> TextTable {
 
 fn metrics(report: &Report) -> TextTable {
     let columns = &[
-        "# values", "Value", "Min", "Max", "50%", "90%", "95%", "99%",
+        "# values", "Value", "Min", "Max", "p50", "p90", "p95", "p99",
     ];
     let mut table = TextTable::new("Metrics", columns);
     for (kind, title, note) in KINDS {

@@ -14,7 +14,7 @@ pub(super) fn table(report: &Report) -> Option<TextTable> {
     if report.by_tag.is_empty() {
         return None;
     }
-    let columns = &["# reqs", "# fails", "req/s", "50%", "95%", "99%"];
+    let columns = &["# reqs", "# fails", "req/s", "p50", "p95", "p99"];
     let mut table = TextTable::new("Scenarios and tags", columns);
     for row in report.by_tag.iter().take(MOST) {
         let all = &row.aggregated;

@@ -22,7 +22,7 @@ pub(super) fn tables(report: &Report) -> Vec<TextTable> {
 
 /// Returns a table with a row for each label, for comparing labels.
 fn labels(report: &Report) -> TextTable {
-    let columns = &["workers", "# reqs", "# fails", "req/s", "50%", "95%", "99%"];
+    let columns = &["workers", "# reqs", "# fails", "req/s", "p50", "p95", "p99"];
     let mut table = TextTable::new("Labels", columns);
     for row in &report.by_label {
         let all = &row.aggregated;

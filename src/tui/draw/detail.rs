@@ -312,14 +312,14 @@ fn about_request(lines: &mut StyledLines, figures: &Figures) {
             ),
         );
         let percentiles = [
-            ("50%", l.p50),
-            ("75%", l.p75),
-            ("90%", l.p90),
-            ("95%", l.p95),
-            ("98%", l.p98),
-            ("99%", l.p99),
-            ("99.9%", l.p99_9),
-            ("99.99%", l.p99_99),
+            ("p50", l.p50),
+            ("p75", l.p75),
+            ("p90", l.p90),
+            ("p95", l.p95),
+            ("p98", l.p98),
+            ("p99", l.p99),
+            ("p99.9", l.p99_9),
+            ("p99.99", l.p99_99),
         ];
         let texts = percentiles.map(|(name, ms)| format!("{name} {}", ms_text(ms)));
         line("", texts[..4].join(" · "));

@@ -111,7 +111,7 @@ pub(super) fn draw(
 ) {
     let (title, text) = match &state.dialog {
         Dialog::Quit => (
-            "stop?".to_owned(),
+            "stop the run?".to_owned(),
             "Running tasks finish, then the report is there.\n\ny or ↵ stops, any other key goes on"
                 .to_owned(),
         ),

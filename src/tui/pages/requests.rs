@@ -7,6 +7,8 @@ use crate::metrics::{LiveRequests, LiveRow};
 use crate::units::show_count;
 use std::time::Duration;
 
+/// The share of failures from which on a row is in trouble.
+const BAD: f64 = 0.01;
 /// Width of a trend.
 const TREND: usize = 8;
 
@@ -102,10 +104,15 @@ fn entry(row: &LiveRow, now: bool, trend: String) -> ListingRow {
     keys.extend(times.iter().map(Duration::as_secs_f64));
     cells.push(trend);
     keys.push(row.rate_now);
+    let (failed, all) = if now {
+        (row.failures_now, row.rate_now)
+    } else {
+        (row.failures as f64, row.count as f64)
+    };
     ListingRow {
         cells,
         keys,
-        bad: row.failures_now > 0.0,
+        bad: failed > 0.0 && failed >= all * BAD,
         ..ListingRow::default()
     }
 }

@@ -110,6 +110,9 @@ fn requests(
                     request.body = value.to_string();
                 }
                 request.headers.retain(|line| !is_own(line));
+                for line in &mut request.headers {
+                    *line = line.replace(&address, "SITE");
+                }
             }
             seen.lock().expect("nobody panics").insert(at, all);
         }

@@ -3,7 +3,6 @@
 
 use super::exchange::{RecordedExchange, set_cookies};
 use super::index::ValueIndex;
-use super::keys::{is_chance, is_key};
 use super::names::UsedNames;
 use super::origin::{self, SoughtValue, ValueExtraction, singular};
 use super::places::{is_id_value, may_be_id, named_token, sends, stem};
@@ -123,10 +122,9 @@ impl<'a> ValueResolver<'a> {
             let what = format!("field '{key}' of {} {}", request.method, request.url.path());
             return ValueOrigin::Secret(self.secrets.variable(key, value, &what));
         }
-        let is_key = is_key(value);
-        let is_likely = secrets::is_likely_secret(key) && (is_random(value) || is_chance(value));
+        let looks_secret = secrets::looks_secret(key, value);
         let is_token = named_token(key) && value.len() >= 6;
-        let random = is_random(value) || is_token || is_key || is_likely;
+        let random = is_random(value) || is_token || looks_secret;
         let stem = match place {
             ValuePosition::Path(before) => singular(before),
             ValuePosition::Field(name) => stem(name),
@@ -174,7 +172,7 @@ impl<'a> ValueResolver<'a> {
             );
             return ValueOrigin::Secret(self.secrets.variable(key, value, &what));
         }
-        if is_key || is_likely {
+        if looks_secret {
             let request = &exchanges[at];
             let what = format!("the key in {} {}", request.method, request.url.path());
             let name = if key.is_empty() { "API_KEY" } else { key };

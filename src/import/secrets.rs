@@ -1,6 +1,8 @@
 //! Tells what no plan should have in its text.
 
+use super::keys::{is_chance, is_key};
 use super::lua_text::quoted;
+use super::random::is_random;
 use std::collections::{BTreeMap, HashMap};
 
 /// A variable of the environment.
@@ -228,13 +230,24 @@ pub(super) fn is_switch(value: &str) -> bool {
 }
 
 /// Returns whether a name says that a value made by chance is a secret: `key`, `authKey`, `x-goog-signature`.
-pub(super) fn is_likely_secret(name: &str) -> bool {
+fn is_likely_secret(name: &str) -> bool {
     let words = words(name);
     let is_one = |word: &String| LIKELY.contains(&word.as_str()) || word.ends_with("token");
     let is_id = words.last().is_some_and(|word| word == "id");
     words.iter().any(is_one)
         && !is_id
         && !words.iter().any(|word| UNLIKELY.contains(&word.as_str()))
+}
+
+/// Returns whether a value looks like a secret: by its shape, or made by chance where the name of its field says that such a
+/// value is one.
+pub(super) fn looks_secret(name: &str, value: &str) -> bool {
+    is_key(value) || is_likely_secret(name) && (is_random(value) || is_chance(value))
+}
+
+/// Returns whether a field has a secret, by its name or by what its value looks like.
+pub(super) fn is_secret_field(name: &str, value: &str) -> bool {
+    !is_switch(value) && (is_secret(name) || looks_secret(name, value))
 }
 
 /// Returns whether a header of that name, in lower case, has a secret.

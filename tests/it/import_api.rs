@@ -369,3 +369,30 @@ fn a_document_of_many_parts_takes_time_that_grows_with_it_alone() {
     let _kept = std::fs::remove_file(&path);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
 }
+
+#[test]
+fn keys_of_a_collection_are_known_by_their_shape_wherever_they_stand() {
+    const GOOGLE: &str = "AIzaSyA1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q";
+    const GITHUB: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    const BOT: &str = "bot123456789:AAHk3x9Qw7Zt5Rb2Lm8Nc4Vd6Fg1Hj0Kp-Y";
+    let body = json!({ "mode": "raw", "raw": json!({ "a": GITHUB, "b": "b" }).to_string(), "options": { "raw": { "language": "json" } } });
+    let header = json!([{ "key": "X-Own", "value": GITHUB }]);
+    let items = json!([
+        { "name": "query", "request": { "method": "GET", "url": format!("http://127.0.0.1:8/q?p=a|b&key={GOOGLE}") } },
+        { "name": "body", "request": { "method": "POST", "url": "http://127.0.0.1:8/b", "header": header, "body": body } },
+        { "name": "path", "request": { "method": "GET", "url": format!("http://127.0.0.1:8/{BOT}/getMe") } },
+        { "name": "variable", "request": { "method": "GET", "url": "http://127.0.0.1:8/v/{{x}}" } },
+    ]);
+    let collection = json!({
+        "info": { "name": "a", "schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json" },
+        "item": items, "variable": [{ "key": "x", "value": GITHUB }],
+    });
+    let path = plan("keys.postman_collection.json", &collection.to_string());
+    let (_, text, told) = imported(&path, "imported_keys.lua");
+    for key in [GOOGLE, GITHUB, BOT] {
+        assert!(!text.contains(key) && !told.contains(key), "{text}\n{told}");
+    }
+    for part in ["set KEY", "set OWN", "set API_KEY"] {
+        assert!(told.contains(part), "{part} in\n{told}");
+    }
+}

@@ -3,6 +3,7 @@
 use super::body::{enabled, text_of};
 use super::variables::{PostmanVariables, has_variables};
 use crate::import::calls::PlanOutline;
+use crate::import::keys::is_key;
 use crate::import::parts::Concatenation;
 use crate::import::secrets;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -43,10 +44,48 @@ pub(super) struct PostmanAddress {
     pub(super) credentials: Option<(String, String)>,
     /// With variables.
     path: String,
-    /// As it is written.
-    query: Vec<(String, Option<String>)>,
+    pub(super) query: PostmanQuery,
     /// Values of the parts of the path that are named `:id`.
     named: Vec<(String, String)>,
+}
+
+/// A query, as the plan is to have it.
+#[derive(Debug)]
+pub(super) enum PostmanQuery {
+    /// Within the path, as it is written.
+    Written(String),
+    /// Names and values, decoded.
+    Fields(Vec<(String, String)>),
+}
+
+impl PostmanQuery {
+    /// Takes in names and values as they are written. They stay so where a table of them would not send the same: with a
+    /// sign that forms encode, with a name that has no value. Variables and secrets need fields.
+    fn of(pairs: Vec<(String, Option<String>)>) -> PostmanQuery {
+        let is_plain = |text: &str| {
+            let mut bytes = text.bytes();
+            bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_.*".contains(&byte))
+        };
+        let all_plain = pairs
+            .iter()
+            .all(|(name, value)| is_plain(name) && value.as_deref().is_some_and(is_plain));
+        let fields: Vec<(String, String)> = pairs
+            .iter()
+            .map(|(name, value)| (decoded(name), decoded(value.as_deref().unwrap_or_default())))
+            .collect();
+        let needs_fields = fields.iter().any(|(name, value)| {
+            has_variables(name) || has_variables(value) || secrets::is_secret_field(name, value)
+        });
+        if all_plain || needs_fields {
+            return PostmanQuery::Fields(fields);
+        }
+        let encoded = |text: &str| utf8_percent_encode(text, QUERY).to_string();
+        let written = pairs.iter().map(|(name, value)| match value {
+            Some(value) => format!("{}={}", encoded(name), encoded(value)),
+            None => encoded(name),
+        });
+        PostmanQuery::Written(written.collect::<Vec<_>>().join("&"))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,7 +134,7 @@ pub(super) fn read(url: &Value, variables: &PostmanVariables) -> Option<PostmanA
         origin,
         credentials,
         path,
-        query: pairs,
+        query: PostmanQuery::of(pairs),
         named: named.collect(),
     })
 }
@@ -267,58 +306,26 @@ impl PostmanAddress {
                             .replace([' ', '$'], ""),
                     ),
                 }
+            } else if is_key(text) {
+                // Some services have the key in the path.
+                varies = true;
+                let what = format!("the key in {shown}…");
+                whole.expression(calls.secrets.variable("API_KEY", text, &what));
+                shown.push_str(":key");
             } else {
                 let literal = utf8_percent_encode(text, PATH).to_string();
                 whole.literal(&literal);
                 shown.push_str(&literal);
             }
         }
-        if let Some(query) = self.literal_query() {
+        if let PostmanQuery::Written(query) = &self.query {
             whole.literal("?");
-            whole.literal(&query);
+            whole.literal(query);
         }
         PostmanPath {
             text: whole.finish(),
             name: varies.then(|| shown.clone()),
             shown,
         }
-    }
-
-    /// Returns names and values of the query, decoded; nothing if the path has them.
-    pub(super) fn query(&self) -> Vec<(String, String)> {
-        if self.literal_query().is_some() {
-            return Vec::new();
-        }
-        let pairs = self.query.iter();
-        let pairs = pairs
-            .map(|(name, value)| (decoded(name), decoded(value.as_deref().unwrap_or_default())));
-        pairs.collect()
-    }
-
-    /// Returns the query as it is written, if a table of names and values would not send the same: with a sign in it that
-    /// forms encode, with a name that has no value.
-    fn literal_query(&self) -> Option<String> {
-        let is_plain = |text: &str| {
-            let mut bytes = text.bytes();
-            bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_.*".contains(&byte))
-        };
-        let mut pairs = self.query.iter();
-        let is_table = pairs.all(|(name, value)| {
-            let value = value.as_deref();
-            is_plain(name) && value.is_some_and(|value| is_plain(value) || has_variables(value))
-                || has_variables(name)
-                || value.is_some_and(has_variables)
-                || secrets::is_secret(&decoded(name))
-        });
-        if is_table {
-            return None;
-        }
-        let pairs = self.query.iter().map(|(name, value)| {
-            let encoded = |text: &str| utf8_percent_encode(text, QUERY).to_string();
-            let value = value.as_deref().map(|value| format!("={}", encoded(value)));
-            format!("{}{}", encoded(name), value.unwrap_or_default())
-        });
-        let pairs: Vec<String> = pairs.collect();
-        (!pairs.iter().any(|pair| has_variables(pair))).then(|| pairs.join("&"))
     }
 }

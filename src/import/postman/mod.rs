@@ -21,11 +21,11 @@ use crate::error::Diagnostic;
 use address::{AddressOrigin, PostmanAddress};
 use beside::BesideFiles;
 use request::BodyMaker;
-use scripts::{ScriptActions, ScriptAssignment};
+use scripts::{ScriptActions, needs_truthy, set_in};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use values::{ScriptCondition, TRUTHY, TRUTHY_FUNCTION};
+use values::{TRUTHY, TRUTHY_FUNCTION};
 use variables::{PostmanVariables, only_variable};
 
 /// The most bytes of scripts that are read for all requests: each has those of its folders, too.
@@ -221,21 +221,15 @@ fn fill(
         );
         calls.notes.push(message);
     }
-    let assignments = || {
+    let steps = || {
         let each = all_findings.iter();
         each.flat_map(|findings| findings.before.iter().chain(&findings.after))
     };
-    let is_conditional = |assignment: &ScriptAssignment| {
-        assignment
-            .when
-            .as_ref()
-            .is_some_and(ScriptCondition::needs_truthy)
-    };
-    if assignments().any(is_conditional) {
+    if steps().any(needs_truthy) {
         let name = calls.names.unique(TRUTHY);
         calls.locals.push((name, TRUTHY_FUNCTION.to_owned()));
     }
-    let set = assignments().map(|assignment| assignment.name.clone());
+    let set = steps().flat_map(set_in).map(str::to_owned);
     let lists: Vec<&Value> = beside
         .globals
         .iter()

@@ -1,8 +1,8 @@
 //! One request of a collection as a call.
 
-use super::address::{PostmanAddress, PostmanPath};
+use super::address::{PostmanAddress, PostmanPath, PostmanQuery};
 use super::body::{add_body, enabled, text_of};
-use super::scripts::{ScriptActions, ScriptAssignment};
+use super::scripts::{ScriptActions, ScriptStep, set_in};
 use super::values::ScriptValue;
 use super::variables::{PostmanVariables, has_variables};
 use crate::import::calls::{LuaLiteral, OutlineCall, PlanOutline};
@@ -36,7 +36,7 @@ pub(super) struct BodyMaker<'a> {
 impl BodyMaker<'_> {
     /// Returns the value of a field, which is a variable of the environment if it is a secret.
     pub(super) fn field(&mut self, name: &str, value: &str) -> LuaLiteral {
-        if secrets::is_secret(name) && !value.is_empty() && !has_variables(value) {
+        if secrets::is_secret_field(name, value) && !has_variables(value) {
             let what = format!("field '{name}' of {}", self.place);
             return LuaLiteral::Expression(self.calls.secrets.variable(name, value, &what));
         }
@@ -61,15 +61,16 @@ impl BodyMaker<'_> {
         let name = row.map(str::to_owned).or(path.name);
         call.options
             .extend(name.map(|name| ("name".to_owned(), LuaLiteral::text(&name))));
-        let query = address.query().into_iter().map(|(name, value)| {
-            let name = self.variables.expanded(&name);
-            let value = self.field(&name, &value);
-            (name, value)
-        });
-        let query: Vec<(String, LuaLiteral)> = query.collect();
-        if !query.is_empty() {
-            call.options
-                .push(("query".to_owned(), LuaLiteral::fields(query)));
+        if let PostmanQuery::Fields(fields) = &address.query
+            && !fields.is_empty()
+        {
+            let fields = fields.iter().map(|(name, value)| {
+                let name = self.variables.expanded(name);
+                let value = self.field(&name, value);
+                (name, value)
+            });
+            let fields = LuaLiteral::fields(fields.collect());
+            call.options.push(("query".to_owned(), fields));
         }
         let mut content_type = None;
         // What is chosen as authorization replaces a header.
@@ -153,6 +154,7 @@ impl BodyMaker<'_> {
     /// Returns a header's value: a variable of the environment, if it is a secret.
     fn secret_or_text(&mut self, name: &str, value: &str) -> LuaLiteral {
         let is_secret = secrets::is_secret_header(name)
+            || secrets::looks_secret(name, value)
             || ["session", "sid"].iter().any(|word| name.ends_with(word));
         if is_secret && !has_variables(value) && !value.is_empty() {
             let what = format!("'{name}' of {}", self.place);
@@ -247,10 +249,8 @@ impl BodyMaker<'_> {
         saved: &Value,
         call: &mut OutlineCall,
     ) {
-        for assignment in &findings.before {
-            let statement = self.statement(assignment, call);
-            call.before.extend(statement);
-        }
+        let before = self.statements(&findings.before, "", call);
+        call.before.extend(before);
         let status = if findings.status.is_empty() {
             saved_status(saved).into_iter().collect()
         } else {
@@ -299,10 +299,8 @@ impl BodyMaker<'_> {
         if !headers.is_empty() {
             call.set("expect", "header", LuaLiteral::Table(headers));
         }
-        for assignment in &findings.after {
-            let statement = self.statement(assignment, call);
-            call.after.extend(statement);
-        }
+        let after = self.statements(&findings.after, "", call);
+        call.after.extend(after);
         if let Some(limit) = findings.under_ms {
             call.notes.push(format!("a script wants an answer within {limit} ms: write a threshold, such as [\"{}\"] = \"p95 < {limit}ms\"", self.place));
         }
@@ -319,34 +317,50 @@ impl BodyMaker<'_> {
         }
     }
 
-    /// Returns the statement that sets a variable.
-    fn statement(
+    /// Returns the lines of Lua for steps of a script, each after `pad`.
+    fn statements(
         &mut self,
-        assignment: &ScriptAssignment,
+        steps: &[ScriptStep],
+        pad: &str,
         call: &mut OutlineCall,
-    ) -> Option<String> {
-        let name = &assignment.name;
-        let place = self.variables.place(name)?;
-        let statement = format!("{place} = {}", self.value(&assignment.value));
-        let statement = match &assignment.when {
-            None => statement,
-            Some(when) => {
-                let condition = when.lua(&mut |value| match value {
-                    ScriptValue::Variable(name) if !self.variables.has(name) => None,
-                    value => Some(self.value(value)),
-                });
-                let Some(condition) = condition else {
-                    call.notes.push(format!(
-                        "write in Lua when the script sets '{}'",
-                        comment(name)
-                    ));
-                    return None;
-                };
-                format!("if {condition} then {statement} end")
+    ) -> Vec<String> {
+        let mut lines = Vec::new();
+        for step in steps {
+            match step {
+                ScriptStep::Set(name, value) => {
+                    if let Some(place) = self.variables.place(name) {
+                        lines.push(format!("{pad}{place} = {}", self.value(value)));
+                        self.variables.already.insert(name.clone());
+                    }
+                }
+                ScriptStep::If {
+                    condition,
+                    then,
+                    otherwise,
+                } => {
+                    let lua = condition.lua(&mut |value| match value {
+                        ScriptValue::Variable(name) if !self.variables.has(name) => None,
+                        value => Some(self.value(value)),
+                    });
+                    let Some(lua) = lua else {
+                        call.notes.push(format!(
+                            "write in Lua when the script sets '{}'",
+                            comment(&set_in(step).join("', '"))
+                        ));
+                        continue;
+                    };
+                    let inner = format!("{pad}  ");
+                    lines.push(format!("{pad}if {lua} then"));
+                    lines.extend(self.statements(then, &inner, call));
+                    if !otherwise.is_empty() {
+                        lines.push(format!("{pad}else"));
+                        lines.extend(self.statements(otherwise, &inner, call));
+                    }
+                    lines.push(format!("{pad}end"));
+                }
             }
-        };
-        self.variables.already.insert(name.clone());
-        Some(statement)
+        }
+        lines
     }
 
     /// Returns what an expression of a script is in the plan.

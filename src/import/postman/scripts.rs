@@ -9,21 +9,46 @@ use regex::Regex;
 use serde_json::Value;
 use std::sync::LazyLock;
 
-/// A variable that a script sets.
+/// What a script does with variables.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ScriptAssignment {
-    pub(super) name: String,
-    pub(super) value: ScriptValue,
-    /// What must hold for it.
-    pub(super) when: Option<ScriptCondition>,
+pub(super) enum ScriptStep {
+    /// Sets one.
+    Set(String, ScriptValue),
+    If {
+        condition: ScriptCondition,
+        then: Vec<ScriptStep>,
+        otherwise: Vec<ScriptStep>,
+    },
+}
+
+/// Returns the variables that a step may set.
+pub(super) fn set_in(step: &ScriptStep) -> Vec<&str> {
+    match step {
+        ScriptStep::Set(name, _) => vec![name],
+        ScriptStep::If {
+            then, otherwise, ..
+        } => then.iter().chain(otherwise).flat_map(set_in).collect(),
+    }
+}
+
+/// Returns whether a step needs the function that says what JavaScript takes for true.
+pub(super) fn needs_truthy(step: &ScriptStep) -> bool {
+    match step {
+        ScriptStep::Set(..) => false,
+        ScriptStep::If {
+            condition,
+            then,
+            otherwise,
+        } => condition.needs_truthy() || then.iter().chain(otherwise).any(needs_truthy),
+    }
 }
 
 /// What scripts of a request say.
 #[derive(Debug, Default)]
 pub(super) struct ScriptActions {
     /// Before the request.
-    pub(super) before: Vec<ScriptAssignment>,
-    pub(super) after: Vec<ScriptAssignment>,
+    pub(super) before: Vec<ScriptStep>,
+    pub(super) after: Vec<ScriptStep>,
     pub(super) status: Vec<u64>,
     /// Paths into JSON, as `expect` writes them, and values.
     pub(super) json: Vec<(String, Value)>,
@@ -91,115 +116,139 @@ pattern!(PICKED, r"^(?:var|let|const)\s*\{([\w$\s,:]+)\}\s*=\s*(.+)$");
 impl ScriptActions {
     /// Reads a script that runs before or after the request.
     pub(super) fn read(&mut self, script: &str, is_after: bool) {
-        self.read_block(
-            statements(script),
+        let mut reader = BlockReader {
             is_after,
-            None,
-            &mut ScriptNames::default(),
-        );
+            is_guarded: false,
+            names: ScriptNames::default(),
+        };
+        let steps = reader.read(statements(script), self);
+        if is_after {
+            self.after.extend(steps);
+        } else {
+            self.before.extend(steps);
+        }
     }
+}
 
-    /// Reads statements that run `when` that holds.
-    fn read_block(
-        &mut self,
-        block: Vec<Statement>,
-        is_after: bool,
-        when: Option<&ScriptCondition>,
-        names: &mut ScriptNames,
-    ) {
+/// Reads the statements of a block.
+#[derive(Clone)]
+struct BlockReader {
+    /// Whether the script runs after the request.
+    is_after: bool,
+    /// Whether the block runs only under a condition.
+    is_guarded: bool,
+    names: ScriptNames,
+}
+
+impl BlockReader {
+    /// Returns what a block does with variables; what else it says goes into `actions`.
+    fn read(&mut self, block: Vec<Statement>, actions: &mut ScriptActions) -> Vec<ScriptStep> {
+        let mut steps = Vec::new();
         for statement in block {
             match statement {
-                Statement::Plain(text) => {
-                    if !self.take(&text, is_after, when, names) {
-                        self.unknown.push(text);
-                    }
-                }
-                Statement::Other(text) => self.unknown.push(text),
+                Statement::Plain(text) => match self.take(&text, actions) {
+                    Some(step) => steps.extend(step),
+                    None => actions.unknown.push(text),
+                },
+                Statement::Other(text) => actions.unknown.push(text),
                 Statement::If {
                     condition: text,
                     then,
                     otherwise,
                 } => {
-                    let Some(holds) = condition(&text, names) else {
-                        self.unknown.push(format!("if ({text}) {{"));
+                    let Some(condition) = condition(&text, &self.names) else {
+                        actions.unknown.push(format!("if ({text}) {{"));
                         continue;
                     };
-                    for (branch, holds) in [(then, holds.clone()), (otherwise, holds.negated())] {
-                        match holds.known() {
-                            // The plan does not get there.
-                            Some(false) => {}
-                            Some(true) => self.read_block(branch, is_after, when, names),
-                            None => {
-                                let both = match when {
-                                    Some(when) => ScriptCondition::All(vec![when.clone(), holds]),
-                                    None => holds,
-                                };
-                                let mut within = names.clone();
-                                self.read_block(branch, is_after, Some(&both), &mut within);
-                                // What a branch gives another value is not known after it.
-                                names.retain(|name, value| within.get(name) == Some(value));
-                            }
+                    // The plan gets to only one branch of a condition that is known.
+                    match condition.known() {
+                        Some(true) => steps.extend(self.read(then, actions)),
+                        Some(false) => steps.extend(self.read(otherwise, actions)),
+                        None => {
+                            let then = self.read_branch(then, actions);
+                            let otherwise = self.read_branch(otherwise, actions);
+                            steps.extend(branches(condition, then, otherwise));
                         }
                     }
                 }
             }
         }
+        steps
     }
 
-    /// Returns whether a statement was understood.
-    fn take(
+    /// Reads a block that runs or does not.
+    fn read_branch(
         &mut self,
-        text: &str,
-        is_after: bool,
-        when: Option<&ScriptCondition>,
-        names: &mut ScriptNames,
-    ) -> bool {
-        if FINE.is_match(text) {
-            return true;
-        }
-        let set = SET
-            .captures(text)
-            .map(|found| (found[1].to_owned(), value(&found[2], names)));
-        let unset = || {
-            let found = UNSET.captures(text)?;
-            Some((found[1].to_owned(), Some(ScriptValue::Nothing)))
+        block: Vec<Statement>,
+        actions: &mut ScriptActions,
+    ) -> Vec<ScriptStep> {
+        let mut within = BlockReader {
+            is_guarded: true,
+            ..self.clone()
         };
-        if let Some((name, value)) = set.or_else(unset) {
-            let value = value.filter(|value| is_after || !value.is_of_response());
-            let Some(value) = value else { return false };
-            let list = if is_after {
-                &mut self.after
-            } else {
-                &mut self.before
-            };
-            list.push(ScriptAssignment {
-                name,
-                value,
-                when: when.cloned(),
-            });
-            return true;
+        let steps = within.read(block, actions);
+        // What a branch gives another value is not known after it.
+        self.names
+            .retain(|name, value| within.names.get(name) == Some(value));
+        steps
+    }
+
+    /// Returns what a statement does with variables, which may be nothing; `None` if it was not understood.
+    fn take(&mut self, text: &str, actions: &mut ScriptActions) -> Option<Option<ScriptStep>> {
+        if FINE.is_match(text) {
+            return Some(None);
+        }
+        if let Some(found) = SET.captures(text) {
+            let value = value(&found[2], &self.names);
+            let value = value.filter(|value| self.is_after || !value.is_of_response())?;
+            return Some(Some(ScriptStep::Set(found[1].to_owned(), value)));
+        }
+        if let Some(found) = UNSET.captures(text) {
+            let nothing = ScriptValue::Nothing;
+            return Some(Some(ScriptStep::Set(found[1].to_owned(), nothing)));
         }
         if let Some(found) = PICKED.captures(text) {
-            let Some(ScriptValue::Json(steps)) = value(&found[2], names) else {
-                return false;
+            let Some(ScriptValue::Json(steps)) = value(&found[2], &self.names) else {
+                return None;
             };
             for pair in found[1].split(',').filter(|pair| !pair.trim().is_empty()) {
                 let (key, name) = pair.split_once(':').unwrap_or((pair, pair));
                 let steps = format!("{steps}{}", crate::import::lua_text::field(key.trim()));
-                names.insert(name.trim().to_owned(), ScriptValue::Json(steps));
+                self.names
+                    .insert(name.trim().to_owned(), ScriptValue::Json(steps));
             }
-            return true;
+            return Some(None);
         }
         if let Some(found) = BOUND.captures(text) {
-            let bound = value(&found[2], names);
-            names.remove(&found[1]);
-            let is_known = bound.is_some();
-            names.extend(bound.map(|value| (found[1].to_owned(), value)));
-            return is_known;
+            let bound = value(&found[2], &self.names);
+            self.names.remove(&found[1]);
+            self.names.insert(found[1].to_owned(), bound?);
+            return Some(None);
         }
-        is_after && when.is_none() && self.expects(text, names)
+        let is_understood = self.is_after && !self.is_guarded && actions.expects(text, &self.names);
+        is_understood.then_some(None)
     }
+}
 
+/// Returns a condition with what depends on it; nothing if nothing does.
+fn branches(
+    condition: ScriptCondition,
+    then: Vec<ScriptStep>,
+    otherwise: Vec<ScriptStep>,
+) -> Option<ScriptStep> {
+    let (condition, then, otherwise) = if then.is_empty() {
+        (condition.negated(), otherwise, then)
+    } else {
+        (condition, then, otherwise)
+    };
+    (!then.is_empty()).then_some(ScriptStep::If {
+        condition,
+        then,
+        otherwise,
+    })
+}
+
+impl ScriptActions {
     fn expects(&mut self, text: &str, names: &ScriptNames) -> bool {
         if let Some(found) = STATUS.captures(text).or(LEGACY_CODE.captures(text)) {
             self.status = found[1].parse().into_iter().collect();
@@ -280,7 +329,10 @@ mod tests {
         let after: Vec<(&str, ScriptValue)> = findings
             .after
             .iter()
-            .map(|assignment| (assignment.name.as_str(), assignment.value.clone()))
+            .map(|step| match step {
+                ScriptStep::Set(name, value) => (name.as_str(), value.clone()),
+                step => panic!("{step:?}"),
+            })
             .collect();
         let json = |steps: &str| ScriptValue::Json(steps.to_owned());
         assert_eq!(
@@ -296,32 +348,45 @@ mod tests {
         assert_eq!(findings.unknown, [""; 0]);
     }
 
-    /// Returns what a script sets as Lua.
-    fn lua(script: &str) -> Vec<String> {
-        let render = |value: &ScriptValue| match value {
-            ScriptValue::Json(steps) => Some(format!("json{steps}")),
-            ScriptValue::Header(name) => Some(format!("header({name})")),
-            ScriptValue::Variable(name) => Some(format!("var.{name}")),
-            ScriptValue::Text(text) => Some(format!("'{text}'")),
-            other => Some(format!("{other:?}")),
-        };
-        let actions = read(script);
-        assert_eq!(actions.unknown, [""; 0], "{script}");
-        let set = actions.after.into_iter().map(|assignment| {
-            let value = match &assignment.value {
-                ScriptValue::Joined(parts) => {
-                    let parts: Vec<String> = parts.iter().filter_map(render).collect();
-                    parts.join(" .. ")
-                }
-                value => render(value).expect("all are written"),
-            };
-            let when = assignment.when.and_then(|when| when.lua(&mut { render }));
-            match when {
-                None => format!("{} = {value}", assignment.name),
-                Some(when) => format!("if {when} then {} = {value}", assignment.name),
+    /// Returns a value as the tests write it.
+    fn render(value: &ScriptValue) -> Option<String> {
+        Some(match value {
+            ScriptValue::Json(steps) => format!("json{steps}"),
+            ScriptValue::Header(name) => format!("header({name})"),
+            ScriptValue::Variable(name) => format!("var.{name}"),
+            ScriptValue::Text(text) => format!("'{text}'"),
+            ScriptValue::Joined(parts) => {
+                let parts: Vec<String> = parts.iter().filter_map(render).collect();
+                parts.join(" .. ")
+            }
+            other => format!("{other:?}"),
+        })
+    }
+
+    fn shown(steps: &[ScriptStep]) -> Vec<String> {
+        let steps = steps.iter().map(|step| match step {
+            ScriptStep::Set(name, value) => format!("{name} = {}", render(value).expect("a text")),
+            ScriptStep::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let condition = condition.lua(&mut render).expect("all are written");
+                let otherwise = match otherwise.as_slice() {
+                    [] => String::new(),
+                    steps => format!(" else {}", shown(steps).join(" ")),
+                };
+                format!("if {condition} then {}{otherwise}", shown(then).join(" "))
             }
         });
-        set.collect()
+        steps.collect()
+    }
+
+    /// Returns what a script sets as Lua.
+    fn lua(script: &str) -> Vec<String> {
+        let actions = read(script);
+        assert_eq!(actions.unknown, [""; 0], "{script}");
+        shown(&actions.after)
     }
 
     #[test]
@@ -396,6 +461,30 @@ mod tests {
                 success.replace("SET", SET)
             );
             assert_eq!(lua(&script), ["t = json.token"], "{success}");
+        }
+    }
+
+    #[test]
+    fn what_a_branch_sets_does_not_change_the_condition_it_is_under() {
+        for (script, expected) in [
+            (
+                "if (!pm.environment.get('t')) { pm.environment.set('t', 1); pm.environment.set('u', 2) }",
+                "if not (is_truthy(var.t)) then t = Number(\"1\") u = Number(\"2\")",
+            ),
+            (
+                "if (pm.environment.get('t')) { pm.environment.unset('t') } else { pm.environment.set('t', 'x') }",
+                "if is_truthy(var.t) then t = Nothing else t = 'x'",
+            ),
+            (
+                "if (pm.globals.get('a')) { if (pm.globals.get('b')) pm.globals.set('a', 'x'); else pm.globals.set('c', 'y') }",
+                "if is_truthy(var.a) then if is_truthy(var.b) then a = 'x' else c = 'y'",
+            ),
+            (
+                "if (pm.globals.get('a')) { console.log('set') } else { pm.globals.set('a', 'x') }",
+                "if not (is_truthy(var.a)) then a = 'x'",
+            ),
+        ] {
+            assert_eq!(lua(script), [expected], "{script}");
         }
     }
 

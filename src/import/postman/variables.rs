@@ -123,8 +123,10 @@ impl PostmanVariables {
                 Value::Null => String::new(),
                 other => other.to_string(),
             };
-            let is_secret =
-                variable["type"] == "secret" || secrets::is_secret(key) || named_token(key);
+            let is_secret = variable["type"] == "secret"
+                || secrets::is_secret(key)
+                || secrets::looks_secret(key, &value)
+                || named_token(key);
             defined.insert(key.to_owned(), DefinedVariable { value, is_secret });
         }
         let mut fields = crate::import::names::UsedNames::default();

@@ -4,12 +4,10 @@ use crate::curl::version;
 use crate::faulty::{Act, Asked, Site, answer};
 use crate::program::{Lgoose, empty_folder};
 use crate::skipping::skip;
-use crate::table::Table;
+use crate::table::{Table, two_at_a_time};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
 
 /// A script; `SITE` is the host and port of a site.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -99,48 +97,30 @@ pub(crate) fn sent(asked: &Asked, site: &str) -> Sent {
     }
 }
 
-/// Runs each script in a folder with the files, two at a time, and returns what the site of each saw.
+/// Runs each script in a folder with the files, and returns what the site of each saw.
 fn requests(folder: &str, scripts: &[Script], run: impl Fn(&Path, &str) + Sync) -> Vec<Vec<Sent>> {
-    let next = Mutex::new(scripts.iter().enumerate());
-    let seen = Mutex::new(BTreeMap::new());
-    let work = |worker: usize| {
-        loop {
-            let Some((at, script)) = next.lock().expect("nobody panics").next() else {
-                return;
-            };
-            let folder = empty_folder(&format!("{folder}_{worker}"));
-            for (name, bytes) in FILES {
-                std::fs::write(folder.join(name), bytes).expect("written");
-            }
-            let site = Site::start(|asked| {
-                let mut acts = Vec::new();
-                if asked.header("expect") == "100-continue" {
-                    let go_on = b"HTTP/1.1 100 Continue\r\n\r\n".to_vec();
-                    acts.extend([Act::Send(go_on), Act::ReadBody]);
-                }
-                acts.extend(match asked.path.as_str() {
-                    "/redirect" => answer(302, "Location: /target\r\n", ""),
-                    _ => answer(200, "Content-Type: application/json\r\n", "{}"),
-                });
-                acts
-            });
-            let address = format!("127.0.0.1:{}", site.port());
-            run(&folder, &script.script.replace("SITE", &address));
-            let all = site
-                .asked()
-                .iter()
-                .map(|asked| sent(asked, &address))
-                .collect();
-            seen.lock().expect("nobody panics").insert(at, all);
+    two_at_a_time(scripts, |script, thread| {
+        let folder = empty_folder(&format!("{folder}_{thread}"));
+        for (name, bytes) in FILES {
+            std::fs::write(folder.join(name), bytes).expect("written");
         }
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(|| work(1));
-        work(0);
-    });
-    let seen = seen.into_inner().expect("nobody panics");
-    assert_eq!(seen.len(), scripts.len(), "each script was run");
-    seen.into_values().collect()
+        let site = Site::start(|asked| {
+            let mut acts = Vec::new();
+            if asked.header("expect") == "100-continue" {
+                let go_on = b"HTTP/1.1 100 Continue\r\n\r\n".to_vec();
+                acts.extend([Act::Send(go_on), Act::ReadBody]);
+            }
+            acts.extend(match asked.path.as_str() {
+                "/redirect" => answer(302, "Location: /target\r\n", ""),
+                _ => answer(200, "Content-Type: application/json\r\n", "{}"),
+            });
+            acts
+        });
+        let address = format!("127.0.0.1:{}", site.port());
+        run(&folder, &script.script.replace("SITE", &address));
+        let seen = site.asked();
+        seen.iter().map(|asked| sent(asked, &address)).collect()
+    })
 }
 
 #[test]

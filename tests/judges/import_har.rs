@@ -3,7 +3,7 @@
 
 use crate::faulty::{Asked, Site, answer};
 use crate::program::{Lgoose, empty_folder};
-use crate::table::Table;
+use crate::table::{Table, two_at_a_time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -245,14 +245,12 @@ fn requests(recording: &Recording, folder: &Path) -> Vec<Sent> {
 #[test]
 fn the_plan_of_a_recording_sends_what_the_browser_sent() {
     let table = Table::<Recording, Vec<Sent>>::open("import_har");
-    let folder = empty_folder("judge_import_har");
-    let own = table.inputs();
-    let own = own.iter().enumerate().map(|(at, recording)| {
-        let folder = folder.join(at.to_string());
-        std::fs::create_dir_all(&folder).expect("a folder");
-        requests(recording, &folder)
+    let own = two_at_a_time(&table.inputs(), |recording, thread| {
+        requests(
+            recording,
+            &empty_folder(&format!("judge_import_har_{thread}")),
+        )
     });
-    let own = own.collect();
     table.compare(own, |_, _| ());
 }
 

@@ -4,7 +4,7 @@
 use crate::faulty::{Asked, Site, answer};
 use crate::program::{Lgoose, empty_folder, in_repository};
 use crate::skipping::skip;
-use crate::table::Table;
+use crate::table::{Table, two_at_a_time};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -141,17 +141,10 @@ fn sent(asked: &Asked) -> Judged {
     }
 }
 
-/// Returns what the site saw of each case, two of them at a time.
+/// Returns what the site saw of each case.
 fn requests(folder: &str, cases: &[Described]) -> Vec<Vec<Judged>> {
-    let (first, second) = cases.split_at(cases.len() / 2);
-    let of = |cases: &[Described], folder: String| -> Vec<Vec<Judged>> {
-        cases.iter().map(|case| case.requests(&folder)).collect()
-    };
-    std::thread::scope(|scope| {
-        let second = scope.spawn(|| of(second, format!("{folder}_2")));
-        let mut all = of(first, format!("{folder}_1"));
-        all.extend(second.join().expect("it ends"));
-        all
+    two_at_a_time(cases, |case, thread| {
+        case.requests(&format!("{folder}_{thread}"))
     })
 }
 
@@ -197,10 +190,7 @@ fn judge(cases: &Value) -> Option<(String, Vec<Vec<String>>)> {
 fn the_plan_of_a_document_sends_what_the_document_describes() {
     let table = Table::<Described, Vec<Judged>>::open("import_openapi");
     let inputs = table.inputs();
-    let own = inputs
-        .iter()
-        .map(|input| input.requests("judge_openapi_own"));
-    let own = own.collect();
+    let own = requests("judge_openapi_own", &inputs);
     table.compare(own, |own, judged| {
         // What is sent is as recorded, whatever the judge says of it.
         let requests = |all: &[Judged]| -> Vec<Judged> {

@@ -4,13 +4,12 @@ use crate::faulty::{Asked, Site, answer};
 use crate::import_curl::{Sent, sent};
 use crate::program::{Lgoose, empty_folder};
 use crate::skipping::skip;
-use crate::table::Table;
+use crate::table::{Table, two_at_a_time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
 
 /// Where CI installs newman; elsewhere it is on the PATH.
 const IN_CI: &str = concat!(
@@ -52,78 +51,64 @@ fn response(asked: &Asked) -> Vec<crate::faulty::Act> {
     }
 }
 
-/// Runs each collection in a folder of its own, two at a time, and returns what the site of each saw.
+/// Runs each collection in a folder, and returns what the site of each saw.
 fn requests(
     folder: &str,
     collections: &[Collection],
     run: impl Fn(&Path, &Collection, &str) + Sync,
 ) -> Vec<Vec<Sent>> {
-    let next = Mutex::new(collections.iter().enumerate());
-    let seen = Mutex::new(BTreeMap::new());
-    let work = |worker: usize| {
-        loop {
-            let Some((at, case)) = next.lock().expect("nobody panics").next() else {
-                return;
-            };
-            let folder = empty_folder(&format!("{folder}_{worker}"));
-            let site = Site::start(response);
-            let address = format!("127.0.0.1:{}", site.port());
-            let write = |name: &str, text: &str| {
-                let text = text.replace("SITE", &address);
-                std::fs::write(folder.join(name), text).expect("written");
-            };
-            for (name, bytes) in FILES {
-                std::fs::write(folder.join(name), bytes).expect("written");
-            }
-            write("collection.json", &case.collection.to_string());
-            let beside = [
-                ("environment.json", &case.environment),
-                ("globals.json", &case.globals),
-            ];
-            for (name, value) in beside {
-                if let Some(value) = value {
-                    write(name, &value.to_string());
-                }
-            }
-            if let Some(rows) = &case.data {
-                write("rows.csv", rows);
-            }
-            run(&folder, case, &address);
-            let mut all: Vec<Sent> = site
-                .asked()
-                .iter()
-                .map(|asked| sent(asked, &address))
-                .collect();
-            // What newman says of itself.
-            let is_own = |line: &String| {
-                [
-                    "postman-token:",
-                    "user-agent: PostmanRuntime",
-                    "cache-control: no-cache",
-                ]
-                .iter()
-                .any(|start| line.starts_with(start))
-            };
-            for request in &mut all {
-                // Fields of JSON have no order, and blanks between them no meaning.
-                if let Ok(value) = serde_json::from_str::<Value>(&request.body) {
-                    request.body = value.to_string();
-                }
-                request.headers.retain(|line| !is_own(line));
-                for line in &mut request.headers {
-                    *line = line.replace(&address, "SITE");
-                }
-            }
-            seen.lock().expect("nobody panics").insert(at, all);
+    two_at_a_time(collections, |case, thread| {
+        let folder = empty_folder(&format!("{folder}_{thread}"));
+        let site = Site::start(response);
+        let address = format!("127.0.0.1:{}", site.port());
+        let write = |name: &str, text: &str| {
+            let text = text.replace("SITE", &address);
+            std::fs::write(folder.join(name), text).expect("written");
+        };
+        for (name, bytes) in FILES {
+            std::fs::write(folder.join(name), bytes).expect("written");
         }
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(|| work(1));
-        work(0);
-    });
-    let seen = seen.into_inner().expect("nobody panics");
-    assert_eq!(seen.len(), collections.len(), "each collection was run");
-    seen.into_values().collect()
+        write("collection.json", &case.collection.to_string());
+        let beside = [
+            ("environment.json", &case.environment),
+            ("globals.json", &case.globals),
+        ];
+        for (name, value) in beside {
+            if let Some(value) = value {
+                write(name, &value.to_string());
+            }
+        }
+        if let Some(rows) = &case.data {
+            write("rows.csv", rows);
+        }
+        run(&folder, case, &address);
+        let mut all: Vec<Sent> = site
+            .asked()
+            .iter()
+            .map(|asked| sent(asked, &address))
+            .collect();
+        // What newman says of itself.
+        let is_own = |line: &String| {
+            [
+                "postman-token:",
+                "user-agent: PostmanRuntime",
+                "cache-control: no-cache",
+            ]
+            .iter()
+            .any(|start| line.starts_with(start))
+        };
+        for request in &mut all {
+            // Fields of JSON have no order, and blanks between them no meaning.
+            if let Ok(value) = serde_json::from_str::<Value>(&request.body) {
+                request.body = value.to_string();
+            }
+            request.headers.retain(|line| !is_own(line));
+            for line in &mut request.headers {
+                *line = line.replace(&address, "SITE");
+            }
+        }
+        all
+    })
 }
 
 /// The flags for the files beside a collection: those of `lgoose import`, or of newman.

@@ -46,6 +46,23 @@ fn present<'de, Reading: Deserialize<'de>, D: Deserializer<'de>>(
     Reading::deserialize(deserializer).map(Some)
 }
 
+/// Returns a reading of each case, made two at a time; `read` is given the number of its thread, 0 or 1, too.
+pub(crate) fn two_at_a_time<Input: Sync, Reading: Send>(
+    cases: &[Input],
+    read: impl Fn(&Input, usize) -> Reading + Sync,
+) -> Vec<Reading> {
+    let of = |cases: &[Input], thread: usize| -> Vec<Reading> {
+        cases.iter().map(|case| read(case, thread)).collect()
+    };
+    let (first, second) = cases.split_at(cases.len() / 2);
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| of(second, 1));
+        let mut all = of(first, 0);
+        all.extend(second.join().expect("it ends"));
+        all
+    })
+}
+
 /// Returns the bytes of a text whose characters stand for a byte each, as in Latin-1.
 pub(crate) fn latin1(text: &str) -> Vec<u8> {
     let byte = |character| u8::try_from(character).expect("a byte");

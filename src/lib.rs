@@ -84,7 +84,6 @@ mod console;
 pub mod control;
 #[cfg(feature = "demo")]
 pub mod demo;
-mod diagnosis;
 mod engine;
 mod error;
 mod files;

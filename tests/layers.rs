@@ -48,9 +48,8 @@ lua       allotment plan threshold config protocols http metrics tags files secr
 engine    allotment lua plan config threshold protocols http metrics control machine phases tags trace error units
 capacity  threshold metrics units
 compare   metrics error units
-diagnosis metrics error units
-output    diagnosis compare metrics config trace error units
-tui       diagnosis metrics control console error units
+output    compare metrics config trace error units
+tui       output metrics control console error units
 demo      error units
 telemetry output metrics
 otlp      telemetry output metrics control pem error

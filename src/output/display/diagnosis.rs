@@ -1,10 +1,12 @@
 //! What is wrong with a run, as somebody asks at night: since when, where, why, and whether it is lgoose itself.
 //!
-//! Made from the figures of a report or of a running test; the views only draw it. Knows no format.
+//! Made from the figures of a report or of a running test; the views only draw it.
 
-use crate::error::printable;
+use super::figures::{share, time};
+use super::line::one_line;
+use super::thresholds::threshold_figure;
 use crate::metrics::{Check, ErrorRow, GeneratorRow, Report, Snapshot, ThresholdRow};
-use crate::units::{show_count, show_duration, show_percent};
+use crate::units::{show_count, show_long};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -61,7 +63,7 @@ impl FailingRow {
     /// Returns the row as a place: `POST checkout 50% fail`.
     fn text(&self) -> String {
         match self.count {
-            Some(_) => format!("{} {} fail", self.label, share(self.share())),
+            Some(count) => format!("{} {} fail", self.label, share(self.failures, count)),
             None => format!("{} failed ×{}", self.label, show_count(self.failures)),
         }
     }
@@ -294,36 +296,17 @@ fn excess(row: &ThresholdRow) -> f64 {
 fn limit_text(row: &ThresholdRow) -> String {
     let (figure, limit) = row.figure_and_limit();
     let name = row.name.as_deref().map(|name| format!("{name} "));
-    let value = row.value.unwrap_or_default();
-    let value = match &*row.unit {
-        "us" => time(value / 1e3),
-        "ms" => time(value),
-        "s" => time(value * 1e3),
-        "%" => show_percent(value),
-        unit => format!("{}{unit}", crate::units::three_digits(value)),
-    };
     line(&format!(
-        "{}{figure} {value} (limit {limit})",
-        name.unwrap_or_default()
+        "{}{figure} {} (limit {limit})",
+        name.unwrap_or_default(),
+        threshold_figure(row)
     ))
-}
-
-fn time(ms: f64) -> String {
-    show_duration(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
-}
-
-fn share(share: f64) -> String {
-    match share * 100.0 {
-        percent if percent < 0.01 => "<0.01%".to_owned(),
-        percent if percent > 99.9 && share < 1.0 => ">99.9%".to_owned(),
-        percent => show_percent(percent),
-    }
 }
 
 /// Returns a moment of the run, and its wall clock: `+53s | 03:12:41 UTC`.
 fn moment(seconds: f64, started: Option<Timestamp>) -> String {
     let duration = Duration::try_from_secs_f64(seconds.floor()).unwrap_or_default();
-    let run = format!("+{}", crate::units::show_long(duration));
+    let run = format!("+{}", show_long(duration));
     let clock = started.and_then(|started| {
         let at = started
             .checked_add(SignedDuration::from_secs_f64(seconds))
@@ -360,15 +343,12 @@ fn own_part(row: &GeneratorRow, p99_ms: Option<f64>) -> GeneratorPart {
 
 /// Returns a text from a plan or a site as one short line.
 fn line(text: &str) -> String {
-    let shown = printable(text);
-    let mut chars = shown
-        .chars()
-        .map(|c| if matches!(c, '\n' | '\t') { ' ' } else { c });
-    let start: String = chars.by_ref().take(LONGEST).collect();
-    if chars.next().is_some() {
-        start + "…"
-    } else {
-        start
+    // What is cut off need not be made safe: each character of it becomes at least one.
+    let start: String = text.chars().take(LONGEST + 1).collect();
+    let safe = one_line(&start);
+    match safe.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &safe[..end]),
+        None => safe,
     }
 }
 

@@ -7,6 +7,7 @@ mod capacity;
 mod column;
 #[cfg(feature = "cli")]
 mod comparison;
+mod diagnosis;
 mod errors;
 mod facts;
 mod figures;
@@ -21,6 +22,8 @@ pub(super) use column::Column;
 pub(super) use comparison::{
     outcome, row_change, row_interval, row_name, row_requests, row_value, side, starts_name,
 };
+pub(super) use diagnosis::measured_from;
+pub(crate) use diagnosis::{Diagnosis, measured_until_now};
 pub(super) use errors::{ListedError, first_task_error, listed_errors, task_error};
 pub(super) use facts::facts;
 pub(super) use figures::{metric_cells, moment, number, per_second, rate, share, time, with_share};

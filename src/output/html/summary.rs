@@ -1,8 +1,8 @@
 //! The first screen of the page: verdict, speed, errors, and whether lgoose itself kept up.
 
 use super::escape::text;
-use crate::diagnosis::{Diagnosis, measured_from};
 use crate::metrics::{Report, VerdictResult};
+use crate::output::display::{Diagnosis, measured_from};
 use crate::output::display::{rate, share, time as duration};
 use crate::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
 use std::time::Duration;

@@ -2,11 +2,11 @@
 //! values end in `_now`: `users_now`, `rate_now`.
 
 use super::requests::{JsonRequest, JsonTotal};
-use crate::diagnosis::{Diagnosis, measured_until_now};
 use crate::metrics::{
     Check, ErrorRow, Event, LiveLoad, LiveWorker, Metric, ScenarioRow, SeriesPoint, Snapshot,
     ThresholdRow, WorkerState,
 };
+use crate::output::display::{Diagnosis, measured_until_now};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;

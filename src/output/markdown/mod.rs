@@ -11,9 +11,9 @@ mod comparison;
 #[cfg(feature = "cli")]
 pub(crate) use comparison::comparison;
 
-use crate::diagnosis::{Diagnosis, measured_from};
 use crate::metrics::{Figures, Latency, Report, RequestRow, VerdictResult};
 use crate::output::display::Column::{self, Number, Text};
+use crate::output::display::{Diagnosis, measured_from};
 use crate::output::display::{
     cut_middle, describe_response, labels_text, listed_errors, metric_cells, moment, one_line,
     request_name, share, slowest_traces, status_text, threshold_figure, threshold_name, time,

@@ -1,8 +1,8 @@
 //! The sections of the report's text, in reading order.
 
 use super::table::{TextTable, pad_left, pad_right, rule, spread};
-use crate::diagnosis::{Diagnosis, measured_from};
 use crate::metrics::{Figures, Latency, MetricKind, Report, TaskRow};
+use crate::output::display::{Diagnosis, measured_from};
 use crate::output::display::{
     ListedError, cut_middle, describe_response, listed_errors, metric_cells, moment, one_line,
     per_second, rate, request_name, share, threshold_figure, threshold_parts, time, with_share,

@@ -3,8 +3,8 @@
 use super::super::ViewContext;
 use super::super::style::{Styles, TextMeaning};
 use super::paint::{cut, put};
-use crate::diagnosis::{Diagnosis, measured_until_now};
 use crate::metrics::Snapshot;
+use crate::output::{Diagnosis, measured_until_now};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

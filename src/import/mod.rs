@@ -45,7 +45,7 @@ use har::{DOCUMENT_BYTES, JsonFile};
 pub(crate) use imported::Imported;
 use imported::KINDS;
 pub(crate) use site::Choices;
-use site::SelectedExchanges;
+use site::{InputKind, SelectedExchanges};
 use std::io::{BufRead, Read as _};
 
 /// Reads a recording and writes its plan. `name` is that of the file, for messages.
@@ -65,16 +65,15 @@ pub(crate) fn import(
     let recording = match first {
         Some(b'{') => match har::read(name, reader)? {
             JsonFile::Recording(recording) => {
-                choices.expect_no_collection(name)?;
+                choices.check(InputKind::Recording, name)?;
                 recording
             }
             JsonFile::Other(file) if postman::is_postman(&file) => {
-                refuse_site(name, choices)?;
+                choices.check(InputKind::Collection, name)?;
                 return postman::import(name, file, choices);
             }
             JsonFile::Other(file) if openapi::is_openapi(&file) => {
-                choices.expect_no_collection(name)?;
-                refuse_site(name, choices)?;
+                choices.check(InputKind::Document, name)?;
                 return openapi::import(name, file, choices);
             }
             JsonFile::Other(_) => {
@@ -86,7 +85,6 @@ pub(crate) fn import(
         },
         Some(b'[' | b'<') => return Err(unknown(name)),
         Some(_) => {
-            choices.expect_no_collection(name)?;
             let mut bytes = Vec::new();
             let read = reader.take(DOCUMENT_BYTES + 1).read_to_end(&mut bytes);
             read.map_err(unreadable)?;
@@ -99,10 +97,11 @@ pub(crate) fn import(
             }
             let text = String::from_utf8(bytes).map_err(|_| unknown(name))?;
             if openapi::is_yaml(&text) {
-                refuse_site(name, choices)?;
+                choices.check(InputKind::Document, name)?;
                 let file = openapi::read_yaml(name, &text)?;
                 return openapi::import(name, file, choices);
             }
+            choices.check(InputKind::Recording, name)?;
             curl::read(name, &text, choices.path.as_deref())?
         }
         None => {
@@ -158,18 +157,6 @@ fn nothing_to_send(name: &str, choices: &Choices, hosts: &str, notes: &[String])
         .collect();
     let help = "record a visit to a site over http or https, with the network view open from its first page on";
     Diagnostic::new(format!("{name} has no request that a plan could send{why}")).help(help)
-}
-
-/// Refuses a choice that is one among the sites of a recording.
-fn refuse_site(name: &str, choices: &Choices) -> Result<(), Diagnostic> {
-    match &choices.site {
-        None => Ok(()),
-        Some(_) => {
-            let message =
-                format!("'--site' chooses one of the sites of a recording, and {name} is none");
-            Err(Diagnostic::new(message).help("leave it out; '-H' says to which host a plan goes"))
-        }
-    }
 }
 
 /// Skips a byte order mark and blanks, and returns the first byte after them: of a script that begins with a group of

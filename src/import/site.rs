@@ -26,19 +26,37 @@ pub(crate) struct Choices {
     pub(crate) path: Option<PathBuf>,
 }
 
+/// What is imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InputKind {
+    /// Of a browser, or command lines.
+    Recording,
+    /// Of Postman.
+    Collection,
+    /// Of OpenAPI.
+    Document,
+}
+
 impl Choices {
-    /// Refuses what belongs to a collection of Postman alone.
+    /// Refuses a choice that means nothing for what is imported.
     ///
     /// # Errors
-    /// The flag, and what it is for.
-    pub(super) fn expect_no_collection(&self, name: &str) -> Result<(), Diagnostic> {
+    /// The flag, what it is for, and what to do.
+    pub(super) fn check(&self, kind: InputKind, name: &str) -> Result<(), Diagnostic> {
+        if self.site.is_some() && kind != InputKind::Recording {
+            let message =
+                format!("'--site' chooses one of the sites of a recording, and {name} is none");
+            let help = "leave it out; '-H' says to which host a plan goes";
+            return Err(Diagnostic::new(message).help(help));
+        }
         let flag = match (&self.data, self.environments.as_slice()) {
+            _ if kind == InputKind::Collection => return Ok(()),
             (None, []) => return Ok(()),
             (Some(_), _) => "--data",
             (None, _) => "--environment",
         };
-        let message = format!("'{flag}' belongs to a collection of Postman, and {name} is none");
-        Err(Diagnostic::new(message).help(format!("leave '{flag}' out")))
+        let message = format!("'{flag}' is for collections of Postman, and {name} is none");
+        Err(Diagnostic::new(message).help("leave it out"))
     }
 }
 

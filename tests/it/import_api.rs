@@ -371,6 +371,22 @@ fn a_document_of_many_parts_takes_time_that_grows_with_it_alone() {
 }
 
 #[test]
+fn a_sum_of_very_many_values_loads() {
+    let sum = "'a' + j.id + ".repeat(400) + "'b'";
+    let script = format!("const j = pm.response.json(); pm.environment.set('x', {sum});");
+    let event = json!([{ "listen": "test", "script": { "exec": [script] } }]);
+    let items = json!([{ "name": "a", "event": event, "request": "http://127.0.0.1:8/a" }]);
+    let collection = json!({
+        "info": { "name": "a", "schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json" }, "item": items,
+    });
+    let path = plan("sum.postman_collection.json", &collection.to_string());
+    let (path, text, _) = imported(&path, "imported_sum.lua");
+    assert!(text.contains("table.concat"), "{text}");
+    let checked = Lgoose::new(["check", &path]).finish();
+    assert_eq!(checked.code, 0, "{}", checked.stderr);
+}
+
+#[test]
 fn keys_of_a_collection_are_known_by_their_shape_wherever_they_stand() {
     const GOOGLE: &str = "AIzaSyA1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q";
     const GITHUB: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
@@ -395,4 +411,81 @@ fn keys_of_a_collection_are_known_by_their_shape_wherever_they_stand() {
     for part in ["set KEY", "set OWN", "set API_KEY"] {
         assert!(told.contains(part), "{part} in\n{told}");
     }
+}
+
+#[test]
+fn files_beside_a_collection_are_refused_where_they_are_none_or_mean_nothing() {
+    let collection = json!({
+        "info": { "name": "a", "schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json" },
+        "item": [{ "name": "a", "request": "http://127.0.0.1:8/{{x}}" }],
+    });
+    let collection = plan("beside.postman_collection.json", &collection.to_string());
+    let document = json!({ "openapi": "3.0.0", "info": {}, "paths": { "/a": { "get": {} } } });
+    let document = plan("beside.openapi.json", &document.to_string());
+    let other = plan("beside_other.json", "{\"a\":1}");
+    let empty = plan("beside_empty.csv", "");
+    let rows = plan("beside_rows.csv", "x,y\n1,2\n");
+    for (flag, beside, file, said, help) in [
+        (
+            "--environment",
+            &other,
+            &collection,
+            "is no environment of Postman",
+            "exported of an environment",
+        ),
+        (
+            "--environment",
+            &"none.json".to_owned(),
+            &collection,
+            "cannot read 'none.json'",
+            "with '--environment'",
+        ),
+        (
+            "--data",
+            &empty,
+            &collection,
+            "has no rows for a collection",
+            "a CSV file",
+        ),
+        (
+            "--data",
+            &other,
+            &collection,
+            "has no rows for a collection",
+            "a list of objects",
+        ),
+        (
+            "--data",
+            &rows,
+            &document,
+            "'--data' is for collections of Postman",
+            "leave it out",
+        ),
+        (
+            "--environment",
+            &other,
+            &document,
+            "'--environment' is for collections",
+            "leave it out",
+        ),
+        (
+            "--site",
+            &"x.test".to_owned(),
+            &collection,
+            "'--site' chooses one of the sites",
+            "'-H'",
+        ),
+    ] {
+        let ended = Lgoose::new(["import", file, flag, beside]).finish();
+        assert_eq!(ended.code, 2, "{flag} {beside}: {}", ended.stdout);
+        for part in [said, help] {
+            assert!(ended.stderr.contains(part), "{part} in\n{}", ended.stderr);
+        }
+    }
+    let ended = Lgoose::new(["import", &collection, "--data", &rows]).finish();
+    assert!(
+        ended.stdout.contains("user.data.row = rows:next()"),
+        "{}",
+        ended.stdout
+    );
 }

@@ -7,7 +7,7 @@ use super::values::ScriptValue;
 use super::variables::{PostmanVariables, has_variables};
 use crate::import::calls::{LuaLiteral, OutlineCall, PlanOutline};
 use crate::import::lua_text::{comment, quoted};
-use crate::import::parts::is_token;
+use crate::import::parts::{Concatenation, is_token};
 use crate::import::request::PlanAttachments;
 use crate::import::secrets;
 use serde_json::Value;
@@ -378,8 +378,14 @@ impl BodyMaker<'_> {
             ScriptValue::Text(text) => self.variables.text(text, self.calls),
             ScriptValue::Number(number) => number.clone(),
             ScriptValue::Joined(parts) => {
-                let parts: Vec<String> = parts.iter().map(|part| self.value(part)).collect();
-                parts.join(" .. ")
+                let mut whole = Concatenation::default();
+                for part in parts {
+                    match part {
+                        ScriptValue::Text(text) if !has_variables(text) => whole.literal(text),
+                        part => whole.expression(self.value(part)),
+                    }
+                }
+                whole.finish()
             }
             ScriptValue::Nothing => "nil".to_owned(),
         }

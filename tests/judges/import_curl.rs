@@ -2,6 +2,7 @@
 
 use crate::curl::version;
 use crate::faulty::{Act, Asked, Site, answer};
+use crate::plans::hold_for_two_users;
 use crate::program::{Lgoose, empty_folder};
 use crate::skipping::skip;
 use crate::table::{Table, two_at_a_time};
@@ -97,27 +98,34 @@ pub(crate) fn sent(asked: &Asked, site: &str) -> Sent {
     }
 }
 
+/// What the site does with a request.
+fn response(asked: &Asked) -> Vec<Act> {
+    let mut acts = Vec::new();
+    if asked.header("expect") == "100-continue" {
+        let go_on = b"HTTP/1.1 100 Continue\r\n\r\n".to_vec();
+        acts.extend([Act::Send(go_on), Act::ReadBody]);
+    }
+    acts.extend(match asked.path.as_str() {
+        "/redirect" => answer(302, "Location: /target\r\n", ""),
+        _ => answer(200, "Content-Type: application/json\r\n", "{}"),
+    });
+    acts
+}
+
 /// Runs each script in a folder with the files, and returns what the site of each saw.
-fn requests(folder: &str, scripts: &[Script], run: impl Fn(&Path, &str) + Sync) -> Vec<Vec<Sent>> {
+fn requests(
+    folder: &str,
+    scripts: &[Script],
+    run: impl Fn(&Path, &str, &str) + Sync,
+) -> Vec<Vec<Sent>> {
     two_at_a_time(scripts, |script, thread| {
         let folder = empty_folder(&format!("{folder}_{thread}"));
         for (name, bytes) in FILES {
             std::fs::write(folder.join(name), bytes).expect("written");
         }
-        let site = Site::start(|asked| {
-            let mut acts = Vec::new();
-            if asked.header("expect") == "100-continue" {
-                let go_on = b"HTTP/1.1 100 Continue\r\n\r\n".to_vec();
-                acts.extend([Act::Send(go_on), Act::ReadBody]);
-            }
-            acts.extend(match asked.path.as_str() {
-                "/redirect" => answer(302, "Location: /target\r\n", ""),
-                _ => answer(200, "Content-Type: application/json\r\n", "{}"),
-            });
-            acts
-        });
+        let site = Site::start(response);
         let address = format!("127.0.0.1:{}", site.port());
-        run(&folder, &script.script.replace("SITE", &address));
+        run(&folder, &script.script.replace("SITE", &address), &address);
         let seen = site.asked();
         seen.iter().map(|asked| sent(asked, &address)).collect()
     })
@@ -126,37 +134,41 @@ fn requests(folder: &str, scripts: &[Script], run: impl Fn(&Path, &str) + Sync) 
 #[test]
 fn the_plan_of_a_script_sends_what_curl_sends() {
     let table = Table::<Script, Vec<Sent>>::open("import_curl");
-    let own = requests("judge_import_own", &table.inputs(), |folder, script| {
-        std::fs::write(folder.join("script.sh"), script).expect("written");
-        let imported = Lgoose::new(["import", "script.sh", "--to", "."])
-            .within(folder)
-            .finish();
-        if imported.code != 0 {
-            // The comparison shows which it is.
-            return eprintln!("{script}\n{}", imported.stderr);
-        }
-        std::fs::write(folder.join("plan.lua"), &imported.stdout).expect("written");
-        let mut words = ["plan.lua", "-u", "1", "-i", "1", "-q"]
-            .map(str::to_owned)
-            .to_vec();
-        for line in imported.stderr.lines() {
-            let Some((name, _)) = line
-                .strip_prefix("note: set ")
-                .and_then(|rest| rest.split_once(" ("))
-            else {
-                continue;
-            };
-            let value = VARIABLES.iter().find(|(known, _)| *known == name);
-            words.extend([
-                "-e".to_owned(),
-                format!("{name}={}", value.map_or("SECRET", |(_, value)| value)),
-            ]);
-        }
-        let ran = Lgoose::new(&words).within(folder).finish();
-        if ran.code != 0 {
-            eprintln!("{script}\n{}\n{}", imported.stdout, ran.stderr);
-        }
-    });
+    let own = requests(
+        "judge_import_own",
+        &table.inputs(),
+        |folder, script, address| {
+            std::fs::write(folder.join("script.sh"), script).expect("written");
+            let imported = Lgoose::new(["import", "script.sh", "--to", "."])
+                .within(folder)
+                .finish();
+            if imported.code != 0 {
+                // The comparison shows which it is.
+                return eprintln!("{script}\n{}", imported.stderr);
+            }
+            std::fs::write(folder.join("plan.lua"), &imported.stdout).expect("written");
+            let mut flags = ["-i", "1"].map(str::to_owned).to_vec();
+            for line in imported.stderr.lines() {
+                let Some((name, _)) = line
+                    .strip_prefix("note: set ")
+                    .and_then(|rest| rest.split_once(" ("))
+                else {
+                    continue;
+                };
+                let value = VARIABLES.iter().find(|(known, _)| *known == name);
+                flags.extend([
+                    "-e".to_owned(),
+                    format!("{name}={}", value.map_or("SECRET", |(_, value)| value)),
+                ]);
+            }
+            let mut words = ["plan.lua", "-u", "1", "-q"].map(str::to_owned).to_vec();
+            words.extend_from_slice(&flags);
+            let ran = Lgoose::new(&words).within(folder).finish();
+            assert_eq!(ran.code, 0, "{script}\n{}\n{}", imported.stdout, ran.stderr);
+            let other = Site::start(response);
+            hold_for_two_users(folder, &imported.stdout, &flags, (address, &other));
+        },
+    );
     table.compare(own, |_, _| ());
 }
 
@@ -166,7 +178,7 @@ fn the_record_of_scripts_is_what_curl_does_today() {
         return skip("imports of curl", "Debian's package 'curl'");
     };
     let table = Table::<Script, Vec<Sent>>::open("import_curl");
-    let today = requests("judge_import", &table.inputs(), |folder, script| {
+    let today = requests("judge_import", &table.inputs(), |folder, script, _| {
         // A transcript has prompts.
         let script = script.replace("\n> ", "\n");
         let script = script.strip_prefix("$ ").unwrap_or(&script);

@@ -2,6 +2,7 @@
 
 use crate::faulty::{Asked, Site, answer};
 use crate::import_curl::{Sent, sent};
+use crate::plans::hold_for_two_users;
 use crate::program::{Lgoose, empty_folder};
 use crate::skipping::skip;
 use crate::table::{Table, two_at_a_time};
@@ -142,21 +143,21 @@ fn the_plan_of_a_collection_sends_what_newman_sends() {
             .data
             .as_ref()
             .map_or(1, |rows| rows.trim_end().lines().count() - 1);
-        let mut words = ["plan.lua", "-u", "1", "-q", "-i"]
-            .map(str::to_owned)
-            .to_vec();
-        words.push(iterations.to_string());
+        let mut flags = vec!["-i".to_owned(), iterations.to_string()];
         for (name, value) in &case.set {
-            words.push("-e".to_owned());
-            words.push(format!("{name}={}", value.replace("SITE", address)));
+            flags.push("-e".to_owned());
+            flags.push(format!("{name}={}", value.replace("SITE", address)));
         }
         if !imported.stdout.contains("host = ") {
-            words.extend(["-H".to_owned(), format!("http://{address}")]);
+            flags.extend(["-H".to_owned(), format!("http://{address}")]);
         }
+        let mut words = ["plan.lua", "-u", "1", "-q"].map(str::to_owned).to_vec();
+        words.extend_from_slice(&flags);
         let ran = Lgoose::new(&words).within(folder).finish();
-        if ran.code != 0 {
-            eprintln!("{}\n{}\n{}", case.rule, imported.stdout, ran.stderr);
-        }
+        let rule = &case.rule;
+        assert_eq!(ran.code, 0, "{rule}\n{}\n{}", imported.stdout, ran.stderr);
+        let other = Site::start(response);
+        hold_for_two_users(folder, &imported.stdout, &flags, (address, &other));
     };
     let own = requests("judge_collection_own", &table.inputs(), run);
     table.compare(own, |_, _| ());

@@ -20,6 +20,7 @@ mod import_curl;
 mod import_har;
 mod import_openapi;
 mod import_postman;
+mod plans;
 #[path = "../it/program.rs"]
 mod program;
 mod redirects;

@@ -27,6 +27,8 @@ use std::time::Duration;
 pub enum Step {
     /// It waits for an operation.
     Op(Op),
+    /// It has been computing for long without waiting; other users come first.
+    Preempted,
     /// It has ended.
     Done,
     /// It has raised an error and ended.
@@ -56,6 +58,8 @@ pub struct Vm {
     heartbeat: Arc<Heartbeat>,
     /// Whether a limit ended the latest task, whose coroutine must not be touched any more.
     ended_by_limit: bool,
+    /// How much processor time the latest step took.
+    turn: Duration,
 }
 
 impl Vm {
@@ -133,6 +137,7 @@ impl Vm {
             lua,
             heartbeat: setup.heartbeat.clone(),
             ended_by_limit: false,
+            turn: Duration::ZERO,
         })
     }
 
@@ -321,6 +326,22 @@ impl Vm {
         self.step([])
     }
 
+    /// Returns how much processor time the latest step took, once; zero unless it is at least some 10 ms.
+    pub(crate) fn take_turn(&mut self) -> Duration {
+        std::mem::take(&mut self.turn)
+    }
+
+    /// Returns where the plan was last seen at work, as " at file:line", if it has computed for long.
+    pub(crate) fn latest_line(&self) -> Option<String> {
+        let seen = self.host.limits.latest_line();
+        seen.map(|(file, line)| format!(" at {file}:{line}"))
+    }
+
+    /// Resumes the task after [`Step::Preempted`], within what is left of its time.
+    pub fn compute_on(&mut self) -> Step {
+        self.step([])
+    }
+
     /// Raises at the line of the plan that waits that it holds too much; `failed` says whether a request has failed there.
     fn raise_full(&mut self, failed: bool) -> Step {
         let problem = self.host.limits.refuse_memory();
@@ -341,6 +362,7 @@ impl Vm {
             }
         };
         drop(entered);
+        self.turn = limits::latest_turn();
         self.heartbeat.leave();
         step
     }
@@ -358,6 +380,10 @@ impl Vm {
         }
         let yielded = match resumed {
             Ok(ResumeResult::Yielded(yielded)) => yielded,
+            Ok(ResumeResult::Preempted) => {
+                host.limits.suspend_clock();
+                return Ok(Step::Preempted);
+            }
             Ok(ResumeResult::Ended) => return Ok(Step::Done),
             Err(error) => return Ok(ended(host, &error, &mut self.ended_by_limit)),
         };

@@ -30,6 +30,42 @@ fn a_task_without_end_fails_while_the_other_users_of_its_thread_go_on() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_task_that_computes_until_another_user_has_gone_on_is_preempted_for_it() {
+    let server = Server::start();
+    let text = "local shared = require 'lgoose.shared'\n\
+                local pages, over = shared.counter 'pages', shared.counter 'over'\n\
+                local function spin(more) local last = pages:get() + more while pages:get() < last do end end\n\
+                scenario { 'computing', users = 1, order = 'serial',\n  \
+                task { 'plain', function() spin(20) end },\n  \
+                task { 'protected', function() assert(pcall(spin, 20)) end },\n  \
+                task { 'coroutine', function()\n    \
+                local co = coroutine.wrap(function(n) while true do spin(n) n = coroutine.yield(n + 1) end end)\n    \
+                assert(co(10) == 11 and co(12) == 13)\n  end },\n  \
+                task { 'two deep', function(user)\n    \
+                coroutine.wrap(function() coroutine.wrap(function() spin(10) user:get '/deep' end)() end)()\n  end },\n  \
+                task { 'end', function() over:incr() end } }\n\
+                scenario { 'modest', users = 2, task { function(user)\n  \
+                repeat user:get '/page' pages:incr() until over:get() > 0\nend } }\n";
+    let path = plan("preempted.lua", text);
+    let report = iterate_with(
+        &path,
+        &server,
+        3,
+        1,
+        &["--threads", "1", "--lua-time", "60s"],
+    );
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    assert_eq!(report.count("GET two deep"), 1);
+    let warnings = report.json["warnings"].to_string();
+    assert!(
+        warnings.contains("a task computes for long without waiting at "),
+        "{warnings}"
+    );
+}
+
+#[test]
 fn a_plan_may_lower_the_limits_of_its_users_and_not_raise_them() {
     let server = Server::start();
     let run = |fields: &str, flags: &[&str]| {

@@ -1,6 +1,7 @@
 //! A simulated user: runs the tasks of its scenario in order, each as a coroutine of its VM, until it is stopped.
 
 mod back_off;
+mod fair_share;
 mod finished_call;
 pub(super) mod gate;
 mod in_flight;

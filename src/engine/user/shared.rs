@@ -57,6 +57,10 @@ pub(crate) struct ShardState {
     pub(crate) departures: Cell<Departures>,
     /// Paths of requests that have no name of their own.
     pub(super) paths: RefCell<Paths>,
+    /// The steps that users have taken which compute little.
+    pub(super) light_steps: Cell<u64>,
+    /// Whether a user that computes for long has been warned of.
+    pub(super) has_shown_heavy_user: Cell<bool>,
     /// Whether a response with an odd line in its head has been warned of.
     pub(super) has_shown_odd_line: Cell<bool>,
     /// VMs of users that were cut off.
@@ -98,6 +102,8 @@ impl ShardState {
             departures: Cell::default(),
             paths: RefCell::default(),
             late_vms: Rc::default(),
+            light_steps: Cell::default(),
+            has_shown_heavy_user: Cell::default(),
             has_shown_odd_line: Cell::default(),
             late_reporting: Cell::default(),
             heartbeat,

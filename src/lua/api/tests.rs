@@ -377,7 +377,11 @@ fn lists_without_responses_hold_nothing() {
 #[test]
 fn code_of_load_that_takes_too_long_is_reported_at_the_line_of_its_task() {
     let bench = PlanFixture::new("loaded", &[], "\ntask { load 'while true do end' }");
-    let step = bench.user(1).start(0, 1);
+    let mut vm = bench.user(1);
+    let mut step = vm.start(0, 1);
+    while matches!(step, Step::Preempted) {
+        step = vm.compute_on();
+    }
     let Step::Raised(raised) = step else {
         panic!("nothing is raised: {step:?}");
     };

@@ -17,7 +17,7 @@ pub(super) use coroutine::{
 pub use heartbeat::Heartbeat;
 pub(crate) use heartbeat::RunningCode;
 pub(super) use held::{HeapSize, Held};
-pub(super) use interrupt::{call, enter, within};
+pub(super) use interrupt::{call, enter, latest_turn, preempted_marker, within};
 pub(super) use pattern::{first_place, guard as guard_pattern};
 pub(super) use texts::list_of_texts;
 pub(crate) use vm_limits::{LOADING_TIME, REPORT_TIME};

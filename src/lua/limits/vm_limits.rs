@@ -41,6 +41,8 @@ pub(in crate::lua) struct VmLimits {
     /// The processor time of the thread at the first reading since the plan was resumed. It is not read earlier
     /// because resuming happens at every request, and reading this clock is a system call.
     start: Cell<Option<Duration>>,
+    /// The processor time that the task took before it was preempted, if it was.
+    used: Cell<Option<Duration>>,
     work: Cell<u64>,
     /// Whether the clock is to be read again. A signal sets it.
     due: AtomicBool,
@@ -66,6 +68,7 @@ impl VmLimits {
             time,
             memory: usize::try_from(memory).unwrap_or(usize::MAX),
             start: Cell::new(None),
+            used: Cell::new(None),
             work: Cell::new(0),
             due: AtomicBool::new(false),
             kill: RefCell::new(None),
@@ -94,10 +97,18 @@ impl VmLimits {
         }
     }
 
-    /// Restarts the time, before the plan is resumed.
+    /// Restarts the time, before the plan is resumed; after [`VmLimits::suspend_clock`], goes on with it.
     pub(in crate::lua) fn restart_clock(&self) {
-        self.start.set(None);
+        let used = self.used.take();
+        self.start
+            .set(used.map(|used| processor_time().saturating_sub(used)));
         self.due.store(false, Ordering::Relaxed);
+    }
+
+    /// Suspends the time of a task that was preempted, until it is resumed.
+    pub(in crate::lua) fn suspend_clock(&self) {
+        let used = |start| processor_time().saturating_sub(start);
+        self.used.set(self.start.get().map(used));
     }
 
     /// Returns the error that ended the running task, if a limit has.
@@ -255,6 +266,11 @@ impl VmLimits {
     /// Formats the message for code that would hold more memory than it may.
     pub(in crate::lua) fn out_of_memory(&self) -> String {
         out_of_memory(self.memory, self.by_flags)
+    }
+
+    /// Returns the line at which the plan was last seen at work, if it has been running for long.
+    pub(in crate::lua) fn latest_line(&self) -> Option<SourceLine> {
+        self.seen.borrow().clone()
     }
 
     /// Enforces the limit on memory from now on.

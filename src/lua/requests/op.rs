@@ -6,8 +6,7 @@ use super::options::{self, REQUEST};
 use super::request::RequestOp;
 use super::submit;
 use super::tags::OwnTags;
-use crate::lua::limits::{Budget, StackValue, YieldedValues};
-use crate::lua::limits::{HeapSize, Held};
+use crate::lua::limits::{self, Budget, HeapSize, Held, StackValue, YieldedValues};
 use crate::lua::state::{PendingValue, Queue, SharedQueue};
 use crate::lua::values::{
     self, describe_mismatch, escape_invalid, escape_invalid_bytes, list_values, read_seconds,
@@ -82,9 +81,11 @@ pub(in crate::lua) fn marker(name: &str) -> Option<Value> {
     Some(marker_at(place))
 }
 
-/// Returns the markers of all operations.
+/// Returns the markers of all that a coroutine of the plan's own passes on to the engine.
 pub(in crate::lua) fn markers() -> impl Iterator<Item = Value> {
-    (0..MARKERS.len()).map(marker_at)
+    (0..MARKERS.len())
+        .map(marker_at)
+        .chain([limits::preempted_marker()])
 }
 
 fn marker_at(place: usize) -> Value {

@@ -5,6 +5,7 @@ mod call;
 mod fetch;
 
 use crate::engine::timing::timers::Timers;
+use crate::engine::user::fair_share::FairShare;
 use crate::engine::user::in_flight::InFlight;
 use crate::engine::user::naming::host_of;
 use crate::engine::user::perform::call::CallInFlight;
@@ -30,6 +31,7 @@ pub(super) struct TaskRunner {
     stop: Rc<StopSignal>,
     pub(super) vm: UserVm,
     pub(super) requests: TaskRequests,
+    fair_share: FairShare,
     /// How long lgoose has made the user wait so far, which is no part of its tasks and iterations: for hosts that are
     /// down, and for its turn under a limit on the rate.
     pub(super) held_up: Duration,
@@ -60,6 +62,7 @@ impl TaskRunner {
             stop,
             vm,
             requests,
+            fair_share: FairShare::default(),
             held_up: Duration::ZERO,
             gave_up: false,
             ended: false,
@@ -75,14 +78,42 @@ impl TaskRunner {
         }
         let mut step = first;
         let raised = loop {
+            let turn = self.vm.take_turn();
+            if !turn.is_zero() {
+                self.let_others_go_first(turn).await;
+            }
             match step {
-                Step::Op(op) => step = self.perform(op, name).await,
+                Step::Op(op) => {
+                    if !self.fair_share.is_heavy() {
+                        let steps = &self.shared.light_steps;
+                        steps.set(steps.get() + 1);
+                    }
+                    step = self.perform(op, name).await;
+                }
+                Step::Preempted => step = self.vm.compute_on(),
                 Step::Done => break None,
                 Step::Raised(raised) => break Some(raised),
             }
         };
         self.requests.settle_all(&mut self.vm);
         raised
+    }
+
+    /// Lets the other users of the shard take a step, and more of them where this one has computed for long.
+    async fn let_others_go_first(&mut self, turn: Duration) {
+        let others = self.shared.light_steps.get();
+        let wait = self.fair_share.end_turn(turn, Instant::now(), others);
+        if wait.is_zero() {
+            tokio::task::yield_now().await;
+            return;
+        }
+        if !self.shared.has_shown_heavy_user.replace(true) {
+            let line = self.vm.latest_line().unwrap_or_default();
+            self.shared.recorder.borrow_mut().warn(format!(
+                "a task computes for long without waiting{line}: it runs slower, since other users of its thread go first"
+            ));
+        }
+        tokio::time::sleep(wait).await;
     }
 
     /// Carries out one operation and resumes the plan with its outcome.

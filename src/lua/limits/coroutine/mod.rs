@@ -7,7 +7,7 @@
               the coroutine"
 )]
 
-use crate::lua::limits::interrupt::{StateGuard, start_timer};
+use crate::lua::limits::interrupt::{PREEMPTED, StateGuard, start_timer, take_preempted};
 use crate::lua::limits::vm_limits::VmLimits;
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, Thread, Value, ffi};
 use std::ffi::c_int;
@@ -27,6 +27,8 @@ pub(in crate::lua) struct Coroutine {
 pub(in crate::lua) enum ResumeResult<'a> {
     /// It waits for an answer.
     Yielded(YieldedValues<'a>),
+    /// It has been running for long, and goes on when it is resumed without arguments.
+    Preempted,
     /// It has ended.
     Ended,
 }
@@ -127,12 +129,20 @@ impl Coroutine {
         // SAFETY: the state is alive, and errors come back as a status; that of a coroutine that cannot be resumed, too.
         let status = unsafe { ffi::lua_resume(state, ptr::null_mut(), count, &mut yielded) };
         match status {
-            ffi::LUA_YIELD => Ok(ResumeResult::Yielded(YieldedValues {
-                coroutine: self,
-                count: yielded,
-                // SAFETY: only asks.
-                first: unsafe { ffi::lua_gettop(state) } - yielded + 1,
-            })),
+            // Its stack stays as it is: these are the variables of what was interrupted.
+            ffi::LUA_YIELD if take_preempted() => Ok(ResumeResult::Preempted),
+            ffi::LUA_YIELD => {
+                let yielded = YieldedValues {
+                    coroutine: self,
+                    count: yielded,
+                    // SAFETY: only asks.
+                    first: unsafe { ffi::lua_gettop(state) } - yielded + 1,
+                };
+                Ok(match yielded.at(0) {
+                    StackValue::Marker(PREEMPTED) => ResumeResult::Preempted,
+                    _ => ResumeResult::Yielded(yielded),
+                })
+            }
             ffi::LUA_OK => {
                 // SAFETY: takes what the function has returned off the stack.
                 unsafe { ffi::lua_settop(state, 1) };

@@ -16,7 +16,7 @@ fn coroutine(lua: &Lua, code: &str) -> Coroutine {
 fn yielded(resumed: mlua::Result<ResumeResult<'_>>) -> YieldedValues<'_> {
     match resumed {
         Ok(ResumeResult::Yielded(yielded)) => yielded,
-        Ok(ResumeResult::Ended) => panic!("it has ended"),
+        Ok(ResumeResult::Ended | ResumeResult::Preempted) => panic!("it yields nothing"),
         Err(error) => panic!("{error}"),
     }
 }

@@ -1,6 +1,7 @@
 //! Interruption of plan code that does not return: a timer of the thread's processor time checks whether the same
-//! code still runs, and if so sets Lua's hook for its next instruction, as `lua.c` does when Ctrl-C is pressed. Code
-//! that returns soon never has a hook: a hook that counts instructions costs a loop 70 %, and calls 10 %.
+//! code still runs, and if so sets Lua's hook for its next instruction, as `lua.c` does when Ctrl-C is pressed. The hook
+//! ends code whose time is over, and preempts a task whose time is not: other users of the thread come first. Code that
+//! returns soon never has a hook: a hook that counts instructions costs a loop 70 %, and calls 10 %.
 //!
 //! The code is unsafe because mlua can set a hook only from outside of a call, not from a signal; and the hook that it
 //! sets takes the values of the interrupted function off Lua's stack before it raises, which closes its variables where
@@ -13,16 +14,16 @@
 
 use super::vm_limits::VmLimits;
 use crate::lua::diagnostics::MOST_LEVELS;
-use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, ffi};
+use mlua::{FromLuaMulti, Function, IntoLuaMulti, LightUserData, Lua, Value, ffi};
 use std::cell::{Cell, OnceCell};
 use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fence};
+use std::time::Duration;
 
 /// The processor time of a thread between two checks.
-#[cfg(target_os = "linux")]
-const LOOK: std::time::Duration = std::time::Duration::from_millis(10);
+const LOOK: Duration = Duration::from_millis(10);
 /// No hook.
 const NEVER: c_int = 0;
 /// A hook before the next instruction.
@@ -31,6 +32,14 @@ const AT_ONCE: c_int = 1;
 const EVERY_WITHOUT_TIMER: c_int = 10_000;
 /// The same once the time is over: what still runs (`__close`, a handler) must end soon.
 const EVERY_WHEN_KILLED: c_int = 1_000;
+
+/// The number of the marker that stands for what a coroutine of the plan's own yields when it is preempted.
+pub(super) const PREEMPTED: usize = usize::MAX;
+
+/// Returns the marker that a preempted coroutine of the plan's own is passed on with.
+pub(in crate::lua) fn preempted_marker() -> Value {
+    Value::LightUserData(LightUserData(ptr::without_provenance_mut(PREEMPTED)))
+}
 
 /// What runs on a thread. Only the thread itself uses it, and a signal that interrupts it.
 struct RunningThread {
@@ -42,8 +51,12 @@ struct RunningThread {
     resumption: AtomicU32,
     /// The number that the latest signal saw.
     seen: AtomicU32,
+    /// How many signals have seen it.
+    looks: AtomicU32,
     /// Whether a signal has set the hook of the state.
     armed: AtomicBool,
+    /// Whether the hook has made the state yield.
+    preempted: Cell<bool>,
     /// The limits of what runs, valid as long as `state` is set.
     limits: Cell<*const VmLimits>,
     /// Whether the thread has a timer.
@@ -54,6 +67,8 @@ struct RunningThread {
 struct OuterState {
     state: *mut ffi::lua_State,
     outer: *const OuterState,
+    /// Whether it can pass on what the coroutine yields, up to the engine.
+    can_yield: bool,
 }
 
 impl RunningThread {
@@ -61,6 +76,12 @@ impl RunningThread {
     fn show(&self, state: *mut ffi::lua_State, outer: *const OuterState) {
         self.outer.set(outer);
         self.state.store(state, Ordering::Relaxed);
+    }
+
+    /// Returns whether the states that wait for the one that runs can pass on what it yields.
+    fn outers_can_yield(&self) -> bool {
+        // SAFETY: it lives as long as the call that waits, and is null where none does.
+        unsafe { self.outer.get().as_ref() }.is_none_or(|outer| outer.can_yield)
     }
 
     /// Finds the innermost line of the plan's files that is being executed.
@@ -88,7 +109,9 @@ thread_local! {
             outer: Cell::new(ptr::null()),
             resumption: AtomicU32::new(0),
             seen: AtomicU32::new(0),
+            looks: AtomicU32::new(0),
             armed: AtomicBool::new(false),
+            preempted: Cell::new(false),
             limits: Cell::new(ptr::null()),
             timed: Cell::new(false),
         }
@@ -118,8 +141,8 @@ pub(in crate::lua) fn enter<'a>(lua: &Lua, limits: &'a VmLimits) -> mlua::Result
 }
 
 /// Returns a function for the prelude: `within(call, coroutine, ...)` returns `call(coroutine, ...)`, and meanwhile the
-/// signal knows that this coroutine of the plan's own is the one that runs. Where there is no signal, the coroutine has the
-/// hook of the code that made it.
+/// signal knows that this coroutine of the plan's own is the one that runs. One that is preempted yields the marker of that.
+/// Where there is no signal, the coroutine has the hook of the code that made it.
 pub(in crate::lua) fn within(lua: &Lua) -> mlua::Result<Function> {
     // SAFETY: the function is called as one of Lua's only.
     unsafe { lua.create_c_function(call_within) }
@@ -135,6 +158,7 @@ unsafe extern "C-unwind" fn call_within(state: *mut ffi::lua_State) -> c_int {
         let before = RUNNING.with(|running| OuterState {
             state: running.state.load(Ordering::Relaxed),
             outer: running.outer.get(),
+            can_yield: ffi::lua_isyieldable(state) != 0 && running.outers_can_yield(),
         });
         if !coroutine.is_null() && !before.state.is_null() {
             RUNNING.with(|running| running.show(coroutine, &raw const before));
@@ -143,6 +167,9 @@ unsafe extern "C-unwind" fn call_within(state: *mut ffi::lua_State) -> c_int {
         RUNNING.with(|running| running.show(before.state, before.outer));
         if status != ffi::LUA_OK {
             ffi::lua_error(state);
+        }
+        if take_preempted() {
+            ffi::lua_pushlightuserdata(state, ptr::without_provenance_mut(PREEMPTED));
         }
         ffi::lua_gettop(state)
     }
@@ -200,8 +227,11 @@ fn look() {
         let resumption = running.resumption.load(Ordering::Relaxed);
         if state.is_null() || running.seen.load(Ordering::Relaxed) != resumption {
             running.seen.store(resumption, Ordering::Relaxed);
+            running.looks.store(1, Ordering::Relaxed);
             return;
         }
+        let looks = running.looks.load(Ordering::Relaxed);
+        running.looks.store(looks + 1, Ordering::Relaxed);
         running.armed.store(true, Ordering::Relaxed);
         // SAFETY: the state and its limits are alive while they are shown, and Lua allows this call inside a signal of
         // its own thread (ldebug.c, lua_sethook).
@@ -231,27 +261,71 @@ unsafe fn set_hook(state: *mut ffi::lua_State, every: c_int) {
     }
 }
 
-/// The hook: raises an error if the time of the running code is over.
+/// What the hook does with the code that runs.
+enum Interruption {
+    /// Lets it go on.
+    None,
+    /// Makes it yield, if it can: it has been running for long.
+    Preempt,
+    /// Raises an error: its time is over.
+    End,
+}
+
+/// The hook: raises an error if the time of the running code is over, and else preempts it if it can yield. A call hook
+/// cannot yield (luaD_hookcall), nor can code that C calls; the next signal tries again.
 ///
 /// # Safety
 /// Called by Lua only. It leaves by `longjmp`, so nothing here may have a destructor.
-unsafe extern "C-unwind" fn interrupted(state: *mut ffi::lua_State, _: *mut ffi::lua_Debug) {
-    if is_over(state) {
-        // The error itself is lost on the way: `Limits::reraise` knows the one that people read.
-        // SAFETY: Lua keeps room for these on the stack of a hook (LUA_MINSTACK).
-        unsafe {
-            ffi::lua_pushstring(state, c"the time of the task is over".as_ptr());
-            ffi::lua_error(state);
+unsafe extern "C-unwind" fn interrupted(state: *mut ffi::lua_State, hook: *mut ffi::lua_Debug) {
+    // SAFETY: Lua keeps room on the stack of a hook (LUA_MINSTACK), and shows it what has called it. A count hook may yield
+    // no values as its last action, where the state can yield (lua_yield).
+    unsafe {
+        match interruption(state) {
+            Interruption::End => {
+                // The error itself is lost on the way: `Limits::reraise` knows the one that people read.
+                ffi::lua_pushstring(state, c"the time of the task is over".as_ptr());
+                ffi::lua_error(state);
+            }
+            Interruption::Preempt
+                if (*hook).event == ffi::LUA_HOOKCOUNT
+                    && ffi::lua_isyieldable(state) != 0
+                    && RUNNING.with(RunningThread::outers_can_yield) =>
+            {
+                RUNNING.with(|running| running.preempted.set(true));
+                ffi::lua_yield(state, 0);
+            }
+            Interruption::Preempt | Interruption::None => {}
         }
     }
 }
 
-/// Returns whether the code that runs must end, and sets the hook of `state`, which runs it, accordingly.
-fn is_over(state: *mut ffi::lua_State) -> bool {
+/// Returns whether the state that was resumed last was made to yield by the hook, and forgets it.
+pub(super) fn take_preempted() -> bool {
+    RUNNING.with(|running| running.preempted.take())
+}
+
+/// Returns how much processor time code of plans has taken on this thread since it was resumed last, zero if that is less
+/// than a look.
+pub(in crate::lua) fn latest_turn() -> Duration {
+    RUNNING.with(|running| {
+        let looks = running.looks.load(Ordering::Relaxed);
+        let is_seen =
+            running.seen.load(Ordering::Relaxed) == running.resumption.load(Ordering::Relaxed);
+        // The first may have come after the code had returned.
+        if is_seen && looks > 1 {
+            LOOK * looks
+        } else {
+            Duration::ZERO
+        }
+    })
+}
+
+/// Decides what is done with the code that runs, and sets the hook of `state`, which runs it, accordingly.
+fn interruption(state: *mut ffi::lua_State) -> Interruption {
     RUNNING.with(|running| {
         // SAFETY: the limits outlive the time in which they are shown.
         let Some(limits) = (unsafe { running.limits.get().as_ref() }) else {
-            return false;
+            return Interruption::None;
         };
         let timed = running.timed.get();
         if timed && state == running.state.load(Ordering::Relaxed) {
@@ -265,8 +339,12 @@ fn is_over(state: *mut ffi::lua_State) -> bool {
             running.armed.store(true, Ordering::Relaxed);
             // SAFETY: as above.
             unsafe { set_hook(state, EVERY_WHEN_KILLED) };
+            Interruption::End
+        } else if timed && due {
+            Interruption::Preempt
+        } else {
+            Interruption::None
         }
-        over
     })
 }
 

@@ -1,8 +1,7 @@
 //! Tests of the interruption of code.
 
 use super::*;
-use crate::lua::limits::{Converted, Coroutine};
-use std::time::Duration;
+use crate::lua::limits::{Arguments, Converted, Coroutine, ResumeResult};
 
 /// Runs a loop of that many rounds, and returns its coroutine.
 fn run(rounds: f64, limits: &VmLimits) -> (Lua, Coroutine) {
@@ -10,11 +9,43 @@ fn run(rounds: f64, limits: &VmLimits) -> (Lua, Coroutine) {
     let code = "local n = ... while n > 0 do n = n - 1 end";
     let function = lua.load(code).into_function().expect("it is Lua");
     let mut coroutine = Coroutine::new(&lua, function).expect("memory takes it");
-    let entered = coroutine.enter(limits);
-    let raised = coroutine.resume(limits, Converted(rounds)).is_err();
-    drop(entered);
-    assert_eq!(raised, limits.is_killed());
+    let (_, ended) = finish(&lua, &mut coroutine, limits, Converted(rounds));
+    assert_eq!(ended.is_err(), limits.is_killed());
     (lua, coroutine)
+}
+
+/// Resumes a coroutine until it ends, and returns how often it was preempted, and its error. After each time, all garbage
+/// is collected.
+fn finish(
+    lua: &Lua,
+    coroutine: &mut Coroutine,
+    limits: &VmLimits,
+    arguments: impl Arguments,
+) -> (usize, mlua::Result<()>) {
+    let mut turns = 0;
+    let mut arguments = Some(arguments);
+    loop {
+        let entered = coroutine.enter(limits);
+        let resumed = match arguments.take() {
+            Some(first) => coroutine.resume(limits, first),
+            None => coroutine.resume(limits, []),
+        };
+        let result = match resumed {
+            Ok(ResumeResult::Preempted) => {
+                limits.suspend_clock();
+                turns += 1;
+                None
+            }
+            Ok(ResumeResult::Yielded(_)) => panic!("it yields nothing"),
+            Ok(ResumeResult::Ended) => Some(Ok(())),
+            Err(error) => Some(Err(error)),
+        };
+        drop(entered);
+        if let Some(result) = result {
+            return (turns, result);
+        }
+        lua.gc_collect().expect("it collects");
+    }
 }
 
 #[test]
@@ -57,4 +88,61 @@ fn what_has_come_back_in_time_has_no_hook_remaining() {
         let signals = running.seen.load(Ordering::Relaxed) > 0;
         assert_eq!(signals, cfg!(target_os = "linux"));
     });
+}
+
+/// Runs code of a plan within a minute, which must end without an error, and returns how often it was preempted.
+#[cfg(target_os = "linux")]
+fn turns(code: &str) -> usize {
+    let lua = Lua::new();
+    let limits = VmLimits::new(Duration::from_secs(60), 64 << 20, None);
+    let function = lua.load(code).into_function().expect("it is Lua");
+    let mut coroutine = Coroutine::new(&lua, function).expect("memory takes it");
+    let (turns, ended) = finish(&lua, &mut coroutine, &limits, []);
+    assert!(ended.is_ok(), "{code}\n{ended:?}");
+    turns
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_task_that_is_preempted_goes_on_where_it_was() {
+    // What is live when it is interrupted: locals, a loop's state, the arguments of a call with a variable number of them, an
+    // upvalue, a variable to be closed, a protected call.
+    for code in [
+        "local sum, list = 0, {} for i = 1, 3e6 do list = { i, list[1] } sum = sum + list[1] end assert(sum == 4500001500000)",
+        "local function pass(...) return ... end
+         local texts = { 'a', 'b', 'c' }
+         for i = 1, 5e5 do local a, b, c = pass(table.unpack(texts)) assert(a .. b .. c == 'abc') end",
+        "local closed = 0
+         for i = 1, 3e5 do
+           local x <close> = setmetatable({}, { __close = function() closed = closed + 1 end })
+           local ok, problem = pcall(function(n) if n % 2 == 0 then error({ n }) end return n end, i)
+           assert(ok and problem == i or problem[1] == i)
+         end
+         assert(closed == 3e5)",
+        "local t = setmetatable({}, { __index = function(_, key) return key .. '!' end })
+         for i = 1, 8e5 do assert(t[i] == i .. '!') end",
+    ] {
+        assert!(turns(code) > 0, "{code}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_time_of_a_task_goes_on_when_it_is_preempted() {
+    let limits = VmLimits::new(Duration::from_millis(100), 1 << 20, None);
+    let lua = Lua::new();
+    let function = lua.load("while true do end").into_function();
+    let mut coroutine = Coroutine::new(&lua, function.expect("it is Lua")).expect("memory");
+    let (turns, ended) = finish(&lua, &mut coroutine, &limits, []);
+    assert!(ended.is_err() && limits.is_killed());
+    assert!((2..12).contains(&turns), "{turns} turns of 10 to 20 ms");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn code_that_c_calls_is_not_preempted() {
+    let code = "local n = 0
+                table.sort({ 2, 1 }, function(a, b) for i = 1, 2e7 do n = n + 1 end return a < b end)
+                assert(n > 0)";
+    assert!(turns(code) <= 1, "before or after the sort");
 }

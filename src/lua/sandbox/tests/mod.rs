@@ -31,6 +31,20 @@ fn vm(source: &str, time: Duration) -> Vm {
     Vm::new(&program, setup).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Starts a task, and lets it go on as long as it computes.
+fn start(vm: &mut Vm, task: usize) -> Step {
+    let first = vm.start(task, 1);
+    settled(vm, first)
+}
+
+/// Lets a task go on as long as it computes.
+fn settled(vm: &mut Vm, mut step: Step) -> Step {
+    while matches!(step, Step::Preempted) {
+        step = vm.compute_on();
+    }
+    step
+}
+
 /// Runs a task of these lines, the first of which is line 3, then another one in the same VM.
 fn attempt(lines: &str) -> Option<RaisedError> {
     attempt_within(SHORT, lines)
@@ -43,13 +57,14 @@ fn attempt_within(time: Duration, lines: &str) -> Option<RaisedError> {
          for n = 1, 1000 do sum = sum + n end\n  assert(sum == 500500)\nend }}"
     );
     let mut vm = vm(&source, time);
-    let raised = match vm.start(0, 1) {
+    let raised = match start(&mut vm, 0) {
         Step::Raised(raised) => Some(raised),
         Step::Done => None,
+        Step::Preempted => unreachable!("it goes on"),
         Step::Op(op) => panic!("{lines}\nasks for {op:?}"),
     };
     for _ in 0..2 {
-        let next = vm.start(1, 1);
+        let next = start(&mut vm, 1);
         assert!(matches!(next, Step::Done), "{lines}\nand then {next:?}");
     }
     raised

@@ -1,0 +1,100 @@
+//! When a user whose task was preempted goes on: the other users of its thread, which compute little, keep their pace.
+//! Knows no plans.
+
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The part of the thread that a user gets which computes for long: one of so many.
+const SHARE: u32 = 20;
+/// The processor time that a user may take before its share is counted, as a task does that decodes a large page.
+const BURST: Duration = Duration::from_millis(50);
+
+/// The turns of one user that computes for long, as a leaky bucket.
+#[derive(Debug, Default)]
+pub(super) struct FairShare {
+    /// When its turns so far are paid for; `None` for a user that was not preempted lately.
+    paid: Option<Instant>,
+    /// The steps of other users of the thread at its latest turn.
+    others: u64,
+}
+
+impl FairShare {
+    /// Returns whether the user has computed for long lately.
+    pub(super) fn is_heavy(&mut self) -> bool {
+        if self.paid.is_some_and(|paid| paid <= Instant::now()) {
+            self.paid = None;
+        }
+        self.paid.is_some()
+    }
+
+    /// Counts a turn that ends now and took so much processor time. `others` is the number of steps that users of the thread which compute little have
+    /// taken so far. Returns how long the user waits before its next turn, which is zero as long as nobody else has
+    /// needed the thread.
+    pub(super) fn end_turn(&mut self, turn: Duration, now: Instant, others: u64) -> Duration {
+        let is_alone = std::mem::replace(&mut self.others, others) == others;
+        let paid = self.paid.map_or(now, |paid| paid.max(now)) + turn * SHARE;
+        let free = now + BURST * SHARE;
+        self.paid = Some(if is_alone { paid.min(free) } else { paid });
+        if is_alone {
+            Duration::ZERO
+        } else {
+            paid.saturating_duration_since(free)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TURN: Duration = Duration::from_millis(10);
+
+    /// The turns that a user takes within some seconds while another takes a step each `step` milliseconds.
+    fn turns(seconds: u64, step: u64) -> u64 {
+        let begin = Instant::now();
+        let (mut share, mut now, mut turns) = (FairShare::default(), begin, 0);
+        while now < begin + Duration::from_secs(seconds) {
+            now += TURN;
+            turns += 1;
+            now += share.end_turn(TURN, now, (now - begin).as_millis() as u64 / step);
+        }
+        turns
+    }
+
+    #[test]
+    fn a_user_that_computes_all_the_time_gets_a_twentieth_beside_others() {
+        assert_eq!(
+            turns(30, 1),
+            150 + 5,
+            "one each 200 ms, and the first five at once"
+        );
+    }
+
+    #[test]
+    fn a_user_that_is_alone_waits_for_nobody() {
+        assert_eq!(turns(3, u64::MAX), 300);
+        // The other comes once in 10 s.
+        assert!(turns(30, 10_000) > 2900);
+    }
+
+    #[test]
+    fn a_user_that_was_alone_has_no_debt_when_others_come() {
+        let (mut share, mut now) = (FairShare::default(), Instant::now());
+        for _ in 0..1000 {
+            assert_eq!(share.end_turn(TURN, now, 0), Duration::ZERO);
+            now += TURN;
+        }
+        assert!(share.end_turn(TURN, now, 1) <= TURN * SHARE);
+    }
+
+    #[test]
+    fn a_user_that_computes_now_and_then_is_never_made_to_wait() {
+        let (mut share, mut now) = (FairShare::default(), Instant::now());
+        for others in 1..100 {
+            assert_eq!(share.end_turn(TURN, now, 2 * others), Duration::ZERO);
+            now += TURN;
+            assert_eq!(share.end_turn(TURN, now, 2 * others + 1), Duration::ZERO);
+            now += Duration::from_millis(600);
+        }
+    }
+}

@@ -17,6 +17,9 @@ fuzz_target!(|input: &str| {
         let mut expected = expected.expect("what can be joined can be parsed");
         expected.set_fragment(None);
         let (_, _) = (expected.set_username(""), expected.set_password(None));
+        // The standard of today encodes these in a path, and so does Chromium; the crate does not.
+        let path = expected.path().replace('|', "%7C").replace('^', "%5E");
+        expected.set_path(&path);
         assert_eq!(next.url(), expected, "{reference:?}");
         target = next;
     }

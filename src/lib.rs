@@ -127,7 +127,7 @@ pub mod report {
         Aim, ArrivalsRow, Capacity, CapacityOutcome, CapacityStep, Cause, Check, CoFigures,
         CoMitigation, CoRow, Ending, ErrorRow, Event, EventKind, Exemplar, Figures, GeneratorRow,
         HopRow, LabelRow, Latency, LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag,
-        LiveWorker, LoadKind, LogRow, MachineRow, Metric, MetricKind, PartRow, PhasesMs,
+        LiveTask, LiveWorker, LoadKind, LogRow, MachineRow, Metric, MetricKind, PartRow, PhasesMs,
         PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase, RunSettings,
         ScenarioRow, SeriesPoint, Snapshot, StepResult, TagRow, TaskRow, ThresholdRow, TraceRow,
         TracedRequest, Usl, Verdict, VerdictResult, WorkerRow, WorkerState, join,

@@ -14,7 +14,13 @@ fuzz_target!(|input: &str| {
         let Ok(next) = target.join(reference) else {
             continue;
         };
-        let mut expected = expected.expect("what can be joined can be parsed");
+        let Ok(mut expected) = expected else {
+            // More than two slashes are as two for Chromium and the standard, not for the crate.
+            let slashes = reference.trim_matches(|c| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\r' | '\n'));
+            assert!(slashes.take_while(|c| matches!(c, '/' | '\\')).count() > 2, "{reference:?}");
+            target = next;
+            continue;
+        };
         expected.set_fragment(None);
         let (_, _) = (expected.set_username(""), expected.set_password(None));
         // The standard of today encodes these in a path, and so does Chromium; the crate does not.

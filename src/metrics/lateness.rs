@@ -120,7 +120,7 @@ impl Lateness {
     }
 
     /// Counts the same delay that many times.
-    pub(super) fn record_many(&mut self, delay: Duration, times: u32) {
+    pub(crate) fn record_many(&mut self, delay: Duration, times: u32) {
         let slot = &mut self.steps[step(nanoseconds(delay))];
         *slot = slot.saturating_add(times);
         self.count += u64::from(times);

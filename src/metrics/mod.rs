@@ -19,6 +19,8 @@ mod errors;
 mod events;
 mod exemplars;
 mod filled;
+#[cfg(test)]
+pub(crate) mod fixture;
 mod gathered;
 mod generator;
 mod identity;
@@ -90,10 +92,10 @@ pub(crate) use sample::{
     TaskContext, TaskId, TaskRun, Traffic,
 };
 pub use snapshot::{
-    Aim, LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag, LiveWorker, Progress, RunPhase,
-    Snapshot,
+    Aim, LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag, LiveTask, LiveWorker, Progress,
+    RunPhase, Snapshot,
 };
-pub(crate) use store::Store;
+pub(crate) use store::{Store, saturations};
 pub(crate) use tagged_names::TagsId;
 #[cfg(any(feature = "otlp", feature = "web"))]
 pub(crate) use traced::BORDERS;

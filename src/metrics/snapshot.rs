@@ -99,6 +99,8 @@ pub struct Snapshot {
     pub tags: Arc<[Arc<str>]>,
     /// Each scenario with its current users.
     pub scenarios: Vec<ScenarioRow>,
+    /// Tasks that have run so far.
+    pub tasks: Vec<LiveTask>,
     /// Named checks of the plan so far.
     pub checks: Arc<[Check]>,
     /// Custom metrics of the plan so far.
@@ -163,6 +165,20 @@ impl LiveWorker {
     pub fn labels_text(&self) -> String {
         labels_text(&self.labels)
     }
+}
+
+/// A task of a running test.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LiveTask {
+    /// Name of its scenario.
+    pub scenario: Arc<str>,
+    /// Name of the task.
+    pub name: Arc<str>,
+    /// How often it has run.
+    pub runs: u64,
+    /// How often it has failed.
+    pub failures: u64,
 }
 
 /// One of several loads of a run.

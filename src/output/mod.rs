@@ -23,7 +23,7 @@ use crate::compare::Comparison;
 use crate::config::Format;
 use crate::error::Error;
 use crate::metrics::Report;
-pub(crate) use display::{Diagnosis, measured_until_now};
+pub(crate) use display::{Diagnosis, cut_apart, cut_middle, measured_until_now};
 pub(crate) use verdict::judge;
 
 /// Renders a comparison in HTML, Markdown or JSON; any other format is taken for JSON.

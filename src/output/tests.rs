@@ -1,9 +1,11 @@
-//! The JSON Schemas of the report and of a comparison, in `schema/`: made from the types and their documentation,
+//! What all outputs show at a glance, and the JSON Schemas of the report and of a comparison, in `schema/`: made from the types and their documentation,
 //! checked in, and checked against reports by an independent validator.
 
 use super::fixture;
+use super::text::{TableOptions, tables};
 #[cfg(feature = "cli")]
 use crate::compare::Comparison;
+use crate::metrics::fixture as stories;
 use crate::metrics::{ArrivalsRow, Report};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -134,4 +136,43 @@ fn every_key_is_explained() {
     let parts = schema["$defs"].as_object().expect("parts");
     assert!(parts.len() > 10);
     assert_eq!(all_unexplained(&schema), Vec::<String>::new());
+}
+
+/// Returns the first screenful of a page: what comes before its list of parts, without tags.
+fn first_screen(page: &str) -> String {
+    let body = page.split_once("<body>").expect("a page").1;
+    let head = body.split_once("<nav").expect("a list of parts").0;
+    let texts = head
+        .split('<')
+        .map(|piece| piece.split_once('>').map_or("", |(_, text)| text));
+    let text = texts.collect::<Vec<_>>().join(" ");
+    let text = text.replace("&lt;", "<").replace("&gt;", ">");
+    text.replace("&#39;", "'")
+        .replace("&quot;", "\"")
+        .replace("&amp;", "&")
+}
+
+#[test]
+fn each_output_shows_at_a_glance_whether_all_is_well_and_else_where_since_when_and_why() {
+    let lines = |text: &str| text.lines().take(24).collect::<Vec<_>>().join("\n");
+    let started = stories::STARTED.parse().expect("a time");
+    let mut missing = Vec::new();
+    for story in stories::stories() {
+        let report = &fixture::judged(&story.report);
+        let clocks = stories::clocks(&story, started);
+        for (surface, shown) in [
+            ("text", lines(&tables(report, 80, TableOptions::default()))),
+            ("Markdown", lines(&super::markdown::to_markdown(report))),
+            ("HTML", first_screen(&super::html::to_html(report))),
+        ] {
+            let unanswered = stories::unanswered(&story, &shown, &clocks);
+            if !unanswered.is_empty() {
+                missing.push(format!(
+                    "{} · {surface}: {unanswered:?}\n{shown}",
+                    story.title
+                ));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n\n"));
 }

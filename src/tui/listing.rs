@@ -2,10 +2,9 @@
 //! not enough, the columns that matter least are left out. Figures are never cut.
 
 use super::style::{Styles, TextMeaning};
-use super::text::cut_middle;
+use crate::output::{cut_apart, cut_middle};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use std::cmp::Ordering;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Width below which names are not cut as long as a column can be left out.
@@ -33,6 +32,8 @@ pub(super) struct ListingRow {
     pub(super) keys: Vec<f64>,
     /// Whether something in it went wrong.
     pub(super) bad: bool,
+    /// How much went wrong, as a share of all, where such rows come first.
+    pub(super) failing: f64,
     /// Whether it is a line between rows, which cannot be selected.
     pub(super) heading: bool,
 }
@@ -52,7 +53,7 @@ pub(super) struct Listing {
 /// Order of the rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum SortOrder {
-    /// Order of the plan.
+    /// Order of the plan, after the rows that fail, the worst first.
     #[default]
     Plan,
     /// Their names.
@@ -86,7 +87,7 @@ impl Listing {
     pub(super) fn sort(&mut self, by: SortOrder, reversed: bool) {
         let key = |row: &ListingRow, at: usize| row.keys.get(at).copied().unwrap_or(0.0);
         let order = |a: &ListingRow, b: &ListingRow| match by {
-            SortOrder::Plan => Ordering::Equal,
+            SortOrder::Plan => b.failing.total_cmp(&a.failing),
             SortOrder::Name => a.name.to_lowercase().cmp(&b.name.to_lowercase()),
             // The largest first.
             SortOrder::Column(at) => key(b, at).total_cmp(&key(a, at)),
@@ -175,12 +176,20 @@ impl Listing {
         let mut write = |y: usize, text: &str, room: usize, meaning: TextMeaning| {
             buffer.set_stringn(area.x, area.y + y as u16, text, room, styles.of(meaning));
         };
-        write(0, &line(&title, &titles), whole, TextMeaning::Title);
+        write(
+            0,
+            &line(&cut_middle(&title, name_width), &titles),
+            whole,
+            TextMeaning::Title,
+        );
         let room = area.height as usize - 1 - usize::from(self.total.is_some());
         let last = self.rows.len().saturating_sub(room);
         let from = selected.map_or(0, |selected| (selected + 1).saturating_sub(room));
         let from = from.min(last);
-        for (at, row) in self.rows.iter().enumerate().skip(from).take(room) {
+        let visible = &self.rows[from..self.rows.len().min(from + room)];
+        let names: Vec<&str> = visible.iter().map(|row| row.name.as_str()).collect();
+        let names = cut_apart(&names, name_width);
+        for ((at, row), name) in (from..).zip(visible).zip(&names) {
             let y = at - from + 1;
             match row {
                 ListingRow { heading: true, .. } => {
@@ -193,7 +202,7 @@ impl Listing {
                         true => TextMeaning::Bad,
                         false => TextMeaning::Plain,
                     };
-                    write(y, &line(&row.name, &row.cells), whole, meaning);
+                    write(y, &line(name, &row.cells), whole, meaning);
                 }
             }
         }
@@ -201,7 +210,7 @@ impl Listing {
             let y = self.rows.len().min(room) + 1;
             write(
                 y,
-                &line(&total.name, &total.cells),
+                &line(&cut_middle(&total.name, name_width), &total.cells),
                 whole,
                 TextMeaning::Strong,
             );
@@ -261,9 +270,9 @@ impl Listing {
     }
 }
 
-/// Returns a line: the name, cut and padded, then the cells at the right ends of their columns.
+/// Returns a line: the name, padded, then the cells at the right ends of their columns.
 fn lay_out(name: &str, name_width: usize, cells: &[String], widths: &[Option<usize>]) -> String {
-    let mut line = cut_middle(name, name_width);
+    let mut line = name.to_owned();
     line.push_str(&" ".repeat(name_width.saturating_sub(line.width())));
     for (at, width) in widths.iter().enumerate() {
         let Some(width) = width else { continue };
@@ -311,7 +320,7 @@ mod tests {
         assert_eq!(shown(&listing, 147, 1), whole, "figures close to names");
         assert_eq!(
             shown(&listing, 37, 1),
-            "GET a na… length     12    ▁▂▃ 1.20ms"
+            "GET a na…length      12    ▁▂▃ 1.20ms"
         );
         assert_eq!(shown(&listing, 25, 1), "GET a nam…e length     12");
         assert_eq!(shown(&listing, 12, 1), "GE…th     12");

@@ -1,21 +1,7 @@
-//! Text that fits: one line of it, cut in its middle, or broken into lines of a width. Knows no terminal.
+//! Text that fits: one line of it, or broken into lines of a width. Knows no terminal.
 
 pub(super) use crate::error::one_line;
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
-
-/// Returns a text of at most `width` columns; the middle of a longer one is left out.
-pub(super) fn cut_middle(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let half = width.saturating_sub(1) / 2;
-    let head = take(text.chars(), width.saturating_sub(1) - half);
-    let tail: String = take(text.chars().rev(), half).chars().rev().collect();
-    match width {
-        0 => String::new(),
-        _ => format!("{head}…{tail}"),
-    }
-}
+use unicode_width::UnicodeWidthChar as _;
 
 /// Breaks a line into lines of at most `width` columns: after a space in the second half of a line, or else where the
 /// line is full. After a label at the beginning, all lines are indented to the text that follows it.
@@ -82,12 +68,5 @@ mod tests {
             broken("a label  far too long", 9),
             ["a label  ", "far too ", "long"]
         );
-    }
-
-    #[test]
-    fn wide_signs_take_two_columns() {
-        assert_eq!(cut_middle("検索結果ページ", 8), "検索…ジ");
-        assert_eq!(cut_middle("検索", 4), "検索");
-        assert_eq!(cut_middle("abc", 0), "");
     }
 }

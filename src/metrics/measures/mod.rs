@@ -12,7 +12,7 @@ use super::report::{Check, Metric, MetricKind};
 use super::spread::{BucketLimit, Spread};
 use super::threshold_figures::{ThresholdFigures, ThresholdSubject};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Kinds of measurements. The same name counts separately in each kind.
@@ -157,12 +157,13 @@ impl Measure {
         }
     }
 
-    fn check(&self, name: &str) -> Check {
+    fn check(&self, name: &str, first_failed_s: Option<f64>) -> Check {
         let passes = self.sum as u64;
         Check {
             name: name.to_owned(),
             passes,
             failures: self.count - passes,
+            first_failed_s,
         }
     }
 
@@ -215,20 +216,27 @@ pub(super) struct MeasureLog {
     rows: Vec<Measure>,
     /// Rows of counters that the plan has declared, which are 0 and not absent as long as nothing is added.
     declared: BTreeSet<usize>,
+    /// When the check of a row first failed, in seconds since the start of the measurement.
+    first_failed_s: BTreeMap<usize, f64>,
     /// Rows as of the last change, shared with live views.
     shown: (Arc<[Check]>, Arc<[Metric]>),
     changed: bool,
 }
 
 impl MeasureLog {
-    /// Adds a shard's measurements, and returns whether a name had to be counted with the others.
-    pub(super) fn merge(&mut self, rows: &[MeasureDelta]) -> bool {
+    /// Adds a shard's measurements of so many seconds after the start, and returns whether a name had to be counted with the
+    /// others.
+    pub(super) fn merge(&mut self, rows: &[MeasureDelta], second: f64) -> bool {
         let mut overflow = false;
         for row in rows.iter().filter(|row| !row.measure.is_empty()) {
             let (at, beyond) = self.row(row.measure.kind, &row.label.name);
             overflow |= beyond;
             let room = BucketLimit::among(self.rows.len());
             self.rows[at].merge(&row.measure, room);
+            if row.measure.kind.is_check() && row.measure.sum < row.measure.count as f64 {
+                let first = self.first_failed_s.entry(at).or_insert(second);
+                *first = first.min(second);
+            }
             self.changed = true;
         }
         overflow
@@ -237,13 +245,14 @@ impl MeasureLog {
     /// Returns the checks and the metrics in the order of their first appearance.
     pub(super) fn rows(&mut self) -> (Arc<[Check]>, Arc<[Metric]>) {
         if std::mem::take(&mut self.changed) {
-            let used = || self.named();
-            let checks = used().filter(|(_, row)| row.kind == MeasureKind::Check);
-            let metrics = used().filter_map(|(name, row)| match row.kind {
+            let used = || self.numbered();
+            let checks = used().filter(|(_, (_, row))| row.kind == MeasureKind::Check);
+            let metrics = used().filter_map(|(_, (name, row))| match row.kind {
                 MeasureKind::Metric(kind) => Some(row.metric(name, kind)),
                 MeasureKind::Check => None,
             });
-            let checks = checks.map(|(name, row)| row.check(name));
+            let checks = checks
+                .map(|(at, (name, row))| row.check(name, self.first_failed_s.get(&at).copied()));
             self.shown = (checks.collect(), metrics.collect());
         }
         self.shown.clone()
@@ -270,10 +279,13 @@ impl MeasureLog {
 
     /// Returns the measurements so far with their names, and the declared counters.
     pub(super) fn named(&self) -> impl Iterator<Item = (&str, &Measure)> {
+        self.numbered().map(|(_, named)| named)
+    }
+
+    fn numbered(&self) -> impl Iterator<Item = (usize, (&str, &Measure))> {
         let labels = self.names.labels().iter().map(|label| &*label.name);
         let rows = labels.zip(&self.rows).enumerate();
-        let used = rows.filter(|(at, (_, row))| !row.is_empty() || self.declared.contains(at));
-        used.map(|(_, named)| named)
+        rows.filter(|(at, (_, row))| !row.is_empty() || self.declared.contains(at))
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = String> {
@@ -285,6 +297,7 @@ impl MeasureLog {
 
     pub(super) fn clear(&mut self) {
         self.rows.iter_mut().for_each(Measure::clear);
+        self.first_failed_s.clear();
         self.changed = true;
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A named check of the plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Check {
@@ -13,6 +13,9 @@ pub struct Check {
     pub passes: u64,
     /// How often the check failed.
     pub failures: u64,
+    /// When it first failed, in seconds since the start of the measurement; `null` if it never did.
+    #[serde(default)]
+    pub first_failed_s: Option<f64>,
 }
 
 /// A custom metric of the plan.

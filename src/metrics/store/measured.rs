@@ -59,11 +59,11 @@ impl MeasuredFigures {
                 }
             }
         }
-        if self.measures.merge(&slice.measures) {
+        let second = slice.span.from as f64 / SECOND as f64;
+        if self.measures.merge(&slice.measures, second) {
             warnings.add(TOO_MANY_MEASURES.to_owned());
         }
         self.arrivals.merge(&slice.arrivals);
-        let second = slice.span.from as f64 / SECOND as f64;
         self.errors.merge(slice, second);
         if let Some(border) = slice
             .border

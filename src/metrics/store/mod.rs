@@ -17,6 +17,8 @@ mod time;
 mod warnings;
 mod workers;
 
+pub(crate) use reporting::saturations;
+
 use super::columns::NameSeries;
 use super::delta::{Covered, Delta, SliceDelta};
 use super::detail::Detail;
@@ -190,7 +192,7 @@ impl Store {
         }
         let at = self.run.time.measured(self.run.time.now()).as_secs_f64();
         self.run.measured.errors.merge(slice, at);
-        self.run.measured.measures.merge(&slice.measures);
+        self.run.measured.measures.merge(&slice.measures, at);
     }
 
     /// Adds what the shards of one worker measured to the run, to that worker and to each of its labels.

@@ -9,7 +9,7 @@ use super::super::names::{GroupedName, ITERATION};
 use super::super::report::{
     GeneratorRow, Report, RequestRow, ScenarioRow, SeriesPoint, TagRow, TaskRow,
 };
-use super::super::tally::RequestTally;
+use super::super::tally::{RequestTally, TaskTally};
 use super::super::traced::NameTraces;
 use super::super::users::UserCounts;
 use super::by_tag::TaggedRequests;
@@ -50,11 +50,6 @@ pub(super) fn build(
     let (generator, saturated) = own_part(group, measured);
     let dropped = group.measured.arrivals.warning();
     let missing = group.measured.arrivals.missing();
-    let tasks = group
-        .measured
-        .tasks
-        .named()
-        .filter(|(label, row)| row.runs() > 0 && *label.name != *ITERATION);
     let mut events = group.events.rows(origin);
     events.extend(saturations(&series));
     events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
@@ -87,7 +82,7 @@ pub(super) fn build(
         },
         aggregated: group.measured.requests.total.figures(measured),
         scenarios: scenarios_with_durations(group),
-        tasks: tasks
+        tasks: tasks(group)
             .map(|(label, row)| TaskRow {
                 scenario: label.group.to_string(),
                 name: label.name.to_string(),
@@ -123,6 +118,12 @@ fn tag_rows(group: &ShardGroup, measured: Duration) -> Vec<TagRow> {
     tags.filter(|(_, tagged)| tagged.total.tally.counts.count() > 0)
         .map(|(tag, tagged)| tag_row(tag, tagged, labels, &group.identity, measured))
         .collect()
+}
+
+/// Returns the tasks that have run.
+pub(super) fn tasks(group: &ShardGroup) -> impl Iterator<Item = (&Arc<GroupedName>, &TaskTally)> {
+    let rows = group.measured.tasks.named();
+    rows.filter(|(label, row)| row.runs() > 0 && *label.name != *ITERATION)
 }
 
 /// Returns the rows of scenarios with their most users and how long iterations took.
@@ -212,7 +213,7 @@ pub(super) fn rows<'a>(
 }
 
 /// Returns the stretches in which lgoose and not the target set the latency.
-fn saturations(series: &[SeriesPoint]) -> Vec<Event> {
+pub(crate) fn saturations(series: &[SeriesPoint]) -> Vec<Event> {
     let stretches = series.chunk_by(|a, b| a.generator.saturated == b.generator.saturated);
     let marked = stretches.filter(|points| points[0].generator.saturated);
     marked

@@ -2,7 +2,7 @@
 
 use super::super::names::GroupedName;
 use super::super::snapshot::{
-    LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag, Progress, Snapshot,
+    LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag, LiveTask, Progress, Snapshot,
 };
 use super::super::tally::{RequestTally, per_second};
 use super::super::users::UserCounts;
@@ -49,6 +49,13 @@ pub(super) fn snapshot(
         rows,
     };
     let arrivals = &group.measured.arrivals;
+    let tasks = reporting::tasks(group).map(|(label, row)| LiveTask {
+        scenario: (*label.group).into(),
+        name: (*label.name).into(),
+        runs: row.runs(),
+        failures: row.failed.count,
+    });
+    let tasks: Vec<LiveTask> = tasks.collect();
     Snapshot {
         progress: Progress {
             elapsed: now,
@@ -61,6 +68,7 @@ pub(super) fn snapshot(
         requests,
         tags: group.measured.requests.by_tag.texts(),
         scenarios: reporting::scenario_rows(group, UserCounts::now),
+        tasks,
         checks,
         metrics,
         errors: group.measured.errors.top(LIVE_ERRORS),

@@ -3,19 +3,24 @@
 //! Made from the figures of a report or of a running test; the views only draw it.
 
 use super::figures::{share, time};
-use super::line::one_line;
+use super::line::{cut_middle, one_line};
 use super::thresholds::threshold_figure;
-use crate::metrics::{Check, ErrorRow, GeneratorRow, Report, Snapshot, ThresholdRow};
-use crate::units::{show_count, show_long};
+use crate::metrics::{
+    Check, ErrorRow, Event, EventKind, GeneratorRow, Report, RequestRow, Snapshot, ThresholdRow,
+    saturations,
+};
+use crate::units::{counted, show_count, show_long};
 use jiff::{SignedDuration, Timestamp};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
+use unicode_width::UnicodeWidthStr as _;
 
 /// The most places and causes that are named; the rest is counted.
 const MOST: usize = 3;
 /// The most characters of a place or a cause.
 const LONGEST: usize = 200;
-/// The share of failures from which on a name counts as failing, and not as one with a few failures.
+/// The share of failures from which on a name counts as failing, and not as one with a few failures; of the time, from which
+/// on a run counts as stalled or saturated.
 const FAILING: f64 = 0.01;
 /// The share of a latency from which on lgoose itself has a part in it.
 const OWN: f64 = 0.1;
@@ -25,8 +30,7 @@ const OVER_S: f64 = 10.0;
 /// What is wrong with a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Diagnosis {
-    /// Whether something fails for more than a few, or a limit is broken.
-    pub(crate) is_failing: bool,
+    trouble: Trouble,
     /// When it began, and when it ended if it has, in seconds since the start of the measurement.
     pub(crate) since_s: Option<f64>,
     pub(crate) until_s: Option<f64>,
@@ -38,6 +42,18 @@ pub(crate) struct Diagnosis {
     pub(crate) generator: Option<GeneratorPart>,
 }
 
+/// The kinds of trouble, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trouble {
+    /// Something fails for more than a few, or a limit is broken.
+    Failing,
+    /// No response came to anybody for a while.
+    Stalled,
+    FewFailures,
+    /// Lgoose itself set the latency for a while.
+    Saturated,
+}
+
 /// What lgoose itself has to do with a failing run, in words.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum GeneratorPart {
@@ -45,27 +61,30 @@ pub(crate) enum GeneratorPart {
     Bottleneck(String),
 }
 
+impl GeneratorPart {
+    fn into_text(self) -> String {
+        match self {
+            GeneratorPart::Innocent(text) | GeneratorPart::Bottleneck(text) => text,
+        }
+    }
+}
+
 /// Something of which runs, requests or checks fail.
 struct FailingRow {
     label: String,
     failures: u64,
-    /// How many there were, if that is counted.
-    count: Option<u64>,
+    count: u64,
 }
 
 impl FailingRow {
-    /// Returns the share that failed, from 0 to 1; that of all where they are not counted.
+    /// Returns the share that failed, from 0 to 1.
     fn share(&self) -> f64 {
-        let count = self.count.map_or(self.failures, |count| count.max(1));
-        self.failures as f64 / count as f64
+        self.failures as f64 / self.count.max(1) as f64
     }
 
     /// Returns the row as a place: `POST checkout 50% fail`.
     fn text(&self) -> String {
-        match self.count {
-            Some(count) => format!("{} {} fail", self.label, share(self.failures, count)),
-            None => format!("{} failed ×{}", self.label, show_count(self.failures)),
-        }
+        format!("{} {} fail", self.label, share(self.failures, self.count))
     }
 }
 
@@ -73,7 +92,9 @@ impl FailingRow {
 struct Symptoms<'a> {
     failing: Vec<FailingRow>,
     errors: &'a [ErrorRow],
+    checks: &'a [Check],
     thresholds: &'a [ThresholdRow],
+    events: Vec<Event>,
     now_s: f64,
     generator: Option<GeneratorPart>,
 }
@@ -84,12 +105,12 @@ impl Diagnosis {
         let requests = report.requests.iter().map(|row| FailingRow {
             label: request_label(&row.method, &row.name),
             failures: row.figures.failures,
-            count: Some(row.figures.count),
+            count: row.figures.count,
         });
         let tasks = report
             .tasks
             .iter()
-            .map(|task| task_row(&task.name, task.failures, task.runs, &report.errors));
+            .map(|task| task_row(&task.name, (task.failures, task.runs), &report.errors));
         let failing = requests
             .chain(tasks.flatten())
             .chain(checks(&report.checks));
@@ -97,6 +118,8 @@ impl Diagnosis {
         Symptoms {
             failing: failing.filter(|row| row.failures > 0).collect(),
             errors: &report.errors,
+            checks: &report.checks,
+            events: report.events.clone(),
             thresholds: &report.thresholds,
             now_s: report.elapsed_s,
             generator: report.generator.as_ref().map(|row| own_part(row, p99)),
@@ -109,20 +132,27 @@ impl Diagnosis {
         let requests = snapshot.requests.rows.iter().map(|row| FailingRow {
             label: request_label(&row.method, &row.name),
             failures: row.failures,
-            count: Some(row.count),
+            count: row.count,
         });
-        let tasks = own_errors(&snapshot.errors).filter(|row| row.name.starts_with("task "));
-        let tasks = tasks.map(|row| FailingRow {
-            label: line(&row.name),
-            failures: row.count,
-            count: None,
-        });
-        let failing = requests.chain(tasks).chain(checks(&snapshot.checks));
+        let tasks = snapshot.tasks.iter();
+        let tasks =
+            tasks.map(|task| task_row(&task.name, (task.failures, task.runs), &snapshot.errors));
+        let failing = requests
+            .chain(tasks.flatten())
+            .chain(checks(&snapshot.checks));
         let last = snapshot.recent.last();
         let is_slow = last.is_some_and(|last| last.generator.saturated);
+        let slow = snapshot
+            .recent
+            .iter()
+            .filter(|point| point.generator.saturated);
+        let slow_s: f64 = slow.map(|point| point.seconds).sum();
+        let seen_s: f64 = snapshot.recent.iter().map(|point| point.seconds).sum();
         Symptoms {
             failing: failing.filter(|row| row.failures > 0).collect(),
             errors: &snapshot.errors,
+            checks: &snapshot.checks,
+            events: [&snapshot.events[..], &saturations(&snapshot.recent)].concat(),
             // Without a request, none has a figure yet.
             thresholds: if snapshot.requests.total.count > 0 {
                 &snapshot.thresholds
@@ -131,29 +161,58 @@ impl Diagnosis {
             },
             now_s: snapshot.progress.measured.as_secs_f64(),
             generator: is_slow.then(|| {
-                GeneratorPart::Bottleneck("lgoose itself is the bottleneck now".to_owned())
+                GeneratorPart::Bottleneck(format!(
+                    "lgoose itself is the bottleneck, in {} of {} s",
+                    show_count(slow_s.round() as u64),
+                    show_count(seen_s.round() as u64)
+                ))
             }),
         }
         .diagnosis()
     }
 
+    /// Returns whether something fails for more than a few, or a limit is broken.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.trouble == Trouble::Failing
+    }
+
     /// Returns what is the matter, and since when: `FAILING since +53s | 03:12:41 UTC`. `measured` is when the measurement
     /// began.
     pub(crate) fn heading(&self, measured: Option<Timestamp>) -> String {
-        let word = if self.is_failing {
-            "FAILING"
-        } else {
-            "few failures"
+        let word = match self.trouble {
+            Trouble::Failing => "FAILING",
+            Trouble::Stalled => "STALLED",
+            Trouble::FewFailures => "few failures",
+            Trouble::Saturated => "LGOOSE AT ITS LIMIT",
         };
         match (self.since_s, self.until_s) {
             (None, _) => word.to_owned(),
             (Some(since), None) => format!("{word} since {}", moment(since, measured)),
+            (Some(since), Some(until)) if until - since < 1.0 => {
+                format!("{word} at {}", moment(since, measured))
+            }
             (Some(since), Some(until)) => format!(
                 "{word} from {} to {}",
                 moment(since, measured),
                 moment(until, measured)
             ),
         }
+    }
+
+    /// Returns as many places, the worst first, as fit that many columns.
+    pub(crate) fn places_within(&self, width: usize) -> String {
+        let shown = |most: usize| {
+            let more = if most < self.places.len() {
+                " · …"
+            } else {
+                ""
+            };
+            self.places[..most].join(" · ") + more
+        };
+        let fitting = (1..=self.places.len()).rev().map(shown);
+        let mut fitting = fitting.filter(|text| text.width() <= width);
+        let first = || cut_middle(&shown(self.places.len().min(1)), width);
+        fitting.next().unwrap_or_else(first)
     }
 
     /// Returns the answers to where, why and whether it is lgoose, each after its word.
@@ -168,6 +227,30 @@ impl Diagnosis {
         }));
         answers
     }
+}
+
+/// Returns the requests of a report as tables list them: those that fail or break a limit first, the worst on top, then all
+/// others in the order of the report.
+pub(crate) fn worst_first(report: &Report) -> Vec<&RequestRow> {
+    let broken = report.thresholds.iter().filter(|row| !row.passed);
+    let broken: HashSet<&str> = broken.filter_map(|row| row.name.as_deref()).collect();
+    let mut rows: Vec<(f64, &RequestRow)> = report
+        .requests
+        .iter()
+        .map(|row| {
+            let figures = &row.figures;
+            let share = figures.failures as f64 / figures.count.max(1) as f64;
+            let is_broken = || broken.contains(&*format!("{} {}", row.method, row.name));
+            let trouble = if !broken.is_empty() && is_broken() {
+                share.max(FAILING / 2.0)
+            } else {
+                share
+            };
+            (trouble, row)
+        })
+        .collect();
+    rows.sort_by(|(a, _), (b, _)| f64::total_cmp(b, a));
+    rows.into_iter().map(|(_, row)| row).collect()
 }
 
 /// Returns when the measurement of a running test began.
@@ -186,44 +269,99 @@ pub(crate) fn measured_from(report: &Report) -> Option<Timestamp> {
 
 impl Symptoms<'_> {
     fn diagnosis(mut self) -> Option<Diagnosis> {
-        let broken: Vec<&ThresholdRow> = self
-            .thresholds
-            .iter()
-            .filter(|row| !row.passed && row.value.is_some())
-            .collect();
-        if self.failing.is_empty() && broken.is_empty() {
-            return None;
-        }
         self.failing.sort_by(|a, b| {
             let by_share = f64::total_cmp(&b.share(), &a.share());
             by_share.then(b.failures.cmp(&a.failures))
         });
-        let is_failing =
-            !broken.is_empty() || self.failing.iter().any(|row| row.share() >= FAILING);
-        let failing = self.failing.iter().map(FailingRow::text);
-        let mut limits: Vec<(f64, String)> = broken
-            .iter()
-            .map(|row| (excess(row), limit_text(row)))
+        let broken = self.thresholds.iter();
+        let broken: Vec<&ThresholdRow> = broken
+            .filter(|row| !row.passed && row.value.is_some())
             .collect();
-        limits.sort_by(|(a, _), (b, _)| f64::total_cmp(b, a));
-        let places = failing.chain(limits.into_iter().map(|(_, text)| text));
-        let causes = self.causes();
-        let firsts = own_errors(self.errors).map(|row| row.first_s);
-        let since_s = firsts
-            .chain(broken.iter().filter_map(|row| row.broken_s))
-            .reduce(f64::min);
-        let last_s = own_errors(self.errors)
-            .map(|row| row.last_s)
-            .reduce(f64::max);
-        let until_s = last_s.filter(|last| broken.is_empty() && *last + OVER_S < self.now_s);
+        let stalls: Vec<&Event> = self.events_of(EventKind::Silence).collect();
+        let saturated: Vec<&Event> = self.events_of(EventKind::Saturation).collect();
+        let takes_long = |events: &[&Event]| lasted(events) >= FAILING * self.now_s.max(1.0);
+        let trouble = if !broken.is_empty() || self.failing.iter().any(|row| row.share() >= FAILING)
+        {
+            Trouble::Failing
+        } else if !stalls.is_empty() && takes_long(&stalls) {
+            Trouble::Stalled
+        } else if !self.failing.is_empty() {
+            Trouble::FewFailures
+        } else if !saturated.is_empty() && takes_long(&saturated) {
+            Trouble::Saturated
+        } else {
+            return None;
+        };
+        let mut generator = self.generator.clone();
+        let (since_s, until_s) = match trouble {
+            Trouble::Stalled => self.span(&stalls),
+            Trouble::Saturated => self.span(&saturated),
+            Trouble::Failing | Trouble::FewFailures => self.failed_span(&broken),
+        };
+        let mut places = self.places(&broken);
+        let mut causes = self.causes();
+        // After the most frequent one: the rest may be cut.
+        let at = causes.len().min(1);
+        causes.splice(at..at, stalls_text(&stalls));
+        if trouble == Trouble::Saturated {
+            places.push("lgoose itself, not the site".to_owned());
+            let why = "it was too busy to keep up".to_owned();
+            causes.push(generator.take().map_or(why, GeneratorPart::into_text));
+        } else if places.is_empty() {
+            places.push("all requests".to_owned());
+        }
         Some(Diagnosis {
-            is_failing,
+            trouble,
             since_s,
             until_s,
-            places: first(places.collect()),
-            causes,
-            generator: self.generator,
+            places: first(places),
+            causes: first(causes),
+            generator,
         })
+    }
+
+    fn events_of(&self, kind: EventKind) -> impl Iterator<Item = &Event> {
+        self.events.iter().filter(move |event| event.kind == kind)
+    }
+
+    /// Returns what fails and the limits that are broken, the worst first.
+    fn places(&self, broken: &[&ThresholdRow]) -> Vec<String> {
+        let failing = self.failing.iter().map(FailingRow::text);
+        let limits = broken.iter().map(|row| (excess(row), limit_text(row)));
+        let mut limits: Vec<(f64, String)> = limits.collect();
+        limits.sort_by(|(a, _), (b, _)| f64::total_cmp(b, a));
+        failing
+            .chain(limits.into_iter().map(|(_, text)| text))
+            .collect()
+    }
+
+    /// Returns when the first of several events began, and when the last ended if that is a while ago.
+    fn span(&self, events: &[&Event]) -> (Option<f64>, Option<f64>) {
+        let since = events.iter().map(|event| event.at_s).reduce(f64::min);
+        let ends = events
+            .iter()
+            .map(|event| event.at_s + event.lasted_s.unwrap_or_default());
+        let until = ends.reduce(f64::max);
+        (since, until.filter(|until| self.is_over(*until)))
+    }
+
+    /// Returns when the first failure came and the first limit broke, and when the last came if that is a while ago and no
+    /// limit is broken.
+    fn failed_span(&self, broken: &[&ThresholdRow]) -> (Option<f64>, Option<f64>) {
+        let errors = || own_errors(self.errors);
+        let failed_checks = self.checks.iter().filter_map(|check| check.first_failed_s);
+        let since = errors()
+            .map(|row| row.first_s)
+            .chain(failed_checks)
+            .chain(broken.iter().filter_map(|row| row.broken_s))
+            .reduce(f64::min);
+        let has_an_end = broken.is_empty() && self.checks.iter().all(|check| check.failures == 0);
+        let last = errors().map(|row| row.last_s).reduce(f64::max);
+        (since, last.filter(|last| has_an_end && self.is_over(*last)))
+    }
+
+    fn is_over(&self, at_s: f64) -> bool {
+        at_s + OVER_S < self.now_s
     }
 
     /// Returns why, by message: how often each was seen.
@@ -239,8 +377,28 @@ impl Symptoms<'_> {
             1 => line(message),
             count => format!("{} ×{}", line(message), show_count(count)),
         });
-        first(causes.collect())
+        causes.collect()
     }
+}
+
+/// Returns how many seconds several events lasted in all.
+fn lasted(events: &[&Event]) -> f64 {
+    events.iter().filter_map(|event| event.lasted_s).sum()
+}
+
+/// Returns the times without any response in words: `3 silences of up to 4.9 s (first at 52.9 s)`.
+fn stalls_text(stalls: &[&Event]) -> Option<String> {
+    let (first, others) = stalls.split_first()?;
+    if others.is_empty() {
+        return Some(line(&first.text));
+    }
+    let longest = stalls.iter().filter_map(|event| event.lasted_s);
+    Some(format!(
+        "{} of up to {:.1} s (first at {:.1} s)",
+        counted(stalls.len() as u64, "silence"),
+        longest.fold(0.0, f64::max),
+        first.at_s
+    ))
 }
 
 /// Returns the errors, without those of tasks that a request ended.
@@ -258,13 +416,13 @@ fn first(mut all: Vec<String>) -> Vec<String> {
 }
 
 /// Returns a task as something that fails, unless all of its failures are those of its requests.
-fn task_row(name: &str, failures: u64, count: u64, errors: &[ErrorRow]) -> Option<FailingRow> {
+fn task_row(name: &str, (failures, count): (u64, u64), errors: &[ErrorRow]) -> Option<FailingRow> {
     let name_of_error = format!("task {name}");
     let is_own = own_errors(errors).any(|row| row.name == name_of_error);
     is_own.then(|| FailingRow {
         label: line(&name_of_error),
         failures,
-        count: Some(count),
+        count,
     })
 }
 
@@ -272,7 +430,7 @@ fn checks(checks: &[Check]) -> impl Iterator<Item = FailingRow> {
     checks.iter().map(|check| FailingRow {
         label: format!("check '{}'", line(&check.name)),
         failures: check.failures,
-        count: Some(check.passes + check.failures),
+        count: check.passes + check.failures,
     })
 }
 
@@ -355,7 +513,7 @@ fn line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{LiveRequests, LiveRow, Progress, RequestRow};
+    use crate::metrics::{LiveRequests, LiveRow, LiveTask, Progress};
 
     fn error(name: &str, message: &str, count: u64, (first_s, last_s): (f64, f64)) -> ErrorRow {
         let row = serde_json::json!({
@@ -466,7 +624,7 @@ mod tests {
             ..Report::default()
         };
         let diagnosis = Diagnosis::of_report(&report).expect("some failed");
-        assert!(!diagnosis.is_failing);
+        assert!(!diagnosis.is_failing());
         assert_eq!(diagnosis.heading(None), "few failures from +1m1s to +1m15s");
     }
 
@@ -486,19 +644,25 @@ mod tests {
                 }],
                 ..LiveRequests::default()
             },
+            tasks: vec![LiveTask {
+                name: "buy".into(),
+                runs: 67,
+                failures: 67,
+                ..LiveTask::default()
+            }],
             errors: vec![error("task buy", "this is not JSON", 67, (0.5, 19.75))],
             ..Snapshot::default()
         };
         let diagnosis = Diagnosis::of_snapshot(&snapshot).expect("it fails");
-        assert_eq!(diagnosis.places, ["task buy failed ×67"]);
+        assert_eq!(diagnosis.places, ["task buy 100% fail"]);
         assert_eq!(diagnosis.causes, ["this is not JSON ×67"]);
-        assert!(diagnosis.is_failing);
-        let check = serde_json::json!({ "name": "is tea", "passes": 1, "failures": 9 });
+        assert!(diagnosis.is_failing());
+        let check = serde_json::json!({ "name": "is tea", "passes": 1, "failures": 9, "first_failed_s": 4.5 });
         snapshot.errors.clear();
         snapshot.checks = [serde_json::from_value(check).expect("a check")].into();
         let diagnosis = Diagnosis::of_snapshot(&snapshot).expect("it fails");
         assert_eq!(diagnosis.places, ["check 'is tea' 90.0% fail"]);
-        assert_eq!(diagnosis.heading(None), "FAILING");
+        assert_eq!(diagnosis.heading(None), "FAILING since +4s");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use crate::error::{excerpt, printable};
 use crate::metrics::ErrorRow;
+use std::collections::BTreeMap;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Returns a text from a plan or a target as one harmless line: control characters and those that change the direction
@@ -34,10 +35,69 @@ pub(crate) fn describe_response(error: &ErrorRow) -> Option<(&'static str, Strin
     Some(("answered", one_line(&text)))
 }
 
+/// Shortens names of a table to at most `width` columns, so that different ones look different: `…` replaces the middle, or,
+/// where several would then be alike, what they have in common before the first difference.
+pub(crate) fn cut_apart(names: &[&str], width: usize) -> Vec<String> {
+    let mut shown: Vec<String> = names.iter().map(|name| cut_middle(name, width)).collect();
+    // Once they differ somewhere else, names that are alike are fewer.
+    for _ in 0..3 {
+        let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (at, text) in shown.iter().enumerate() {
+            if text != names[at] {
+                alike.entry(text.clone()).or_default().push(at);
+            }
+        }
+        for group in alike.values() {
+            let first = names[group[0]];
+            let common = group.iter().map(|at| common_start(first, names[*at]));
+            let common = common.min().unwrap_or(0);
+            if common < first.len() {
+                for at in group {
+                    shown[*at] = cut_before(names[*at], common, width);
+                }
+            }
+        }
+    }
+    shown
+}
+
+/// Returns how many bytes two texts have in common at their beginning.
+fn common_start(a: &str, b: &str) -> usize {
+    let both = a.char_indices().zip(b.chars());
+    let differ = both.into_iter().find(|((_, a), b)| a != b);
+    differ.map_or(a.len().min(b.len()), |((at, _), _)| at)
+}
+
+/// Shortens a name to at most `width` columns, of which the part from byte `first` on is to be seen: the method stays, and
+/// `…` replaces what comes between.
+fn cut_before(name: &str, first: usize, width: usize) -> String {
+    const METHOD: usize = 8;
+    let method = name[..first].find(' ').map_or(0, |space| space + 1);
+    let method = if method <= METHOD { method } else { 0 };
+    // From the part of the path on in which the difference is.
+    let from = name[method..first]
+        .rfind('/')
+        .map_or(method, |slash| method + slash);
+    let head = if from > method { "…" } else { "" };
+    let text = format!("{}{head}{}", &name[..method], &name[from..]);
+    if text.width() <= width {
+        return text;
+    }
+    let cut = format!("{}…", within(text.chars(), width.saturating_sub(1)));
+    if cut.width() <= width {
+        cut
+    } else {
+        cut_middle(name, width)
+    }
+}
+
 /// Shortens a text to at most `width` columns: `…` replaces the middle.
 pub(crate) fn cut_middle(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
+    }
+    if width == 0 {
+        return String::new();
     }
     let visible = width.saturating_sub(1);
     let head = within(text.chars(), visible.div_ceil(2));
@@ -114,6 +174,41 @@ mod tests {
             "GET /a…h.html"
         );
         assert_eq!(cut_middle("short", 5), "short");
+    }
+
+    #[test]
+    fn names_that_would_look_alike_show_where_they_differ() {
+        let names = [
+            "GET /api/v2/catalogue/regions/217/warehouses/availability",
+            "GET /api/v2/catalogue/regions/018/warehouses/availability",
+            "GET /api/v2/catalogue/regions/018/depots/of/old/availability",
+            "POST login",
+        ];
+        assert_eq!(
+            cut_apart(&names, 22),
+            [
+                "GET …/217/warehouses/…",
+                "GET …/018/warehouses/…",
+                "GET …/018/depots/of/o…",
+                "POST login"
+            ]
+        );
+        // They differ in two places.
+        let twice = ["a/1/b/1", "a/1/b/2", "a/2/b/1"]
+            .map(|end| format!("GET {}{end}{}", "x".repeat(40), "y".repeat(40)));
+        let twice: Vec<&str> = twice.iter().map(String::as_str).collect();
+        let mut shown = cut_apart(&twice, 12);
+        assert!(shown.iter().all(|text| text.width() <= 12), "{shown:?}");
+        shown.dedup();
+        assert_eq!(shown.len(), 3, "{shown:?}");
+        for width in 0..30 {
+            for text in cut_apart(
+                &["検索結果ページの一覧その一", "検索結果ページの一覧その二"],
+                width,
+            ) {
+                assert!(text.width() <= width, "{text} in {width}");
+            }
+        }
     }
 
     #[test]

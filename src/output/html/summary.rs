@@ -72,7 +72,7 @@ fn diagnosis(report: &Report) -> String {
     let answers = diagnosis.answers().into_iter();
     let answers =
         answers.map(|(question, line)| format!("<dt>{question}</dt><dd>{}</dd>", text(&line)));
-    let class = if diagnosis.is_failing {
+    let class = if diagnosis.is_failing() {
         "failing"
     } else {
         "few"

@@ -6,6 +6,7 @@ use crate::metrics::{Figures, Latency, PhasesMs, Report, TaskRow};
 use crate::output::display::Column::{self, Number, Text};
 use crate::output::display::{
     listed_errors, moment, rate, request_name, slowest_traces, status_text, trace_text, with_share,
+    worst_first,
 };
 use crate::units::{show_count, show_size};
 use std::collections::BTreeSet;
@@ -40,7 +41,7 @@ pub(super) fn sections(report: &Report) -> Vec<HtmlTable> {
 
 /// Adds a row for every request name and one for all requests.
 fn each_name(report: &Report, table: &mut HtmlTable, cells: impl Fn(&Figures) -> Vec<Cell>) {
-    for row in &report.requests {
+    for row in worst_first(report) {
         let mut all = vec![Cell::Text(request_name(&row.method, &row.name))];
         all.extend(cells(&row.figures));
         table.row(&all);

@@ -66,7 +66,7 @@ pub(crate) struct JsonDiagnosis {
 impl JsonDiagnosis {
     fn of(diagnosis: &Diagnosis, snapshot: &Snapshot) -> JsonDiagnosis {
         JsonDiagnosis {
-            failing: diagnosis.is_failing,
+            failing: diagnosis.is_failing(),
             heading: diagnosis.heading(Some(measured_until_now(snapshot))),
             answers: diagnosis.answers(),
         }
@@ -224,6 +224,7 @@ impl JsonWorker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::fixture as stories;
     use crate::metrics::{Aim, LiveRequests, LiveRow, Progress};
     use crate::output::fixture;
     use crate::output::json::snapshot;
@@ -371,6 +372,31 @@ mod tests {
             "/workers/users_now",
         ];
         assert_eq!(more, of_a_moment, "keys that no report has");
+    }
+
+    #[test]
+    fn the_page_is_given_whether_all_is_well_and_else_where_since_when_and_why() {
+        for story in stories::stories() {
+            let snapshot = &*story.snapshot;
+            let live = serde_json::to_value(JsonSnapshot::of(snapshot)).expect("JSON");
+            let diagnosis = &live["diagnosis"];
+            let answers = diagnosis["answers"].as_array().into_iter().flatten();
+            let answers = answers.map(|pair| pair[1].as_str().expect("a text"));
+            let shown: Vec<&str> = diagnosis["heading"]
+                .as_str()
+                .into_iter()
+                .chain(answers)
+                .collect();
+            let measured = jiff::SignedDuration::try_from(snapshot.progress.measured);
+            let clocks =
+                stories::clocks(&story, jiff::Timestamp::now() - measured.expect("a time"));
+            let missing = stories::unanswered(&story, &shown.join("\n"), &clocks);
+            assert!(
+                missing.is_empty(),
+                "{}: {missing:?} in {diagnosis}",
+                story.title
+            );
+        }
     }
 
     #[test]

@@ -138,7 +138,7 @@ mod tests {
         let point = "second seconds users count failures bytes min_ms max_ms sum_ms p50_ms p95_ms p99_ms ok_p95_ms failed_p95_ms under_way oldest_ms \
              busy lag_ms saturated own_p50_ms own_p99_ms histogram failed_histogram";
         assert_eq!(keys(&json["series"][0]), sorted(point));
-        let check = "name passes failures";
+        let check = "name passes failures first_failed_s";
         assert_eq!(keys(&json["checks"][0]), sorted(check));
         let metric = "name kind count value min max p50 p90 p95 p99";
         assert_eq!(keys(&json["metrics"][0]), sorted(metric));

@@ -11,9 +11,9 @@ mod comparison;
 #[cfg(feature = "cli")]
 pub(crate) use comparison::comparison;
 
-use crate::metrics::{Figures, Latency, Report, RequestRow, VerdictResult};
+use crate::metrics::{Figures, Latency, Report, VerdictResult};
 use crate::output::display::Column::{self, Number, Text};
-use crate::output::display::{Diagnosis, measured_from};
+use crate::output::display::{Diagnosis, measured_from, worst_first};
 use crate::output::display::{
     cut_middle, describe_response, labels_text, listed_errors, metric_cells, moment, one_line,
     request_name, share, slowest_traces, status_text, threshold_figure, threshold_name, time,
@@ -142,20 +142,12 @@ fn requests(report: &Report, out: &mut String) {
         cells
     };
     let all = ("**Aggregated**".to_owned(), &report.aggregated);
-    // A table has only so many rows: those that fail come first.
-    let mut names: Vec<&RequestRow> = report.requests.iter().collect();
-    names.sort_by(|a, b| f64::total_cmp(&failing(&b.figures), &failing(&a.figures)));
-    let names = names.into_iter().map(|row| {
+    let names = worst_first(report).into_iter().map(|row| {
         let text = request_name(&row.method, &row.name);
         (name(&text), &row.figures)
     });
     let rows = std::iter::once(all).chain(names);
     table(&columns, rows.map(|(first, row)| cells(first, row)), out);
-}
-
-/// Returns the share of requests that failed, from 0 to 1.
-fn failing(figures: &Figures) -> f64 {
-    figures.failures as f64 / figures.count.max(1) as f64
 }
 
 /// Appends the requests of `test_start` and `test_stop`.

@@ -2,7 +2,7 @@
 
 use super::table::{TextTable, pad_left, pad_right, rule, spread};
 use crate::metrics::{Figures, Latency, MetricKind, Report, TaskRow};
-use crate::output::display::{Diagnosis, measured_from};
+use crate::output::display::{Diagnosis, measured_from, worst_first};
 use crate::output::display::{
     ListedError, cut_middle, describe_response, listed_errors, metric_cells, moment, one_line,
     per_second, rate, request_name, share, threshold_figure, threshold_parts, time, with_share,
@@ -84,7 +84,7 @@ pub(super) fn diagnosis(report: &Report, page: usize, out: &mut String) {
     let Some(diagnosis) = Diagnosis::of_report(report) else {
         return;
     };
-    let mark = if diagnosis.is_failing { '✗' } else { '!' };
+    let mark = if diagnosis.is_failing() { '✗' } else { '!' };
     let heading = diagnosis.heading(measured_from(report));
     out.push_str(&format!(" {mark} {heading}\n"));
     for (question, answer) in diagnosis.answers() {
@@ -210,7 +210,7 @@ fn task_cells(task: &TaskRow, report: &Report) -> Vec<String> {
 
 /// Adds a row for every request name and one for all requests.
 fn each_name(report: &Report, table: &mut TextTable, cells: impl Fn(&Figures) -> Vec<String>) {
-    for row in &report.requests {
+    for row in worst_first(report) {
         table.row(request_name(&row.method, &row.name), cells(&row.figures));
     }
     table.rule();
@@ -307,7 +307,7 @@ pub(super) fn status_codes(report: &Report, requested: bool, page: usize, out: &
         let codes = figures.status.iter().map(|(code, n)| status(code, *n));
         codes.collect::<Vec<String>>().join(", ")
     };
-    let names = report.requests.iter().map(|row| {
+    let names = worst_first(report).into_iter().map(|row| {
         let name = request_name(&row.method, &row.name);
         (name, shown(&row.figures))
     });

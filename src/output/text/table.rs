@@ -2,7 +2,7 @@
 //!
 //! Widths are terminal columns, not characters: a CJK character takes two, a combining accent none.
 
-use crate::output::display::cut_middle;
+use crate::output::display::{cut_apart, cut_middle};
 use unicode_width::UnicodeWidthStr as _;
 
 /// The gap between two columns of a table.
@@ -76,7 +76,7 @@ impl TextTable {
         let full = MARGIN + name_width + figures(&widths, gap);
         let line = |name: &str, cells: &[String]| {
             let mut line = " ".repeat(MARGIN);
-            line.push_str(&pad_right(&cut_middle(name, name_width), name_width));
+            line.push_str(&pad_right(name, name_width));
             for (cell, width) in cells.iter().zip(&widths) {
                 line.push_str(&" ".repeat(gap));
                 line.push_str(&pad_left(cell, *width));
@@ -88,7 +88,9 @@ impl TextTable {
             .iter()
             .map(|title| (*title).to_owned())
             .collect();
-        out.push_str(&line(self.title, &titles));
+        let mut names = cut_apart(&self.names(), name_width).into_iter();
+        let mut name = || names.next().unwrap_or_default();
+        out.push_str(&line(&cut_middle(self.title, name_width), &titles));
         out.push_str(&rule(full));
         for row in &self.rows {
             match row {
@@ -97,20 +99,25 @@ impl TextTable {
                     out.push_str(spread(name, note, full).trim_end());
                     out.push('\n');
                 }
-                TextRow::Cells(name, cells) if tight => {
+                TextRow::Cells(_, cells) if tight => {
                     let cells: Vec<String> = cells.iter().map(|cell| tightened(cell)).collect();
-                    out.push_str(&line(name, &cells));
+                    out.push_str(&line(&name(), &cells));
                 }
-                TextRow::Cells(name, cells) => out.push_str(&line(name, cells)),
+                TextRow::Cells(_, cells) => out.push_str(&line(&name(), cells)),
             }
         }
     }
 
-    fn longest_name(&self) -> usize {
-        let names = self.rows.iter().map(|row| match row {
-            TextRow::Cells(name, _) => name.width(),
-            TextRow::Rule | TextRow::Heading(..) => 0,
+    fn names(&self) -> Vec<&str> {
+        let names = self.rows.iter().filter_map(|row| match row {
+            TextRow::Cells(name, _) => Some(name.as_str()),
+            TextRow::Rule | TextRow::Heading(..) => None,
         });
+        names.collect()
+    }
+
+    fn longest_name(&self) -> usize {
+        let names = self.names().into_iter().map(|name| name.width());
         names.max().unwrap_or(0).max(self.title.width())
     }
 

@@ -2,11 +2,15 @@
 
 use super::super::ViewContext;
 use super::super::style::{Styles, TextMeaning};
+use super::super::text::broken;
 use super::paint::{cut, put};
 use crate::metrics::Snapshot;
-use crate::output::{Diagnosis, measured_until_now};
+use crate::output::{Diagnosis, cut_middle, measured_until_now};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+
+/// The columns of a question: `  where `.
+const LABEL: usize = 8;
 
 /// Draws at most so many lines at the top of `rest`, and takes them from it; nothing if nothing fails.
 pub(super) fn draw(
@@ -21,21 +25,27 @@ pub(super) fn draw(
         return;
     };
     let measured = facts.clock.then(|| measured_until_now(snapshot));
-    let (mark, meaning) = if diagnosis.is_failing {
+    let (mark, meaning) = if diagnosis.is_failing() {
         ("✗", TextMeaning::Bad)
     } else {
         ("!", TextMeaning::Warning)
     };
-    let mut heading = format!("{mark} {}", diagnosis.heading(measured));
-    let mut answers = diagnosis.answers().into_iter();
-    // Where it is comes first: the rest may have no room.
-    if let Some((_, places)) = answers.next() {
-        heading = format!("{heading} · {places}");
+    let width = rest.width as usize;
+    let mut lines = vec![(format!("{mark} {}", diagnosis.heading(measured)), meaning)];
+    let room = width.saturating_sub(LABEL);
+    for (question, text) in diagnosis.answers() {
+        // Where it is may take two lines if something else has room as well: a name and its share are seen whole.
+        let text = match question {
+            "where" if most > 3 => diagnosis.places_within(2 * room - room / 4),
+            "where" => diagnosis.places_within(room),
+            _ => cut_middle(&text, room),
+        };
+        for (at, line) in broken(&text, room).iter().enumerate() {
+            let question = if at == 0 { question } else { "" };
+            lines.push((format!("  {question:<5} {line}"), TextMeaning::Plain));
+        }
     }
-    let answers = answers.map(|(question, text)| format!("  {question} {text}"));
-    let lines = std::iter::once((heading, meaning));
-    let lines = lines.chain(answers.map(|line| (line, TextMeaning::Plain)));
-    for (line, meaning) in lines.take(most) {
+    for (line, meaning) in lines.into_iter().take(most) {
         let area = cut(rest, 1);
         put(buffer, area, area.x, &line, meaning, styles);
     }

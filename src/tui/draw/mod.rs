@@ -40,9 +40,9 @@ pub(crate) fn draw(
     let head = cut(&mut rest, 3);
     header::draw(facts, state, (snapshot, shown), head, buffer, styles);
     let most = match area.height {
-        ..18 => 1,
-        18..28 => 2,
-        _ => 3,
+        ..18 => 2,
+        18..28 => 4,
+        _ => 5,
     };
     diagnosis::draw(facts, snapshot, most, &mut rest, buffer, styles);
     let graphs = match area.height {

@@ -41,6 +41,7 @@ fn check(check: &Check) -> ListingRow {
         ],
         keys: vec![share, 0.0, check.failures as f64],
         bad: check.failures > 0,
+        failing: check.failures as f64 / all.max(1) as f64,
         heading: false,
     }
 }
@@ -77,7 +78,7 @@ fn threshold(row: &ThresholdRow, has_started: bool) -> ListingRow {
             share.map_or(0.0, |(percent, _)| percent),
         ],
         bad: is_broken(row, has_started),
-        heading: false,
+        ..ListingRow::default()
     }
 }
 
@@ -192,6 +193,7 @@ mod tests {
             name: "title".to_owned(),
             passes: 3,
             failures: 1,
+            ..Check::default()
         });
         assert_eq!(entry.cells, ["75.0%", "", "1 of 4 failed"]);
     }

@@ -106,6 +106,7 @@ pub(super) fn tasks(report: &Report, only: Option<&str>) -> Listing {
                 cells,
                 keys,
                 bad: task.failures > 0,
+                failing: task.failures as f64 / task.runs.max(1) as f64,
                 heading: false,
             });
         }

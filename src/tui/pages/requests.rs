@@ -109,10 +109,12 @@ fn entry(row: &LiveRow, now: bool, trend: String) -> ListingRow {
     } else {
         (row.failures as f64, row.count as f64)
     };
+    let bad = failed > 0.0 && failed >= all * BAD;
     ListingRow {
         cells,
         keys,
-        bad: failed > 0.0 && failed >= all * BAD,
+        bad,
+        failing: if bad { failed / all } else { 0.0 },
         ..ListingRow::default()
     }
 }

@@ -102,6 +102,6 @@ fn entry((at, row): (usize, &LiveWorker)) -> ListingRow {
             f64::from(urgency(row)),
         ],
         bad: urgency(row) > 0,
-        heading: false,
+        ..ListingRow::default()
     }
 }

@@ -17,15 +17,15 @@ export function startTables() {
   const add = (id, ...rest) => { tables[id] = new Table(id, ...rest); };
   add('thresholds', 'Thresholds', ['Verdict', 'Threshold', 'Distance', '#Limit', '#Figure', '#Broken at']);
   add('errors', 'Errors', ['#Count', 'Name', 'Message', '#First seen', '#Last seen', 'Plan']);
-  add('requests', 'Requests', ['Name', '#Requests', '#Failures', '#Requests/s', '#Now/s', '#Failing now/s', '#50%', '#95%', '#99%', '#Maximum'], { filter: 'Filter names', more: startTagged(showRequests) });
+  add('requests', 'Requests', ['Name', '#Requests', '#Failures', '#Requests/s', '#Now/s', '#Failing now/s', '#p50', '#p95', '#p99', '#Maximum'], { filter: 'Filter names', more: startTagged(showRequests) });
   add('traces', 'Slowest traces', ['Name', '#Latency', 'Status', '#At', '#User', 'Trace'],
     { note: 'The slowest requests of each name among those whose trace the site was asked to keep: look for it in the site’s tracing.' });
   add('scenarios', 'Scenarios', ['Scenario', '#Users now', '#Iterations']);
-  add('tasks', 'Tasks and transactions', ['Task', 'Scenario', '#Runs', '#Failures', '#Runs/s', '#Average', '#Median', '#95%', '#Maximum']);
+  add('tasks', 'Tasks and transactions', ['Task', 'Scenario', '#Runs', '#Failures', '#Runs/s', '#Average', '#p50', '#p95', '#Maximum']);
   add('checks', 'Checks', ['Verdict', 'Check', '#Held', '#Did not', '#Share']);
-  add('metrics', 'Custom metrics', ['Metric', 'Kind', '#Values', '#Value', '#Minimum', '#50%', '#90%', '#95%', '#99%', '#Maximum'],
+  add('metrics', 'Custom metrics', ['Metric', 'Kind', '#Values', '#Value', '#Minimum', '#p50', '#p90', '#p95', '#p99', '#Maximum'],
     { note: 'The value is the sum of a counter, the latest of a gauge, the share of a rate that was true, the mean of a trend.' });
-  add('workers', 'Workers', ['Worker', 'Labels', 'State', '#Users', '#Requests', '#Failures', '#Now/s', '#95%', '#Busy', '#Timers late', '#Clock off by'], { before: find('#generator') });
+  add('workers', 'Workers', ['Worker', 'Labels', 'State', '#Users', '#Requests', '#Failures', '#Now/s', '#p95', '#Busy', '#Timers late', '#Clock off by'], { before: find('#generator') });
   add('happened', 'What happened', ['#At', '#Lasted', 'What'], { before: find('#log') });
 }
 
@@ -53,8 +53,14 @@ export function showTables() {
 // Without a request of the chosen tag, too, another one can be chosen.
 function showRequests() {
   const { requests, aggregated } = requestsShown(), none = { count: 0, failures: 0, rate: 0, rate_now: 0, failures_now: 0, latency_ms: null };
-  tables.requests.show(requests.map(row => ({ key: `${row.method} ${row.name}`, cells: request(requestName(row), row) })), request('Aggregated', aggregated ?? none));
+  tables.requests.show(worstFirst(requests).map(row => ({ key: `${row.method} ${row.name}`, cells: request(requestName(row), row) })), request('Aggregated', aggregated ?? none));
   tables.requests.section.hidden = !state.requests?.length;
+}
+
+// Those that fail come first, the worst on top, as in the reports.
+function worstFirst(rows) {
+  const trouble = row => { const share = row.failures / Math.max(row.count, 1); return share >= 0.01 ? share : 0; };
+  return [...rows].sort((a, b) => trouble(b) - trouble(a));
 }
 
 // Tasks are in the report only.

@@ -34,7 +34,7 @@ fn runs() -> Vec<UnjudgedRun> {
         report.arrivals = Some(crate::metrics::ArrivalsRow { started: 65, dropped: 85, delay_ms: None });
     };
     let never = |report: &mut Report| {
-        let check = crate::metrics::Check { name: "title".to_owned(), passes: 0, failures: 50 };
+        let check = crate::metrics::Check { name: "title".to_owned(), passes: 0, failures: 50, ..Default::default() };
         report.checks = vec![check];
     };
     let some = |report: &mut Report| report.tasks[0].failures = 3;

@@ -123,7 +123,7 @@ fn a_wide_screen_has_details_beside_the_list() {
     let state = watched(&run);
     let text = screen(&state, &run.0, (140, 40));
     assert!(
-        text.contains("│ GET front page") && text.contains("│ status"),
+        text.contains("│ GET page 12") && text.contains("│ status"),
         "{text}"
     );
 }

@@ -3,6 +3,7 @@
 mod behaviour;
 mod by_tag;
 mod fixture;
+mod stories;
 mod workers;
 
 use super::super::pages::error_key;
@@ -31,6 +32,11 @@ fn screen(state: &ViewState, snapshot: &Snapshot, (width, height): (u16, u16)) -
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
     draw(&facts(), state, snapshot, area, &mut buffer);
+    text_of(&buffer)
+}
+
+fn text_of(buffer: &Buffer) -> String {
+    let Rect { width, height, .. } = buffer.area;
     let mut text = String::new();
     for y in 0..height {
         let mut line = String::new();

@@ -75,6 +75,11 @@ pub(super) struct DrawnRows {
     pub(super) width: u16,
 }
 
+/// Returns whether a name contains the text of a filter, in any case.
+pub(super) fn is_match(name: &str, filter: &str) -> bool {
+    filter.is_empty() || name.to_lowercase().contains(&filter.to_lowercase())
+}
+
 pub(super) fn column(title: &str, rank: u8) -> ListingColumn {
     ListingColumn {
         title: title.to_owned(),
@@ -102,10 +107,9 @@ impl Listing {
         if text.is_empty() {
             return;
         }
-        let needle = text.to_lowercase();
         let had = !self.rows.is_empty();
         self.rows
-            .retain(|row| row.heading || row.name.to_lowercase().contains(&needle));
+            .retain(|row| row.heading || is_match(&row.name, text));
         let mut below = false;
         let mut retained: Vec<ListingRow> = self.rows.drain(..).rev().collect();
         retained.retain(|row| {

@@ -100,7 +100,13 @@ fn phase(state: &ViewState, snapshot: &Snapshot) -> (Vec<String>, TextMeaning) {
             "" => format!("{after} · q quit"),
             verdict => format!("{after} · {verdict} · q quit"),
         };
-        return (vec![whole, format!("{after} · q quit")], meaning);
+        // Where there is no room for its reason, the verdict is one word.
+        let word = finished.verdict.split(':').next().unwrap_or_default();
+        let short = match word {
+            "" => format!("{after} · q quit"),
+            word => format!("{after} · {word} · q quit"),
+        };
+        return (vec![whole, short], meaning);
     }
     let aim = snapshot.progress.wanted;
     let elapsed = show_long(snapshot.progress.played);
@@ -285,7 +291,7 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<HeaderFigure> {
         (_, 0) => add(5, "no failures".to_owned(), TextMeaning::Good),
         (_, failures) => {
             let text = format!("✗ {} failed ({share:.2}%)", show_count(failures));
-            add(1, text, TextMeaning::Bad);
+            add(0, text, TextMeaning::Bad);
         }
     }
     let (ok, of) = match total.failures {
@@ -309,7 +315,7 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<HeaderFigure> {
         broken => {
             let of = snapshot.thresholds.len();
             add(
-                3,
+                1,
                 format!("✗ {broken} of {of} thresholds"),
                 TextMeaning::Bad,
             );
@@ -349,8 +355,9 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<HeaderFigure> {
     );
     add(9, show_size(requests.bytes as f64), TextMeaning::Plain);
     for part in &mut parts {
-        // `✗ 48 failed`, `✗ 1/2 thresholds`, `p95 4.11ms`.
-        let short = part.text.split(" (").next().unwrap_or_default();
+        // `✗ 48 (0.12%)`, `✗ 1/2 thresholds`, `715 req/s`.
+        let short = part.text.replacen(" failed (", " (", 1);
+        let short = short.replacen(" (last 10 s)", "", 1);
         part.short = Some(short.replacen(" of ", "/", 1));
     }
     parts

@@ -127,6 +127,10 @@ fn press_on_page(state: &mut ViewState, key: KeyCode, snapshot: &Snapshot) -> Op
         KeyCode::Esc => state.filter.clear(),
         KeyCode::Char('t') => go_by_tag(state, snapshot),
         KeyCode::Char('s') => sort_by_next(state, snapshot),
+        KeyCode::Char('F') => sort_by_title(state, "fail", snapshot),
+        KeyCode::Char('P') => sort_by_title(state, "p95", snapshot),
+        KeyCode::Char('R') => sort_by_title(state, "req", snapshot),
+        KeyCode::Char('N') => sort_by(state, SortOrder::Name, snapshot),
         KeyCode::Char('S') => state.reversed = !state.reversed,
         KeyCode::Char('n') => toggle_now(state),
         KeyCode::Char('z') => state.whole = !state.whole,
@@ -242,18 +246,37 @@ fn toggle_now(state: &mut ViewState) {
 
 fn sort_by_next(state: &mut ViewState, snapshot: &Snapshot) {
     let columns = listing(state, snapshot).columns;
-    let sorted = &mut state.sorted[state.tab.index()];
-    *sorted = match *sorted {
+    let next = match state.sorted() {
         SortOrder::Plan if !columns.is_empty() => SortOrder::Column(0),
         SortOrder::Column(at) if at + 1 < columns.len() => SortOrder::Column(at + 1),
         SortOrder::Name => SortOrder::Plan,
         _ => SortOrder::Name,
     };
-    state.notice = match *sorted {
+    sort_by(state, next, snapshot);
+}
+
+/// Sorts by the first column of the page whose title contains a word.
+fn sort_by_title(state: &mut ViewState, word: &str, snapshot: &Snapshot) {
+    let columns = listing(state, snapshot).columns;
+    match columns
+        .iter()
+        .position(|column| column.title.contains(word))
+    {
+        Some(at) => sort_by(state, SortOrder::Column(at), snapshot),
+        None => state.notice = "this page has no such column".to_owned(),
+    }
+}
+
+fn sort_by(state: &mut ViewState, order: SortOrder, snapshot: &Snapshot) {
+    state.sorted[state.tab.index()] = order;
+    state.notice = match order {
         SortOrder::Plan if state.tab == Tab::Workers => "those in trouble first".to_owned(),
-        SortOrder::Plan => "in the order of the plan".to_owned(),
+        SortOrder::Plan => "those that fail first, then in the order of the plan".to_owned(),
         SortOrder::Name => "sorted by name; S reverses".to_owned(),
-        SortOrder::Column(at) => format!("sorted by {}; S reverses", columns[at].title),
+        SortOrder::Column(at) => {
+            let title = &listing(state, snapshot).columns[at].title;
+            format!("sorted by {title}; S reverses")
+        }
     };
 }
 

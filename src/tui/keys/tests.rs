@@ -144,6 +144,33 @@ fn columns_are_sorted_by_in_turn() {
         SortOrder::Plan,
         "round to the order of the plan"
     );
+    for (key, title) in [("F", "fails"), ("P", "p95"), ("R", "# reqs")] {
+        press(&mut state, &snapshot, key);
+        let SortOrder::Column(at) = state.sorted() else {
+            panic!("{key} sorts by a column");
+        };
+        assert_eq!(listing(&state, &snapshot).columns[at].title, title);
+    }
+    press(&mut state, &snapshot, "N");
+    assert_eq!(state.sorted(), SortOrder::Name);
+    press(&mut state, &snapshot, "7F");
+    assert_eq!(state.notice, "this page has no such column");
+}
+
+#[test]
+fn the_last_line_is_about_the_names_that_match() {
+    let (mut state, snapshot) = run();
+    let name = |state: &ViewState| listing(state, &snapshot).total.map(|row| row.name);
+    assert_eq!(name(&state).as_deref(), Some("Aggregated"));
+    press(&mut state, &snapshot, "/b\n");
+    let shown = listing(&state, &snapshot);
+    let sum: f64 = shown.rows.iter().map(|row| row.keys[0]).sum();
+    let total = shown.total.expect("a line");
+    assert_eq!(
+        (total.name.as_str(), total.keys[0]),
+        ("Aggregated, of these", sum)
+    );
+    assert!(total.cells[3].is_empty(), "{total:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod requests;
 mod words;
 mod workers;
 
-use super::listing::Listing;
+use super::listing::{Listing, is_match};
 use super::state::{Tab, ViewState};
 use crate::metrics::{Report, Snapshot};
 pub(super) use checks::is_broken;
@@ -30,7 +30,9 @@ pub(super) fn unsorted(state: &ViewState, tab: Tab, snapshot: &Snapshot) -> List
             let one = state.tag_here();
             let history = one.map_or(&state.figures.history, |one| &one.history);
             let rows = state.requests(snapshot);
-            let mut listing = requests::requests(rows, history, state.now, no_request(state));
+            let matches = |name: &str| is_match(name, &state.filter);
+            let mut listing =
+                requests::requests(rows, history, state.now, no_request(state), matches);
             if state.now && one.is_some() {
                 requests::without_worst(&mut listing);
             }

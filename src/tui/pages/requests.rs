@@ -9,14 +9,18 @@ use std::time::Duration;
 
 /// The share of failures from which on a row is in trouble.
 const BAD: f64 = 0.01;
+/// The columns of percentiles over the whole measurement.
+const PERCENTILES: std::ops::Range<usize> = 3..6;
 /// Width of a trend.
 const TREND: usize = 8;
 
+/// Returns the page; its last line is about the requests whose names `matches` accepts.
 pub(super) fn requests(
     requests: &LiveRequests,
     history: &History,
     now: bool,
     empty: String,
+    matches: impl Fn(&str) -> bool,
 ) -> Listing {
     let row = |row: &LiveRow| {
         let trend = history.trend(&row.method, &row.name, TREND);
@@ -26,17 +30,32 @@ pub(super) fn requests(
             ..entry(row, now, trend)
         }
     };
+    let matching: Vec<&LiveRow> = requests
+        .rows
+        .iter()
+        .filter(|row| matches(&label(&row.method, &row.name)))
+        .collect();
+    let are_all = matching.len() == requests.rows.len();
+    let mut total = if are_all {
+        requests.total.clone()
+    } else {
+        sum(&matching)
+    };
     // The worst of all requests is the worst of any name.
-    let mut total = requests.total.clone();
-    for row in &requests.rows {
+    for row in &matching {
         for (most, here) in total.worst_now.iter_mut().zip(row.worst_now) {
             *most = (*most).max(here);
         }
     }
-    let total = ListingRow {
-        name: "Aggregated".to_owned(),
-        ..entry(&total, now, String::new())
-    };
+    let mut total = entry(&total, now, String::new());
+    total.name = "Aggregated".to_owned();
+    if !are_all {
+        total.name = "Aggregated, of these".to_owned();
+        if !now {
+            // The percentiles of several names are not those of each.
+            total.cells[PERCENTILES].fill(String::new());
+        }
+    }
     let columns = if now {
         vec![
             column("req/s", 0),
@@ -66,6 +85,20 @@ pub(super) fn requests(
         total: Some(total),
         empty,
     }
+}
+
+/// Adds up what can be added up over names; the maximum is the largest.
+fn sum(rows: &[&LiveRow]) -> LiveRow {
+    let mut sum = LiveRow::default();
+    for row in rows {
+        sum.count += row.count;
+        sum.failures += row.failures;
+        sum.rate += row.rate;
+        sum.rate_now += row.rate_now;
+        sum.failures_now += row.failures_now;
+        sum.max = sum.max.max(row.max);
+    }
+    sum
 }
 
 /// Leaves out the columns of the worst second, which is not known for a tag.

@@ -329,6 +329,18 @@ fn a_saved_run_shows_its_tables_and_becomes_what_the_run_would_have_written() {
     for (name, first) in names.iter().zip(first) {
         assert_eq!(written(&folder, name), first, "{name}");
     }
+    for (columns, width) in [
+        ("120", 120),
+        (" 60 ", 60),
+        ("0", 20),
+        ("none", 80),
+        ("-5", 80),
+    ] {
+        let shown = report(&["report", "run.json"]).env("COLUMNS", columns);
+        let shown = shown.finish().stdout;
+        let rule = shown.lines().next().map(|line| line.chars().count());
+        assert_eq!(rule, Some(width), "COLUMNS={columns}\n{shown}");
+    }
     let piped = report(&["report", "run.json", "-o", "md=-", "--status-codes"]).finish();
     assert_eq!(piped.stdout, written(&folder, "run.md"));
 }

@@ -108,7 +108,7 @@ pub(crate) fn signal(process: i32, signal: rustix::process::Signal) {
     rustix::process::kill_process(process, signal).expect("it runs");
 }
 
-/// A command line of `lgoose`. It does not inherit the `LGOOSE_*` variables of this process.
+/// A command line of `lgoose`. It does not inherit the `LGOOSE_*` variables of this process, nor `COLUMNS`.
 pub(crate) struct Lgoose {
     command: Command,
     input: String,
@@ -125,6 +125,8 @@ impl Lgoose {
         {
             command.env_remove(name);
         }
+        // It is the width of tables where standard output is no terminal.
+        command.env_remove("COLUMNS");
         command.envs(crate::CLIENT.map(|client| ("LGOOSE_CLIENT", client)));
         Lgoose {
             command,

@@ -124,10 +124,12 @@ pub(super) fn may_colour(flags: &cli::RunArgs) -> bool {
     !(flags.screen.no_color || no_color)
 }
 
+/// Returns the columns of the terminal; where standard output is none, those that `COLUMNS` in the environment says.
 pub(super) fn terminal_width() -> usize {
     let columns = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| size.ws_col);
+    let wanted = || std::env::var("COLUMNS").ok()?.trim().parse::<u16>().ok();
     match columns {
-        0 => output::text::PLAIN_WIDTH,
+        0 => wanted().map_or(output::text::PLAIN_WIDTH, |columns| columns.max(20).into()),
         columns => columns.into(),
     }
 }

@@ -257,16 +257,18 @@ impl ShardGroup {
     fn silence_warning(&self) -> Option<String> {
         let silences = self.silences();
         let longest = silences.iter().max_by_key(|silence| silence.length())?;
+        let first = silences.iter().map(|silence| silence.from).min()?;
         let seconds = |ns: u64| ns as f64 / 1e9;
-        let times = match silences.len() {
-            1 => "once".to_owned(),
-            times => format!("{times} times"),
+        let (of, at) = match silences.len() {
+            1 => ("of", "at"),
+            _ => ("of up to", "first at"),
         };
         Some(format!(
-            "no answer came to anybody {times}, for {:.1} s at most ({:.1} s into the run) while {} waited: users who \
-             wait ask for nothing, so percentiles show little of it",
+            "{} {of} {:.1} s ({at} {:.1} s, while {} waited): users who wait for a response ask for nothing, so percentiles \
+             show little of it",
+            counted(silences.len() as u64, "silence"),
             seconds(longest.length()),
-            seconds(longest.from),
+            seconds(first),
             counted(longest.waiting, "user"),
         ))
     }

@@ -5,13 +5,15 @@ use super::connections::Admitted;
 use super::responses::ErrorResponse;
 use axum::extract::{Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderName,
-    HeaderValue, LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE, WWW_AUTHENTICATE,
+    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, COOKIE, HOST,
+    HeaderName, HeaderValue, LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE, WWW_AUTHENTICATE,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 use std::net::IpAddr;
@@ -44,6 +46,9 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const NO_TOKEN: &str = "open the address that lgoose has printed, with its token, or send the header \
     'Authorization: Bearer TOKEN'";
 
+/// What a person sees who comes without the token: a form for it, which needs no script. `ERROR` stands for what is wrong.
+const ENTRANCE: &str = include_str!("entrance.html");
+
 /// The rules of one server.
 #[derive(Debug)]
 pub(super) struct Access {
@@ -67,11 +72,12 @@ pub(super) async fn guard(
     next: Next,
 ) -> Response {
     let entrance = access.judge(&request);
+    let wants_page = wants_page(&request);
     let is_admitted = entrance.is_ok();
     let mut response = match entrance {
         Ok(Entrance::Open) => next.run(request).await,
         Ok(Entrance::WithCookie) => access.set_cookie(request.headers()),
-        Err(failure) => refused(failure),
+        Err(failure) => refused(failure, wants_page),
     };
     if is_admitted {
         response.extensions_mut().insert(Admitted);
@@ -86,9 +92,20 @@ pub(super) async fn guard(
     response
 }
 
-fn refused(failure: ErrorResponse) -> Response {
+/// Returns whether a browser asks for the page itself, and not a program or the page for something else.
+fn wants_page(request: &Request) -> bool {
+    let accepts = request.headers().get(ACCEPT);
+    let accepts = accepts.and_then(|accepts| accepts.to_str().ok());
+    request.uri().path() == "/" && accepts.is_some_and(|accepts| accepts.contains("text/html"))
+}
+
+fn refused(failure: ErrorResponse, wants_page: bool) -> Response {
     let is_unauthorized = failure.status == StatusCode::UNAUTHORIZED;
-    let mut response = failure.into_response();
+    let mut response = if is_unauthorized && wants_page {
+        entrance(&failure)
+    } else {
+        failure.into_response()
+    };
     // It has nothing to keep a connection for.
     let close = HeaderValue::from_static("close");
     response.headers_mut().insert(CONNECTION, close);
@@ -97,6 +114,25 @@ fn refused(failure: ErrorResponse) -> Response {
         response.headers_mut().insert(WWW_AUTHENTICATE, bearer);
     }
     response
+}
+
+/// Returns the form for the token.
+fn entrance(failure: &ErrorResponse) -> Response {
+    let page = ENTRANCE.replace("ERROR", failure.message());
+    let style = ENTRANCE
+        .split_once("<style>")
+        .and_then(|(_, rest)| rest.split_once("</style>"));
+    let hash = BASE64.encode(Sha256::digest(style.map_or("", |(style, _)| style)));
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'self'; \
+         frame-ancestors 'none'"
+    );
+    (
+        failure.status,
+        [(CONTENT_SECURITY_POLICY, policy)],
+        Html(page),
+    )
+        .into_response()
 }
 
 /// How a request comes in.
@@ -452,6 +488,47 @@ mod tests {
         }
         let post = judge(&access(), "POST", "/?token=0123456789abcdef", &[host]);
         assert_eq!(post, 401, "an address alone changes nothing");
+    }
+
+    #[test]
+    fn a_browser_without_the_token_gets_a_form_and_a_program_gets_json() {
+        for (path, accept, is_form) in [
+            (
+                "/",
+                Some("text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"),
+                true,
+            ),
+            ("/?token=wrong", Some("text/html"), true),
+            ("/", Some("*/*"), false),
+            ("/", None, false),
+            ("/api/v1/status", Some("text/html"), false),
+        ] {
+            let mut request = axum::http::Request::builder()
+                .uri(path)
+                .header("host", "localhost");
+            if let Some(accept) = accept {
+                request = request.header("accept", accept);
+            }
+            let request = request.body(Body::empty()).expect("a request");
+            let wants_page = wants_page(&request);
+            let Err(failure) = access().judge(&request) else {
+                panic!("{path} is open");
+            };
+            let response = refused(failure, wants_page);
+            assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{path}");
+            let kind = response.headers()["content-type"].to_str().expect("a text");
+            assert_eq!(
+                kind.starts_with("text/html"),
+                is_form,
+                "{path} {accept:?}: {kind}"
+            );
+            let policy = response.headers().get(CONTENT_SECURITY_POLICY).cloned();
+            let policy = policy.map(|policy| policy.to_str().expect("a text").to_owned());
+            assert_eq!(
+                policy.is_some_and(|policy| policy.contains("form-action 'self'")),
+                is_form
+            );
+        }
     }
 
     #[test]

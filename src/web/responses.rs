@@ -30,6 +30,11 @@ impl ErrorResponse {
         }
     }
 
+    /// Returns what is wrong.
+    pub(super) fn message(&self) -> &str {
+        &self.error
+    }
+
     pub(super) fn help(mut self, help: impl Into<Cow<'static, str>>) -> ErrorResponse {
         self.help = Some(help.into());
         self

@@ -107,9 +107,9 @@ fn cards(report: &Report) -> String {
     let total = &report.aggregated;
     // What fails at once must not make a site look fast.
     let (label, latency) = if total.failures > 0 {
-        ("Latency of successes, 95% within", &total.latency_ok_ms)
+        ("Latency of successes, p95", &total.latency_ok_ms)
     } else {
-        ("Latency, 95% within", &total.latency_ms)
+        ("Latency, p95", &total.latency_ms)
     };
     let (p95, fast) = match latency {
         Some(l) => (

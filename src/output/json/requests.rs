@@ -36,6 +36,17 @@ pub(crate) struct JsonTotal {
     figures: JsonFigures,
     bytes: u64,
     bytes_sent: u64,
+    /// Percentiles of the successful requests alone; `null` if there were none.
+    latency_ok_ms: Option<JsonPercentiles>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "Percentiles"))]
+pub(crate) struct JsonPercentiles {
+    p50: f64,
+    p95: f64,
+    p99: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -88,6 +99,10 @@ impl JsonTotal {
             figures: JsonFigures::of(&requests.total),
             bytes: requests.bytes,
             bytes_sent: requests.bytes_sent,
+            latency_ok_ms: (requests.total.count > requests.total.failures).then(|| {
+                let [p50, p95, p99] = requests.ok.map(|time| time.as_secs_f64() * 1e3);
+                JsonPercentiles { p50, p95, p99 }
+            }),
         }
     }
 }

@@ -18,7 +18,7 @@ export function showOverview(end) {
   const phase = PHASES[state.phase] ?? 'connecting', element = find('#phase');
   if (element.textContent !== phase) element.textContent = phase;
   element.className = `phase ${phase}`;
-  document.title = `${phase} · ${find('#plan').textContent} · lgoose`;
+  showInTab(phase, end);
   const ends = state.wanted?.ends_s, ran = state.run_s ?? 0;
   const facts = [ends && phase !== 'over' ? `${clock(ran)} of ${clock(ends)}` : clock(ran)];
   if (measured() < ran - 1.5) facts.push(`measured for ${clock(measured())}`);
@@ -33,6 +33,19 @@ export function showOverview(end) {
   const warnings = state.warnings ?? [], list = find('#warnings ul');
   find('#warnings').hidden = !warnings.length;
   if (list.childElementCount !== warnings.length) list.replaceChildren(...warnings.map(warning => make('li', {}, shown(warning))));
+}
+
+// Tells tabs apart without opening them: `✗ 11% · shop.lua`, and a dot in the colour of the state.
+let icon = '';
+function showInTab(phase, end) {
+  const all = state.aggregated, failing = state.diagnosis?.failing || end?.verdict?.result === 'failed';
+  const failed = all?.failures ? ` ${share(all.failures, all.count)}` : '';
+  const plan = find('#plan').textContent.split('/').pop();
+  document.title = `${failing ? `✗${failed}` : phase === 'over' ? '✓ over' : phase} · ${plan} · lgoose`;
+  const colour = failing ? '%23bd3307' : phase === 'over' ? '%235a636e' : '%230a7a52';
+  if (icon === colour) return;
+  icon = colour;
+  find('link[rel=icon]').href = `data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'><circle cx='4' cy='4' r='4' fill='${colour}'/></svg>`;
 }
 
 let told = '';
@@ -87,7 +100,7 @@ function card(label, value, unit, more, look = '') {
 
 function showCards(phase) {
   const all = state.aggregated ?? { count: 0, failures: 0, rate: 0, rate_now: 0, failures_now: 0, bytes: 0, bytes_sent: 0, latency_ms: null };
-  const over = phase === 'over', { latency_ms: latency } = all;
+  const over = phase === 'over', latency = all.failures ? all.latency_ok_ms : all.latency_ms;
   const users = state.users_now ?? 0, wanted = state.wanted?.users ?? 0;
   const atRate = (state.wanted?.rate ?? null) !== null;
   const aim = atRate ? `at most ${group(wanted)}` : users === wanted ? 'as many as wanted' : `${group(wanted)} wanted`;
@@ -99,8 +112,10 @@ function showCards(phase) {
   }
   const received = `${counted(all.count, 'request')} · ${size(all.bytes)} received · ${size(all.bytes_sent)} sent`;
   card('Throughput', rate(over ? all.rate : all.rate_now), '/s', over ? received : `${rate(all.rate)}/s on average · ${received}`);
-  card('Latency, 95% within', latency ? showMs(latency.p95) : '–', '', latency
-    ? `p50 ${showMs(latency.p50)} · p99 ${showMs(latency.p99)} · max ${showMs(latency.max)}` : 'no request was answered');
+  // What fails at once must not make a site look faster.
+  const longest = latency?.max === undefined ? '' : ` · max ${showMs(latency.max)}`;
+  card('Latency, p95', latency ? showMs(latency.p95) : '–', '', latency
+    ? `${all.failures ? 'of successes · ' : ''}p50 ${showMs(latency.p50)} · p99 ${showMs(latency.p99)}${longest}` : 'no request succeeded');
   const failing = !over && all.failures_now > 0 ? `${rate(all.failures_now)}/s now · ` : '';
   card('Failures', all.count ? share(all.failures, all.count) : '–', '', `${failing}${group(all.failures)} failed`, all.failures ? 'bad' : '');
   const { points } = state, last = points[points.length - 1], slow = points.filter(point => point.saturated).reduce((sum, point) => sum + point.seconds, 0);

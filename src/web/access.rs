@@ -72,12 +72,12 @@ pub(super) async fn guard(
     next: Next,
 ) -> Response {
     let entrance = access.judge(&request);
-    let wants_page = wants_page(&request);
+    let is_for_page = is_for_page(&request);
     let is_admitted = entrance.is_ok();
     let mut response = match entrance {
         Ok(Entrance::Open) => next.run(request).await,
         Ok(Entrance::WithCookie) => access.set_cookie(request.headers()),
-        Err(failure) => refused(failure, wants_page),
+        Err(failure) => refused(failure, is_for_page),
     };
     if is_admitted {
         response.extensions_mut().insert(Admitted);
@@ -93,15 +93,15 @@ pub(super) async fn guard(
 }
 
 /// Returns whether a browser asks for the page itself, and not a program or the page for something else.
-fn wants_page(request: &Request) -> bool {
+fn is_for_page(request: &Request) -> bool {
     let accepts = request.headers().get(ACCEPT);
     let accepts = accepts.and_then(|accepts| accepts.to_str().ok());
     request.uri().path() == "/" && accepts.is_some_and(|accepts| accepts.contains("text/html"))
 }
 
-fn refused(failure: ErrorResponse, wants_page: bool) -> Response {
+fn refused(failure: ErrorResponse, is_for_page: bool) -> Response {
     let is_unauthorized = failure.status == StatusCode::UNAUTHORIZED;
-    let mut response = if is_unauthorized && wants_page {
+    let mut response = if is_unauthorized && is_for_page {
         entrance(&failure)
     } else {
         failure.into_response()
@@ -510,11 +510,11 @@ mod tests {
                 request = request.header("accept", accept);
             }
             let request = request.body(Body::empty()).expect("a request");
-            let wants_page = wants_page(&request);
+            let is_for_page = is_for_page(&request);
             let Err(failure) = access().judge(&request) else {
                 panic!("{path} is open");
             };
-            let response = refused(failure, wants_page);
+            let response = refused(failure, is_for_page);
             assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{path}");
             let kind = response.headers()["content-type"].to_str().expect("a text");
             assert_eq!(

@@ -137,7 +137,7 @@ fn figures(tab: &Tab) -> Rows {
     names.into_iter().zip(figures).collect()
 }
 
-/// Returns the same of a report.
+/// Returns the same of a report: the names that fail come first.
 fn expected(report: &Value) -> Rows {
     let figures = |row: &Value| {
         let counts = ["count", "failures"].map(|key| row[key].as_f64());
@@ -151,9 +151,11 @@ fn expected(report: &Value) -> Rows {
             .map(|key| row[key].as_str().unwrap_or_default().to_owned())
             .join(" ")
     };
-    let rows = rows.map(|row| (name(row), figures(row)));
-    rows.chain([("Aggregated".to_owned(), figures(&report["aggregated"]))])
-        .collect()
+    let mut rows: Rows = rows.map(|row| (name(row), figures(row))).collect();
+    let share = |(_, figures): &(String, Vec<f64>)| figures[1] / figures[0].max(1.0);
+    rows.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    rows.push(("Aggregated".to_owned(), figures(&report["aggregated"])));
+    rows
 }
 
 /// Asserts that rows are the same; latencies come rounded to the nearest microsecond.

@@ -123,7 +123,8 @@ fn a_page_that_loses_the_way_says_so_and_goes_on_without_a_gap() {
         way.now(Does::Carries);
         tab.wait_for("document.querySelector('#lost').hidden");
         wait_until("what was missed", || seconds().len() > before + 3);
-        assert_eq!(tab.text("#phase"), "running");
+        // It is drawn with the next frame.
+        tab.wait_for("document.querySelector('#phase').textContent === 'running'");
         assert_eq!(tab.js(is_idle), json!(false));
         let seconds = seconds();
         let whole: Vec<u64> = (0..seconds.len() as u64).collect();

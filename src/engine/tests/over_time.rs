@@ -365,7 +365,8 @@ async fn outages_in_a_run_of_users_break_windows_are_events_and_are_corrected() 
     assert!((2_600.0..3_000.0).contains(&corrected.p99), "{corrected:?}");
     let warnings = report.warnings.concat();
     assert!(
-        warnings.contains("no answer came") && warnings.contains("--rate"),
+        warnings.contains("3 silences of up to 3.0 s (first at 10.0 s, while 12 users waited)")
+            && warnings.contains("--rate"),
         "{warnings}"
     );
 }

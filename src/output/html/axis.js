@@ -2,9 +2,10 @@
 // Knows nothing about the charts except that they draw.
 
 class TimeAxis {
-  // `bands`: [[from, to]] where lgoose was the bottleneck; `events`: [[at, lasted, kind, text]]; `broken`: moments.
-  constructor(seconds, { bands = [], events = [], broken = [] } = {}) {
-    Object.assign(this, { bands, events, broken, end: Math.max(seconds, 1), chosen: null, last: null, redraw: () => {} });
+  // `bands`: [[from, to]] where lgoose was the bottleneck; `events`: [[at, lasted, kind, text]]; `broken`: moments; `wall`: the
+  // wall clock of its beginning, in milliseconds.
+  constructor(seconds, { bands = [], events = [], broken = [], wall = null } = {}) {
+    Object.assign(this, { bands, events, broken, wall, end: Math.max(seconds, 1), chosen: null, last: null, redraw: () => {} });
   }
 
   get window() {
@@ -38,6 +39,12 @@ class TimeAxis {
   move(part) {
     const [from, to] = this.window, by = Math.max(-from, Math.min(part * (to - from), this.end - to));
     this.show(from + by, to + by);
+  }
+
+  // A moment of the run and its wall clock: `53s | 03:12:41 UTC`.
+  moment(at) {
+    const run = clock(at, this.end < 20);
+    return this.wall === null ? run : `${run} | ${new Date(this.wall + at * 1000).toISOString().slice(11, 19)} UTC`;
   }
 
   tick(at) {

@@ -5,7 +5,8 @@ const charts = [];
 
 class Chart {
   // `spec`: lines() → [{ label, look, x, y, area? }], show(y), tick(y), and as wanted: axis (a TimeAxis) or xLog with
-  // showX(x), whole, canLog, log, marks, height, ownLegend.
+  // showX(x), whole, canLog, log, marks, height, ownLegend, limits() → [[label, value]], clips, count(x): how many requests
+  // a moment has, range: [least, most] of a logarithmic scale, cells(chart) → elements below the lines.
   constructor(figure, spec) {
     Object.assign(this, { spec, figure, hidden: new Set(), log: Boolean(spec.log) });
     this.plot = find('.plot', figure);
@@ -60,16 +61,19 @@ class Chart {
     const height = spec.height ?? (width < 480 ? 190 : 230);
     const svg = make('svg:svg', { viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' });
     this.canvas.replaceChildren(svg);
-    const values = this.lines.flatMap(line => extremes(line.y));
+    const values = spec.range ?? this.lines.flatMap(line => extremes(line.y));
     const most = Math.max(...values, 0), least = Math.min(...values.filter(value => value > 0));
     const log = this.log && Number.isFinite(least);
-    const ticks = log ? logTicks(least, most) : valueTicks(most, height < 200 ? 3 : 4, spec.whole);
+    // A single outlier must not flatten all the rest: it is marked at the top, with its value.
+    const usual = spec.clips && !log ? quantile(values.length ? this.lines.flatMap(line => line.y) : [], 0.99) : most;
+    const top = most > 2 * usual && usual > 0 ? usual * 1.25 : most;
+    const ticks = log ? logTicks(least, most) : valueTicks(top, height < 200 ? 3 : 4, spec.whole);
     const labels = ticks.map(spec.tick);
     const left = Math.max(...labels.map(label => label.length)) * 6.8 + 12;
     const box = this.box = { left, right: width - 14, top: 10, bottom: height - 26, width, height };
     const [low, high] = [ticks[0], ticks[ticks.length - 1]];
     const part = log ? value => Math.log(Math.max(value, low) / low) / Math.log(high / low) : value => value / high;
-    this.y = value => box.bottom - Math.max(0, part(value)) * (box.bottom - box.top);
+    this.y = value => box.bottom - Math.min(1, Math.max(0, part(value))) * (box.bottom - box.top);
     this.scaleX();
     this.drawBands(svg);
     this.drawEvents(svg);
@@ -80,13 +84,17 @@ class Chart {
         make('svg:text', { x: left - 7, y: +y + 4, 'text-anchor': 'end' }, labels[n]));
     });
     this.drawX(svg);
+    svg.append(...spec.cells?.(this) ?? []);
     for (const line of this.lines) {
-      const [d, dots, area] = this.path(line);
+      const { d, dots, area, range } = this.path(line);
       if (line.area && area) svg.append(make('svg:path', { class: `area ${line.look}`, d: area }));
+      if (range) svg.append(make('svg:path', { class: `range ${line.look}`, d: range }));
       if (d) svg.append(make('svg:path', { class: `line ${line.look}`, d }));
       if (dots) svg.append(make('svg:path', { class: `line single ${line.look}`, d: dots }));
     }
     this.drawMarks(svg);
+    this.drawLimits(svg, high, log ? low : 0);
+    this.drawOutliers(svg, high);
     if (!values.length) {
       const at = { x: (left + box.right) / 2, y: (box.top + box.bottom) / 2, 'text-anchor': 'middle' };
       svg.append(make('svg:text', at, this.lines.length ? 'no data' : 'no line is switched on'));
@@ -182,24 +190,60 @@ class Chart {
     });
   }
 
-  // A line with at most four points a pixel: the first, the least, the most and the last of each column, so
-  // that no peak is lost. Broken where there is nothing for long; what stands alone is a dot.
+  // Draws the limits that are in sight.
+  drawLimits(svg, high, low) {
+    const { box } = this;
+    for (const [label, value] of this.spec.limits?.() ?? []) {
+      if (value > high || value < low) continue;
+      const y = this.y(value).toFixed(1);
+      svg.append(
+        make('svg:path', { class: 'limit', d: `M${box.left} ${y}H${box.right}` }),
+        make('svg:text', { class: 'label', x: box.left + 4, y: +y - 4 }, label));
+    }
+  }
+
+  // Marks what is above the top, the highest of each stretch: `▲8 s`.
+  drawOutliers(svg, high) {
+    const ROOM = 56, { box } = this, above = [];
+    for (const line of this.lines) line.y.forEach((value, i) => { if (value > high) above.push([this.x(line.x[i]), value]); });
+    above.sort(([a], [b]) => a - b);
+    for (let from = 0; from < above.length;) {
+      let to = from;
+      while (to < above.length && above[to][0] - above[from][0] < ROOM) to++;
+      const [x, value] = above.slice(from, to).reduce((most, each) => each[1] > most[1] ? each : most);
+      const end = x > box.right - ROOM;
+      svg.append(make('svg:text', { class: 'outlier', x: x.toFixed(1), y: box.top + 9, 'text-anchor': end ? 'end' : 'start' },
+        end ? `${this.spec.tick(value)}▲` : `▲${this.spec.tick(value)}`));
+      from = to;
+    }
+  }
+
+  // A line with at most two points a pixel. Where there are more, it is their median, within the range from the least to the
+  // most of them. Broken where there is nothing for long; what stands alone is a dot.
   path({ x, y, gap = Infinity }) {
-    let d = '', dots = '', area = '', piece = [], column = null, seen = [], last = -Infinity;
+    let d = '', dots = '', area = '', range = '', piece = [], column = null, seen = [], last = -Infinity;
+    const place = (at, value) => `${at} ${this.y(value).toFixed(1)}`;
     const flush = () => {
       if (!seen.length) return;
-      const pick = better => seen.reduce((best, i) => better(y[i], y[best]) ? i : best);
-      const kept = new Set([seen[0], pick((a, b) => a < b), pick((a, b) => a > b), seen[seen.length - 1]]);
-      for (const i of [...kept].sort((a, b) => a - b)) piece.push(`${this.x(x[i]).toFixed(1)} ${this.y(y[i]).toFixed(1)}`);
+      if (seen.length < 3) {
+        for (const i of seen) piece.push([this.x(x[i]).toFixed(1), y[i], y[i], y[i]]);
+      } else {
+        const sorted = seen.map(i => y[i]).sort((a, b) => a - b), half = sorted.length >> 1;
+        piece.push([(column + 0.5).toFixed(1), sorted[0], sorted[half], sorted[sorted.length - 1]]);
+      }
       seen = [];
     };
     const stop = () => {
       flush();
-      if (piece.length === 1) dots += `M${piece[0]}h.01`;
+      const line = piece.map(([at, , middle]) => place(at, middle));
+      if (piece.length === 1) dots += `M${line[0]}h.01`;
       else if (piece.length) {
-        d += `M${piece.join('L')}`;
-        const [from, to] = [piece[0], piece[piece.length - 1]].map(point => point.split(' ')[0]);
-        area += `M${from} ${this.box.bottom}L${piece.join('L')}L${to} ${this.box.bottom}Z`;
+        d += `M${line.join('L')}`;
+        area += `M${piece[0][0]} ${this.box.bottom}L${line.join('L')}L${piece[piece.length - 1][0]} ${this.box.bottom}Z`;
+        if (piece.some(([, least, , most]) => most > least)) {
+          const [above, below] = [3, 1].map(which => piece.map(each => place(each[0], each[which])));
+          range += `M${above.join('L')}L${below.reverse().join('L')}Z`;
+        }
       }
       piece = [];
     };
@@ -213,7 +257,7 @@ class Chart {
       seen.push(i);
     }
     stop();
-    return [d, dots, area];
+    return { d, dots, area, range };
   }
 
   placeOf(event) {
@@ -285,8 +329,10 @@ class Chart {
     }).filter(row => row.value !== null && row.value !== undefined);
     const shown = rows.length > 14 ? [...rows].sort((a, b) => b.value - a.value).slice(0, 14) : rows;
     for (const chart of charts) if (Boolean(chart.spec.xLog) === Boolean(this.spec.xLog)) chart.showCross(chart === this ? rows : [], this.at);
-    const moment = this.spec.xLog ? this.spec.showX(this.at, false) : clock(this.at, this.spec.axis.end < 20);
-    this.tip.replaceChildren(make('strong', {}, moment), ...shown.map(({ line, value, i }) =>
+    const moment = this.spec.xLog ? this.spec.showX(this.at, false) : this.spec.axis.moment(this.at);
+    const count = this.spec.count?.(this.at);
+    const of = count === undefined ? '' : ` · ${group(count)} ${count === 1 ? 'request' : 'requests'}`;
+    this.tip.replaceChildren(make('strong', {}, `${moment}${of}`), ...shown.map(({ line, value, i }) =>
       make('div', {}, swatch(line), make('span', {}, line.label), make('b', {}, this.spec.show(value, line, i)))));
     for (const [at, lasted, , text] of this.spec.axis?.events ?? []) {
       const near = lasted === null ? Math.abs(at - this.at) < 0.6 : at <= this.at && this.at <= at + lasted;
@@ -334,6 +380,12 @@ addEventListener('resize', () => {
   cancelAnimationFrame(waiting);
   waiting = requestAnimationFrame(() => drawAll());
 });
+
+// The value below which that share of a list is.
+function quantile(list, share) {
+  const sorted = list.filter(value => value !== null).sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
 
 // The least and the most of a list that may be too long for an argument list.
 function extremes(list) {

@@ -5,8 +5,8 @@
 
 use super::distribution::{self, STEPS};
 use super::escape::{json, shown};
-use crate::metrics::{Event, EventKind, NameSeries, Report, RequestRow, SeriesPoint};
-use crate::output::display::{one_line, request_name};
+use crate::metrics::{Event, EventKind, NameSeries, Report, RequestRow, SeriesPoint, ThresholdRow};
+use crate::output::display::{measured_from, one_line, request_name};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
@@ -60,6 +60,9 @@ fn whole(report: &Report, stretches: &BTreeMap<u64, f64>) -> Value {
         .iter()
         .filter_map(|row| row.broken_s)
         .collect();
+    let limits = report.thresholds.iter().filter_map(limit);
+    let limits: Vec<(String, f64)> = limits.collect();
+    let wall_ms = measured_from(report).map(|at| at.as_millisecond());
     let marks = report.aggregated.latency_ms.map(|l| [l.p50, l.p95, l.p99]);
     json!({
         "elapsed": wall_s(report),
@@ -76,6 +79,8 @@ fn whole(report: &Report, stretches: &BTreeMap<u64, f64>) -> Value {
         "saturated": saturated(points),
         "events": events(report),
         "broken": broken,
+        "limits": limits,
+        "wall": wall_ms,
         "names": names,
         "stretches": stretches,
         "octave": OCTAVE,
@@ -83,7 +88,53 @@ fn whole(report: &Report, stretches: &BTreeMap<u64, f64>) -> Value {
         "steps": STEPS,
         "spread": pairs(&distribution::steps(&report.aggregated.histogram)),
         "marks": marks,
+        "heat": heat(points),
     })
+}
+
+/// Returns how many requests took how long at each moment: columns of time, each with pairs of a step of latency and a count
+/// in one list. `null` if no point has a distribution.
+fn heat(points: &[SeriesPoint]) -> Option<Value> {
+    /// The most columns, and the steps of a distribution that make one of a column.
+    const COLUMNS: usize = 240;
+    const COARSE: u32 = 4;
+    let per_column = points.len().div_ceil(COLUMNS).max(1);
+    let columns: Vec<(f64, f64, Vec<u64>)> = points
+        .chunks(per_column)
+        .map(|chunk| {
+            let mut cells: BTreeMap<u32, u64> = BTreeMap::new();
+            for (step, count) in chunk
+                .iter()
+                .flat_map(|point| distribution::steps(&point.histogram))
+            {
+                *cells.entry(step / COARSE).or_default() += count;
+            }
+            let last = &chunk[chunk.len() - 1];
+            let cells = cells
+                .into_iter()
+                .flat_map(|(step, count)| [u64::from(step), count]);
+            (
+                chunk[0].second as f64,
+                rounded(last.second as f64 + last.seconds, 1e3),
+                cells.collect(),
+            )
+        })
+        .collect();
+    let has_cells = columns.iter().any(|(_, _, cells)| !cells.is_empty());
+    has_cells.then(|| json!({ "steps": STEPS / f64::from(COARSE), "columns": columns }))
+}
+
+/// Returns the limit of a threshold on the latency of all requests, in words and milliseconds.
+fn limit(row: &ThresholdRow) -> Option<(String, f64)> {
+    let (figure, limit) = row.figure_and_limit();
+    let is_latency = figure.starts_with('p') || ["avg", "max", "min"].contains(&figure.as_str());
+    let ms = match row.unit.as_str() {
+        "ms" => row.limit,
+        "s" => row.limit * 1e3,
+        _ => return None,
+    };
+    let is_all = row.name.is_none() && is_latency && !figure.contains(' ');
+    is_all.then(|| (format!("{figure} {limit}"), ms))
 }
 
 /// Returns the length of the time axis in seconds, pauses included.

@@ -133,12 +133,23 @@ fn charts(report: &Report) -> String {
     } else {
         String::new()
     };
+    let heat = if report
+        .series
+        .iter()
+        .any(|point| !point.histogram.is_empty())
+    {
+        let none =
+            "<p class=\"note\">How many requests took how long at each moment needs scripts.</p>";
+        figure("chart-heat", "Heatmap of latencies", true, none)
+    } else {
+        String::new()
+    };
     let by_label = workers::label_charts(report).into_iter();
     let by_label: String = by_label
         .map(|(id, title, plot)| figure(id, title, false, &plot))
         .collect();
     format!(
-        "<section id=\"charts\" aria-label=\"Charts\">\n{note}<div class=\"charts\">\n{}{}{}{}{by_label}{by_name}{}</div>\n</section>\n",
+        "<section id=\"charts\" aria-label=\"Charts\">\n{note}<div class=\"charts\">\n{}{}{}{}{heat}{by_label}{by_name}{}</div>\n</section>\n",
         figure(
             "chart-rate",
             "Requests per second",

@@ -2,7 +2,7 @@
 
 const run = readBlock('data');
 
-const axis = new TimeAxis(run.elapsed, { bands: run.saturated, events: run.events, broken: run.broken });
+const axis = new TimeAxis(run.elapsed, { bands: run.saturated, events: run.events, broken: run.broken, wall: run.wall });
 const spans = new Spans(axis, [['whole run', null]]);
 axis.redraw = () => {
   spans.update();
@@ -23,8 +23,8 @@ chart('chart-rate', {
   lines: () => [line('requests/s', 'k0', run.rate, { area: true })],
 });
 chart('chart-latency', {
-  axis, show: showMs, tick: tickMs, canLog: true,
-  lines: () => [line('p99', 'k1', run.p99), line('p95', 'k0', run.p95), line('p50', 'k2', run.p50)],
+  axis, show: showMs, tick: tickMs, canLog: true, clips: true, limits: () => run.limits, count: at => run.count[nearest(moments, at)],
+  lines: () => [line('p99', 'k1 dash-long', run.p99), line('p95', 'k0', run.p95), line('p50', 'k2 dash-short', run.p50)],
 });
 chart('chart-errors', {
   axis, show: showRate, tick: tickRate,
@@ -34,6 +34,34 @@ chart('chart-users', {
   axis, show: group, tick: plain, whole: true,
   lines: () => [line('users', 'k6', run.users, { area: true })],
 });
+
+// How many requests took how long at each moment: darker is more, by powers of the most of all cells.
+const SHADES = 8;
+const heatMs = step => 10 ** (step / run.heat.steps) / 1000;
+const heatExtremes = odd => extremes((run.heat?.columns ?? []).flatMap(([, , cells]) => cells.filter((_, n) => n % 2 === odd)));
+const [, most = 0] = heatExtremes(1);
+function heatCells(chart) {
+  const { columns } = run.heat, paths = Array(SHADES).fill('');
+  for (const [from, until, cells] of columns) {
+    const stretch = axis.window[1] < from || axis.window[0] > until ? null : chart.within([from, until]);
+    if (!stretch) continue;
+    const [x, right] = stretch.map(at => chart.x(at).toFixed(1));
+    for (let n = 0; n < cells.length; n += 2) {
+      const shade = most < 2 ? SHADES - 1 : Math.min(SHADES - 1, Math.floor(Math.log(cells[n + 1]) / Math.log(most) * SHADES));
+      paths[shade] += `M${x} ${chart.y(heatMs(cells[n])).toFixed(1)}H${right}V${chart.y(heatMs(cells[n] + 1)).toFixed(1)}H${x}Z`;
+    }
+  }
+  return paths.flatMap((d, n) => d ? [make('svg:path', { class: 'heat', d, opacity: ((n + 1) / SHADES).toFixed(2) })] : []);
+}
+if (run.heat) {
+  const [first, last] = heatExtremes(0);
+  const heat = chart('chart-heat', {
+    axis, show: showMs, tick: tickMs, log: true, height: 260, range: [heatMs(first), heatMs(last + 1)], cells: heatCells, limits: () => run.limits,
+    count: at => run.count[nearest(moments, at)],
+    lines: () => [line('p50', 'k6', run.p50), line('p99', 'k1 dash-long', run.p99)],
+  });
+  find('figcaption', heat.figure).append(make('p', { class: 'note' }, 'each cell: how many requests of that time took that long; darker is more'));
+}
 
 // Names: read from the page when they are first shown.
 function unpack(text) {

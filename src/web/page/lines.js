@@ -1,6 +1,6 @@
 // The charts over time, of the points that came, and the chart of single names, of the report so far.
 
-import { Chart, Names, Spans, TimeAxis, drawAll, find, group, make, plain, showMs, showPercent, tickMs, tickRate } from './shared.js';
+import { Chart, Names, Spans, TimeAxis, drawAll, find, group, make, nearest, plain, showMs, showPercent, tickMs, tickRate } from './shared.js';
 import { measured, requestName, shown, state } from './state.js';
 import { rate } from './words.js';
 
@@ -17,6 +17,10 @@ axis.redraw = () => {
 };
 
 const line = (label, look, of, more = {}) => ({ label, look, x: columns.x, y: state.points.map(of), near: columns.near, ...more });
+// The limits of the latency of all requests, in words and milliseconds.
+const limits = () => (state.thresholds ?? [])
+  .filter(row => !row.name && /^(p[\d.]+|avg|max|min) [<>]/.test(row.threshold) && ['ms', 's'].includes(row.unit))
+  .map(row => [row.threshold.split(' ').slice(0, 3).join(' '), row.unit === 's' ? row.limit * 1000 : row.limit]);
 // A fragment of a second says little of a second.
 const perSecond = of => point => point.seconds < 0.5 ? null : of(point) / point.seconds;
 const showRate = value => `${rate(value)}/s`;
@@ -24,8 +28,8 @@ const showRate = value => `${rate(value)}/s`;
 const SPECS = {
   'chart-rate': { show: showRate, tick: tickRate, lines: () => [line('requests/s', 'k0', perSecond(point => point.count), { area: true })] },
   'chart-latency': {
-    show: showMs, tick: tickMs, canLog: true,
-    lines: () => [line('p99', 'k1', point => point.p99_ms), line('p95', 'k0', point => point.p95_ms), line('p50', 'k2', point => point.p50_ms)],
+    show: showMs, tick: tickMs, canLog: true, clips: true, limits, count: at => state.points[nearest(columns.x, at)]?.count,
+    lines: () => [line('p99', 'k1 dash-long', point => point.p99_ms), line('p95', 'k0', point => point.p95_ms), line('p50', 'k2 dash-short', point => point.p50_ms)],
   },
   'chart-errors': {
     show: showRate, tick: tickRate,
@@ -60,6 +64,8 @@ export function showCharts() {
     near: points.reduce((most, point) => Math.max(most, point.seconds), 1),
   };
   axis.end = measured();
+  const wall = Date.now() - measured() * 1000;
+  if (axis.wall === null || Math.abs(axis.wall - wall) > 2000) axis.wall = wall;
   axis.bands = bands(points);
   axis.events = (state.events ?? []).filter(event => MARKED(event.kind)).map(event => [event.at_s, event.lasted_s, event.kind, shown(event.text)]);
   axis.broken = (state.thresholds ?? []).map(row => row.broken_s).filter(at => at !== null && at !== undefined);

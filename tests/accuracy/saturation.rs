@@ -85,9 +85,10 @@ fn the_warning_is_the_first_line_below_the_title() {
     let lines: Vec<&str> = ended.stdout.lines().collect();
     let warning = lines
         .iter()
-        .position(|line| line.contains("the bottleneck in"));
+        .position(|line| line.contains("LGOOSE AT ITS LIMIT since +"));
     let title = lines.iter().position(|line| line.contains("lgoose · "));
     assert_eq!(warning, title.map(|line| line + 2), "{}", ended.stdout);
+    assert!(lines[warning.unwrap_or_default() + 2].contains("the bottleneck in"));
     assert!(
         ended.stdout.contains(" generator    1 thread, "),
         "{}",

@@ -13,21 +13,41 @@ pub(super) fn section(report: &Report) -> String {
     let Some(found) = &report.capacity else {
         return String::new();
     };
-    let facts: String = capacity_facts(found)
-        .iter()
-        .map(|(label, fact)| {
+    let facts = capacity_facts(found);
+    // The answer comes first; the law that was fitted is for those who ask for it.
+    let rows = |is_law: bool| -> String {
+        let of_law = |label: &str| ["scalability", "in words"].contains(&label);
+        let shown = facts[1..]
+            .iter()
+            .filter(|(label, _)| of_law(label) == is_law);
+        let shown = shown.map(|(label, fact)| {
             format!(
                 "<tr><th scope=\"row\">{label}</th><td>{}</td></tr>",
                 text(fact)
             )
-        })
-        .collect();
+        });
+        let rows: String = shown.collect();
+        format!("<div class=\"scroll\"><table class=\"facts\"><tbody>{rows}</tbody></table></div>")
+    };
     format!(
-        "<section id=\"capacity\" aria-label=\"Capacity\">\n<h2>Capacity</h2>\n<div class=\"scroll\"><table class=\"facts\"><tbody>{facts}</tbody></table></div>\n\
-         <div class=\"charts\">{}{}</div><p class=\"note\">Hollow points did not hold.</p></section>\n",
+        "<section id=\"capacity\" aria-label=\"Capacity\">\n<h2>Capacity</h2>\n<p class=\"answer\">{}</p>\n{}\n\
+         <div class=\"charts\">{}{}</div><p class=\"note\">Hollow points did not hold.</p>\
+         <details><summary>Scalability</summary>{}</details></section>\n",
+        text(&facts[0].1),
+        rows(false),
         figure("Latency over load", &latency(found)),
         figure("Throughput over load", &throughput(found)),
+        rows(true),
     )
+}
+
+/// Returns the latency that a limit of the search allows, in milliseconds: `p95 < 500ms`, `p99 < 1.5s`.
+fn latency_limit(limit: &str) -> Option<f64> {
+    let value = limit.split_whitespace().nth(2)?;
+    match value.strip_suffix("ms") {
+        Some(ms) => ms.parse().ok(),
+        None => Some(1e3 * value.strip_suffix('s')?.parse::<f64>().ok()?),
+    }
 }
 
 /// Returns the table of the steps.
@@ -98,7 +118,10 @@ fn latency(found: &Capacity) -> String {
         ("k2", "p50", of(|step| step.p50_ms)),
         ("k0", "p95", of(|step| step.p95_ms)),
     ];
-    over_load(found, "Latency over load", &lines, &time)
+    let limits = found.slo.iter();
+    let limits = limits.filter_map(|limit| Some((limit.as_str(), latency_limit(limit)?)));
+    let limits: Vec<(&str, f64)> = limits.collect();
+    over_load(found, "Latency over load", &lines, &limits, &time)
 }
 
 fn throughput(found: &Capacity) -> String {
@@ -107,7 +130,7 @@ fn throughput(found: &Capacity) -> String {
         "requests/s",
         curve(found, |step| Some(step.throughput)),
     )];
-    over_load(found, "Throughput over load", &lines, &|value| {
+    over_load(found, "Throughput over load", &lines, &[], &|value| {
         format!("{}/s", rate(value))
     })
 }
@@ -128,11 +151,12 @@ fn curve(found: &Capacity, pick: fn(&CapacityStep) -> Option<f64>) -> Vec<(f64, 
 
 type CapacityLine<'a> = (&'a str, &'a str, Vec<(f64, f64, bool)>);
 
-/// Draws lines over the load, with a mark for each step, the knee and the greatest load that held.
+/// Draws lines over the load, with a mark for each step, the knee, the greatest load that held, and limits that are in sight.
 fn over_load(
     found: &Capacity,
     title: &str,
     lines: &[CapacityLine<'_>],
+    limits: &[(&str, f64)],
     show: &dyn Fn(f64) -> String,
 ) -> String {
     let all = || lines.iter().flat_map(|(.., line)| line);
@@ -166,6 +190,13 @@ fn over_load(
         }
     }
     out += &label(left, bottom + 18.0, "start", load_unit(found.by));
+    for (limit, value) in limits.iter().filter(|(_, value)| *value <= y_step * 4.0) {
+        out += &format!(
+            "<path class=\"limit\" d=\"M{left} {:.1}H{right}\"/>{}",
+            y(*value),
+            label(right - 4.0, y(*value) - 4.0, "end", &text(limit))
+        );
+    }
     let marks = [("knee", found.knee), ("holds", found.low)];
     for (at, (name, load)) in marks.into_iter().enumerate() {
         let Some(load) = load else { continue };
@@ -228,6 +259,12 @@ mod tests {
         ] {
             assert!(page.contains(text), "{text} in\n{page}");
         }
+        let place = |text: &str| {
+            page.find(text)
+                .unwrap_or_else(|| panic!("{text} in\n{page}"))
+        };
+        assert!(place("<p class=\"answer\">") < place("Latency over load"));
+        assert!(place("Latency over load") < place("Gunther"));
         assert!(!html::to_html(&fixture::report()).contains("id=\"capacity\""));
         if let Some(found) = &mut report.capacity {
             found.limited_by = Some("<script>alert(1)</script>".to_owned());

@@ -11,11 +11,14 @@ fn the_report_holds_what_the_users_of_all_threads_measured() {
     let report = iterate("tests/lua/measures.lua", &server, 3, 2);
     assert_eq!(report.task("browse"), (6, 0), "{:?}", report.errors());
     assert_eq!(report.sent(), server.received());
+    let mut checks = report.json["checks"].clone();
+    let firsts = [0, 1].map(|at| checks[at]["first_failed_s"].take());
+    assert!(firsts[0].is_null() && firsts[1].is_number(), "{firsts:?}");
     assert_eq!(
-        report.json["checks"],
+        checks,
         json!([
-            { "name": "the page is there", "passes": 6, "failures": 0 },
-            { "name": "never the second time", "passes": 3, "failures": 3 },
+            { "name": "the page is there", "passes": 6, "failures": 0, "first_failed_s": null },
+            { "name": "never the second time", "passes": 3, "failures": 3, "first_failed_s": null },
         ])
     );
     let metric = |name: &str| {

@@ -60,7 +60,7 @@ fn every_key_does_what_the_help_says() {
     view.press_for("\t", "p99.99");
     view.press_for("\x1b[D", "trend");
     view.press_for("j\r", "distribution");
-    view.wait_for("GET broken");
+    view.wait_for("│ GET front page");
     view.press("\x1b");
     view.wait_for("trend");
     view.press_for("/front", "filter: front");
@@ -272,7 +272,7 @@ fn colours_are_the_sixteen_and_can_be_left_out() {
     let server = Server::start();
     for (more, coloured) in [(&[][..], true), (&["--no-color"], false)] {
         let mut view = watch("view_colours", &server, (80, 24), more);
-        view.wait_for("failed");
+        view.wait_for("FAILING");
         assert_eq!(view.colours() > 0, coloured, "{more:?}");
         view.press("qy");
         view.end();

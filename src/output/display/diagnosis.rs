@@ -201,18 +201,12 @@ impl Diagnosis {
 
     /// Returns as many places, the worst first, as fit that many columns.
     pub(crate) fn places_within(&self, width: usize) -> String {
-        let shown = |most: usize| {
-            let more = if most < self.places.len() {
-                " · …"
-            } else {
-                ""
-            };
-            self.places[..most].join(" · ") + more
-        };
-        let fitting = (1..=self.places.len()).rev().map(shown);
-        let mut fitting = fitting.filter(|text| text.width() <= width);
-        let first = || cut_middle(&shown(self.places.len().min(1)), width);
-        fitting.next().unwrap_or_else(first)
+        fitting(&self.places, width)
+    }
+
+    /// Returns as many causes, the most frequent first, as fit that many columns.
+    pub(crate) fn causes_within(&self, width: usize) -> String {
+        fitting(&self.causes, width)
     }
 
     /// Returns the answers to where, why and whether it is lgoose, each after its word.
@@ -404,6 +398,20 @@ fn stalls_text(stalls: &[&Event]) -> Option<String> {
 /// Returns the errors, without those of tasks that a request ended.
 fn own_errors(all: &[ErrorRow]) -> impl Iterator<Item = &ErrorRow> {
     all.iter().filter(|row| row.cause(all).is_none())
+}
+
+/// Joins as many parts as fit that many columns; one that does not fit alone loses its middle.
+fn fitting(parts: &[String], width: usize) -> String {
+    let shown = |most: usize| {
+        let more = if most < parts.len() { " · …" } else { "" };
+        parts[..most].join(" · ") + more
+    };
+    let mut fitting = (1..=parts.len())
+        .rev()
+        .map(shown)
+        .filter(|text| text.width() <= width);
+    let first = || cut_middle(&shown(parts.len().min(1)), width);
+    fitting.next().unwrap_or_else(first)
 }
 
 /// Returns the first of several, and how many more there are.

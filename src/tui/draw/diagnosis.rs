@@ -38,6 +38,7 @@ pub(super) fn draw(
         let text = match question {
             "where" if most > 3 => diagnosis.places_within(2 * room - room / 4),
             "where" => diagnosis.places_within(room),
+            "why" => diagnosis.causes_within(room),
             _ => cut_middle(&text, room),
         };
         for (at, line) in broken(&text, room).iter().enumerate() {

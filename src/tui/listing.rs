@@ -180,12 +180,7 @@ impl Listing {
         let mut write = |y: usize, text: &str, room: usize, meaning: TextMeaning| {
             buffer.set_stringn(area.x, area.y + y as u16, text, room, styles.of(meaning));
         };
-        write(
-            0,
-            &line(&cut_middle(&title, name_width), &titles),
-            whole,
-            TextMeaning::Title,
-        );
+        write(0, &line(&title, &titles), whole, TextMeaning::Title);
         let room = area.height as usize - 1 - usize::from(self.total.is_some());
         let last = self.rows.len().saturating_sub(room);
         let from = selected.map_or(0, |selected| (selected + 1).saturating_sub(room));
@@ -214,7 +209,7 @@ impl Listing {
             let y = self.rows.len().min(room) + 1;
             write(
                 y,
-                &line(&cut_middle(&total.name, name_width), &total.cells),
+                &line(&total.name, &total.cells),
                 whole,
                 TextMeaning::Strong,
             );
@@ -274,9 +269,9 @@ impl Listing {
     }
 }
 
-/// Returns a line: the name, padded, then the cells at the right ends of their columns.
+/// Returns a line: the name, cut and padded, then the cells at the right ends of their columns.
 fn lay_out(name: &str, name_width: usize, cells: &[String], widths: &[Option<usize>]) -> String {
-    let mut line = name.to_owned();
+    let mut line = cut_middle(name, name_width);
     line.push_str(&" ".repeat(name_width.saturating_sub(line.width())));
     for (at, width) in widths.iter().enumerate() {
         let Some(width) = width else { continue };

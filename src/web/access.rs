@@ -3,6 +3,7 @@
 
 use super::connections::Admitted;
 use super::responses::ErrorResponse;
+use crate::output::html::content_hash;
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, COOKIE, HOST,
@@ -12,8 +13,6 @@ use axum::http::header::{
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 use std::net::IpAddr;
@@ -122,9 +121,9 @@ fn entrance(failure: &ErrorResponse) -> Response {
     let style = ENTRANCE
         .split_once("<style>")
         .and_then(|(_, rest)| rest.split_once("</style>"));
-    let hash = BASE64.encode(Sha256::digest(style.map_or("", |(style, _)| style)));
+    let hash = content_hash(style.map_or("", |(style, _)| style));
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'self'; \
+        "default-src 'none'; style-src '{hash}'; img-src data:; base-uri 'none'; form-action 'self'; \
          frame-ancestors 'none'"
     );
     (

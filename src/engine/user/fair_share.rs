@@ -27,9 +27,9 @@ impl FairShare {
         self.paid.is_some()
     }
 
-    /// Counts a turn that ends now and took so much processor time. `others` is the number of steps that users of the thread which compute little have
-    /// taken so far. Returns how long the user waits before its next turn, which is zero as long as nobody else has
-    /// needed the thread.
+    /// Counts a turn that ends now and took so much processor time. `others` is the number of steps so far of those users
+    /// of the thread that compute little. Returns how long the user waits before its next turn: not at all as long as
+    /// nobody else has needed the thread.
     pub(super) fn end_turn(&mut self, turn: Duration, now: Instant, others: u64) -> Duration {
         let is_alone = std::mem::replace(&mut self.others, others) == others;
         let paid = self.paid.map_or(now, |paid| paid.max(now)) + turn * SHARE;

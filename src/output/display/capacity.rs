@@ -4,7 +4,7 @@ use super::{one_line, rate, share, time};
 use crate::metrics::{Capacity, CapacityStep, LoadKind, StepResult};
 use crate::units::three_digits;
 
-/// Returns the result of a search, as labels and texts.
+/// Returns the result of a search, as labels and texts: the answer first.
 pub(crate) fn capacity_facts(found: &Capacity) -> Vec<(&'static str, String)> {
     let mut facts = vec![("result", one_line(&found.text))];
     match (found.low, found.high) {
@@ -42,6 +42,11 @@ pub(crate) fn capacity_facts(found: &Capacity) -> Vec<(&'static str, String)> {
             None => "none between the steps".to_owned(),
         },
     ));
+    facts
+}
+
+/// Returns the law of scalability that was fitted to a search, as labels and texts.
+pub(crate) fn scalability_facts(found: &Capacity) -> Vec<(&'static str, String)> {
     match &found.usl {
         Some(usl) => {
             let coefficients = format!(
@@ -49,15 +54,16 @@ pub(crate) fn capacity_facts(found: &Capacity) -> Vec<(&'static str, String)> {
                 coefficient(usl.alpha),
                 coefficient(usl.beta)
             );
-            facts.push(("scalability", coefficients));
-            facts.push(("in words", one_line(&usl.text)));
+            vec![
+                ("scalability", coefficients),
+                ("in words", one_line(&usl.text)),
+            ]
         }
-        None => facts.push((
+        None => vec![(
             "scalability",
             "too few steps held to fit a law to".to_owned(),
-        )),
+        )],
     }
-    facts
 }
 
 /// Formats a coefficient, which may be very small.

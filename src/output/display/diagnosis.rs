@@ -94,7 +94,7 @@ struct Symptoms<'a> {
     errors: &'a [ErrorRow],
     checks: &'a [Check],
     thresholds: &'a [ThresholdRow],
-    events: Vec<Event>,
+    events: Vec<&'a Event>,
     now_s: f64,
     generator: Option<GeneratorPart>,
 }
@@ -119,7 +119,7 @@ impl Diagnosis {
             failing: failing.filter(|row| row.failures > 0).collect(),
             errors: &report.errors,
             checks: &report.checks,
-            events: report.events.clone(),
+            events: report.events.iter().collect(),
             thresholds: &report.thresholds,
             now_s: report.elapsed_s,
             generator: report.generator.as_ref().map(|row| own_part(row, p99)),
@@ -148,11 +148,12 @@ impl Diagnosis {
             .filter(|point| point.generator.saturated);
         let slow_s: f64 = slow.map(|point| point.seconds).sum();
         let seen_s: f64 = snapshot.recent.iter().map(|point| point.seconds).sum();
+        let saturated = saturations(&snapshot.recent);
         Symptoms {
             failing: failing.filter(|row| row.failures > 0).collect(),
             errors: &snapshot.errors,
             checks: &snapshot.checks,
-            events: [&snapshot.events[..], &saturations(&snapshot.recent)].concat(),
+            events: snapshot.events.iter().chain(&saturated).collect(),
             // Without a request, none has a figure yet.
             thresholds: if snapshot.requests.total.count > 0 {
                 &snapshot.thresholds
@@ -199,25 +200,24 @@ impl Diagnosis {
         }
     }
 
-    /// Returns as many places, the worst first, as fit that many columns.
-    pub(crate) fn places_within(&self, width: usize) -> String {
-        fitting(&self.places, width)
-    }
-
-    /// Returns as many causes, the most frequent first, as fit that many columns.
-    pub(crate) fn causes_within(&self, width: usize) -> String {
-        fitting(&self.causes, width)
-    }
-
     /// Returns the answers to where, why and whether it is lgoose, each after its word.
     pub(crate) fn answers(&self) -> Vec<(&'static str, String)> {
-        let mut answers = vec![("where", self.places.join(" · "))];
+        self.answers_within(usize::MAX, usize::MAX)
+    }
+
+    /// Returns the answers with as many places and causes as fit: places in so many columns, all else in `width`.
+    pub(crate) fn answers_within(
+        &self,
+        places: usize,
+        width: usize,
+    ) -> Vec<(&'static str, String)> {
+        let mut answers = vec![("where", fitting(&self.places, places))];
         if !self.causes.is_empty() {
-            answers.push(("why", self.causes.join(" · ")));
+            answers.push(("why", fitting(&self.causes, width)));
         }
         answers.extend(self.generator.as_ref().map(|part| match part {
-            GeneratorPart::Innocent(text) => ("not", text.clone()),
-            GeneratorPart::Bottleneck(text) => ("but", text.clone()),
+            GeneratorPart::Innocent(text) => ("not", cut_middle(text, width)),
+            GeneratorPart::Bottleneck(text) => ("but", cut_middle(text, width)),
         }));
         answers
     }
@@ -261,32 +261,31 @@ pub(crate) fn measured_from(report: &Report) -> Option<Timestamp> {
     started.checked_add(origin).ok()
 }
 
-impl Symptoms<'_> {
+impl<'a> Symptoms<'a> {
     fn diagnosis(mut self) -> Option<Diagnosis> {
         self.failing.sort_by(|a, b| {
             let by_share = f64::total_cmp(&b.share(), &a.share());
             by_share.then(b.failures.cmp(&a.failures))
         });
         let broken = self.thresholds.iter();
-        let broken: Vec<&ThresholdRow> = broken
+        let broken: Vec<&'a ThresholdRow> = broken
             .filter(|row| !row.passed && row.value.is_some())
             .collect();
-        let stalls: Vec<&Event> = self.events_of(EventKind::Silence).collect();
-        let saturated: Vec<&Event> = self.events_of(EventKind::Saturation).collect();
+        let stalls = self.events_of(EventKind::Silence);
+        let saturated = self.events_of(EventKind::Saturation);
         let takes_long = |events: &[&Event]| lasted(events) >= FAILING * self.now_s.max(1.0);
         let trouble = if !broken.is_empty() || self.failing.iter().any(|row| row.share() >= FAILING)
         {
             Trouble::Failing
-        } else if !stalls.is_empty() && takes_long(&stalls) {
+        } else if takes_long(&stalls) {
             Trouble::Stalled
         } else if !self.failing.is_empty() {
             Trouble::FewFailures
-        } else if !saturated.is_empty() && takes_long(&saturated) {
+        } else if takes_long(&saturated) {
             Trouble::Saturated
         } else {
             return None;
         };
-        let mut generator = self.generator.clone();
         let (since_s, until_s) = match trouble {
             Trouble::Stalled => self.span(&stalls),
             Trouble::Saturated => self.span(&saturated),
@@ -300,7 +299,8 @@ impl Symptoms<'_> {
         if trouble == Trouble::Saturated {
             places.push("lgoose itself, not the site".to_owned());
             let why = "it was too busy to keep up".to_owned();
-            causes.push(generator.take().map_or(why, GeneratorPart::into_text));
+            let generator = self.generator.take();
+            causes.push(generator.map_or(why, GeneratorPart::into_text));
         } else if places.is_empty() {
             places.push("all requests".to_owned());
         }
@@ -310,12 +310,13 @@ impl Symptoms<'_> {
             until_s,
             places: first(places),
             causes: first(causes),
-            generator,
+            generator: self.generator,
         })
     }
 
-    fn events_of(&self, kind: EventKind) -> impl Iterator<Item = &Event> {
-        self.events.iter().filter(move |event| event.kind == kind)
+    fn events_of(&self, kind: EventKind) -> Vec<&'a Event> {
+        let all = self.events.iter().copied();
+        all.filter(|event| event.kind == kind).collect()
     }
 
     /// Returns what fails and the limits that are broken, the worst first.

@@ -63,8 +63,8 @@ pub(crate) fn cut_apart(names: &[&str], width: usize) -> Vec<String> {
 
 /// Returns how many bytes two texts have in common at their beginning.
 fn common_start(a: &str, b: &str) -> usize {
-    let both = a.char_indices().zip(b.chars());
-    let differ = both.into_iter().find(|((_, a), b)| a != b);
+    let mut both = a.char_indices().zip(b.chars());
+    let differ = both.find(|((_, a), b)| a != b);
     differ.map_or(a.len().min(b.len()), |((at, _), _)| at)
 }
 

@@ -16,7 +16,7 @@ mod thresholds;
 mod traces;
 mod workers;
 
-pub(super) use capacity::{capacity_facts, load_unit, step_cells, step_result};
+pub(super) use capacity::{capacity_facts, load_unit, scalability_facts, step_cells, step_result};
 pub(super) use column::Column;
 #[cfg(feature = "cli")]
 pub(super) use comparison::{

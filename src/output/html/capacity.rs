@@ -6,7 +6,9 @@ use super::escape::text;
 use super::table::{Cell, HtmlTable};
 use crate::metrics::{Capacity, CapacityStep, Report, StepResult};
 use crate::output::display::Column::{Number, Text};
-use crate::output::display::{capacity_facts, load_unit, number, rate, share, step_result, time};
+use crate::output::display::{
+    capacity_facts, load_unit, number, rate, scalability_facts, share, step_result, time,
+};
 
 /// Renders the section of a search; nothing if the report is not that of a search.
 pub(super) fn section(report: &Report) -> String {
@@ -15,18 +17,14 @@ pub(super) fn section(report: &Report) -> String {
     };
     let facts = capacity_facts(found);
     // The answer comes first; the law that was fitted is for those who ask for it.
-    let rows = |is_law: bool| -> String {
-        let of_law = |label: &str| ["scalability", "in words"].contains(&label);
-        let shown = facts[1..]
-            .iter()
-            .filter(|(label, _)| of_law(label) == is_law);
-        let shown = shown.map(|(label, fact)| {
+    let rows = |facts: &[(&str, String)]| {
+        let rows = facts.iter().map(|(label, fact)| {
             format!(
                 "<tr><th scope=\"row\">{label}</th><td>{}</td></tr>",
                 text(fact)
             )
         });
-        let rows: String = shown.collect();
+        let rows: String = rows.collect();
         format!("<div class=\"scroll\"><table class=\"facts\"><tbody>{rows}</tbody></table></div>")
     };
     format!(
@@ -34,10 +32,10 @@ pub(super) fn section(report: &Report) -> String {
          <div class=\"charts\">{}{}</div><p class=\"note\">Hollow points did not hold.</p>\
          <details><summary>Scalability</summary>{}</details></section>\n",
         text(&facts[0].1),
-        rows(false),
+        rows(&facts[1..]),
         figure("Latency over load", &latency(found)),
         figure("Throughput over load", &throughput(found)),
-        rows(true),
+        rows(&scalability_facts(found)),
     )
 }
 

@@ -2,7 +2,7 @@
 
 use super::escape::text;
 use super::table::{Cell, HtmlTable};
-use super::{STYLE, hash};
+use super::{STYLE, content_hash};
 use crate::compare::{Comparison, Row};
 use crate::output::display::Column::{Number, Text};
 use crate::output::display::{
@@ -12,7 +12,7 @@ use crate::units::{counted, show_percent};
 
 /// Renders a comparison as one page that can be opened from a file.
 pub(crate) fn comparison(comparison: &Comparison) -> String {
-    let style_hash = hash(STYLE);
+    let style_hash = content_hash(STYLE);
     let plan = comparison.after.first().map(|run| text(&run.plan));
     let plan = plan.unwrap_or_default();
     let (class, mark, word) = match (comparison.comparable, comparison.regressions().next()) {

@@ -77,7 +77,7 @@ fn page(report: &Report, assets: Assets<'_>) -> String {
     let contents = contents(report, &sections);
     let sections: String = sections.iter().map(|table| table.html()).collect();
     let data = data::blocks(report);
-    let (style_hash, script_hash) = (hash(style), hash(script));
+    let (style_hash, script_hash) = (content_hash(style), content_hash(script));
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{style_hash}'; \
@@ -91,7 +91,7 @@ fn page(report: &Report, assets: Assets<'_>) -> String {
 
 /// Returns the Content-Security-Policy hash of the style or the script: browsers use no others, whatever else got into
 /// the page.
-fn hash(text: &str) -> String {
+pub(crate) fn content_hash(text: &str) -> String {
     format!("sha256-{}", BASE64.encode(Sha256::digest(text)))
 }
 

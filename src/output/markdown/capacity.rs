@@ -3,7 +3,9 @@
 use super::{LONGEST_MESSAGE, cut, prose, table};
 use crate::metrics::Report;
 use crate::output::display::Column::{Number, Text};
-use crate::output::display::{capacity_facts, load_unit, step_cells, step_result};
+use crate::output::display::{
+    capacity_facts, load_unit, scalability_facts, step_cells, step_result,
+};
 
 /// Appends the result of a search, if the report is that of a search.
 pub(super) fn section(report: &Report, out: &mut String) {
@@ -11,7 +13,10 @@ pub(super) fn section(report: &Report, out: &mut String) {
         return;
     };
     out.push('\n');
-    for (label, text) in capacity_facts(found) {
+    for (label, text) in capacity_facts(found)
+        .into_iter()
+        .chain(scalability_facts(found))
+    {
         *out += &format!("- {label}: {}\n", prose(&cut(&text, LONGEST_MESSAGE)));
     }
     let rows = found.steps.iter().map(|step| {

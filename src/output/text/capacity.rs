@@ -3,7 +3,7 @@
 use super::table::{TextTable, rule};
 use crate::metrics::{Capacity, CapacityStep, LoadKind, Report, Snapshot};
 use crate::output::display::{
-    capacity_facts, load_unit, one_line, rate, step_cells, step_result, wrapped,
+    capacity_facts, load_unit, one_line, rate, scalability_facts, step_cells, step_result, wrapped,
 };
 use crate::units::{show_duration, show_long};
 
@@ -67,7 +67,10 @@ pub(super) fn section(report: &Report, page: usize, out: &mut String) {
     };
     out.push_str("\n Capacity\n");
     out.push_str(&rule(page));
-    for (label, text) in capacity_facts(found) {
+    for (label, text) in capacity_facts(found)
+        .into_iter()
+        .chain(scalability_facts(found))
+    {
         let mut label = label;
         for line in wrapped(&text, page.saturating_sub(16)) {
             out.push_str(&format!(" {label:<13}  {line}\n"));

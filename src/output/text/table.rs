@@ -76,7 +76,7 @@ impl TextTable {
         let full = MARGIN + name_width + figures(&widths, gap);
         let line = |name: &str, cells: &[String]| {
             let mut line = " ".repeat(MARGIN);
-            line.push_str(&pad_right(name, name_width));
+            line.push_str(&pad_right(&cut_middle(name, name_width), name_width));
             for (cell, width) in cells.iter().zip(&widths) {
                 line.push_str(&" ".repeat(gap));
                 line.push_str(&pad_left(cell, *width));
@@ -90,7 +90,7 @@ impl TextTable {
             .collect();
         let mut names = cut_apart(&self.names(), name_width).into_iter();
         let mut name = || names.next().unwrap_or_default();
-        out.push_str(&line(&cut_middle(self.title, name_width), &titles));
+        out.push_str(&line(self.title, &titles));
         out.push_str(&rule(full));
         for row in &self.rows {
             match row {

@@ -5,7 +5,7 @@ use super::super::style::{Styles, TextMeaning};
 use super::super::text::broken;
 use super::paint::{cut, put};
 use crate::metrics::Snapshot;
-use crate::output::{Diagnosis, cut_middle, measured_until_now};
+use crate::output::{Diagnosis, measured_until_now};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -33,14 +33,9 @@ pub(super) fn draw(
     let width = rest.width as usize;
     let mut lines = vec![(format!("{mark} {}", diagnosis.heading(measured)), meaning)];
     let room = width.saturating_sub(LABEL);
-    for (question, text) in diagnosis.answers() {
-        // Where it is may take two lines if something else has room as well: a name and its share are seen whole.
-        let text = match question {
-            "where" if most > 3 => diagnosis.places_within(2 * room - room / 4),
-            "where" => diagnosis.places_within(room),
-            "why" => diagnosis.causes_within(room),
-            _ => cut_middle(&text, room),
-        };
+    // Where it is may take two lines if something else has room as well: a name and its share are seen whole.
+    let room_of_places = if most > 3 { 2 * room - room / 4 } else { room };
+    for (question, text) in diagnosis.answers_within(room_of_places, room) {
         for (at, line) in broken(&text, room).iter().enumerate() {
             let question = if at == 0 { question } else { "" };
             lines.push((format!("  {question:<5} {line}"), TextMeaning::Plain));

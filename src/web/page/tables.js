@@ -57,7 +57,7 @@ function showRequests() {
   tables.requests.section.hidden = !state.requests?.length;
 }
 
-// Those that fail come first, the worst on top, as in the reports.
+// Those that fail come first, the worst on top, as in the terminal.
 function worstFirst(rows) {
   const trouble = row => { const share = row.failures / Math.max(row.count, 1); return share >= 0.01 ? share : 0; };
   return [...rows].sort((a, b) => trouble(b) - trouble(a));

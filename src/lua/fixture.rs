@@ -4,6 +4,7 @@ use crate::http::{Client, ClientConfig, ErrorClass, Exchange, Failure, Phases, S
 use crate::lua::limits::Heartbeat;
 use crate::lua::requests::Finished;
 use crate::lua::vm_setup::VmSetup;
+use crate::lua::{Step, Vm};
 use crate::metrics::Recorder;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -28,6 +29,20 @@ pub(super) fn setup<'a>(
         heartbeat,
         run: None,
     }
+}
+
+/// Starts a task, and lets it go on as long as it computes.
+pub(super) fn start(vm: &mut Vm, task: usize, iteration: u64) -> Step {
+    let first = vm.start(task, iteration);
+    settled(vm, first)
+}
+
+/// Lets a task go on as long as it computes: how often it is preempted depends on the machine.
+pub(super) fn settled(vm: &mut Vm, mut step: Step) -> Step {
+    while matches!(step, Step::Preempted) {
+        step = vm.compute_on();
+    }
+    step
 }
 
 /// Returns an empty recorder.

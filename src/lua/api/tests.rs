@@ -1,6 +1,6 @@
 //! Tests of the libraries as plans call them, without an engine: each plan asserts in Lua what it sees.
 
-use crate::lua::fixture::{recorder, setup};
+use crate::lua::fixture::{recorder, setup, start};
 use crate::lua::{Op, Program, RaisedError, Step, Vm, load};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ fn holds(test: &str, files: &[(&str, &str)], body: &str) {
         files,
         &format!("task {{ function(user)\n{body}\nend }}"),
     );
-    let step = bench.user(1).start(0, 1);
+    let step = start(&mut bench.user(1), 0, 1);
     assert!(matches!(step, Step::Done), "{step:?}");
 }
 
@@ -60,7 +60,7 @@ fn raised(test: &str, files: &[(&str, &str)], body: &str) -> (RaisedError, Optio
         files,
         &format!("task {{ function(user)\n{body}\nend }}"),
     );
-    match bench.user(1).start(0, 1) {
+    match start(&mut bench.user(1), 0, 1) {
         Step::Raised(raised) => {
             let line = raised
                 .line
@@ -116,11 +116,11 @@ fn users_share_the_cursor_of_a_file_and_loading_a_plan_moves_none() {
         end }"#;
     let bench = PlanFixture::new("shared", &[("a.txt", "1\n2\n3\n")], plan);
     for user in 1..=3 {
-        let step = bench.user(user).start(0, 1);
+        let step = start(&mut bench.user(user), 0, 1);
         assert!(matches!(step, Step::Done), "{step:?}");
     }
     // The top level finds no row left for the fourth user.
-    let step = bench.user(4).start(0, 1);
+    let step = start(&mut bench.user(4), 0, 1);
     assert!(matches!(step, Step::Op(Op::Stop)), "{step:?}");
 }
 
@@ -133,10 +133,10 @@ fn a_user_that_finds_no_unique_row_stops_even_inside_a_coroutine() {
         end }"#;
     let bench = PlanFixture::new("stops", &[("a.txt", "1\n")], plan);
     let mut user = bench.user(1);
-    assert!(matches!(user.start(0, 1), Step::Done));
-    assert!(matches!(user.start(0, 2), Step::Op(Op::Stop)));
+    assert!(matches!(start(&mut user, 0, 1), Step::Done));
+    assert!(matches!(start(&mut user, 0, 2), Step::Op(Op::Stop)));
     // What it does at its end still runs until it asks for a row.
-    assert!(matches!(user.start(0, 3), Step::Op(Op::Stop)));
+    assert!(matches!(start(&mut user, 0, 3), Step::Op(Op::Stop)));
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn lists_without_responses_hold_nothing() {
         "task { function(user) while true do user:fetch {} end end }",
     );
     let mut vm = bench.user(1);
-    let step = vm.start(0, 1);
+    let step = start(&mut vm, 0, 1);
     assert!(matches!(step, Step::Op(Op::Fetch(_))), "{step:?}");
     let step = vm.resume_list(Vec::new(), false);
     assert!(matches!(step, Step::Op(Op::Fetch(_))), "{step:?}");
@@ -378,10 +378,7 @@ fn lists_without_responses_hold_nothing() {
 fn code_of_load_that_takes_too_long_is_reported_at_the_line_of_its_task() {
     let bench = PlanFixture::new("loaded", &[], "\ntask { load 'while true do end' }");
     let mut vm = bench.user(1);
-    let mut step = vm.start(0, 1);
-    while matches!(step, Step::Preempted) {
-        step = vm.compute_on();
-    }
+    let step = start(&mut vm, 0, 1);
     let Step::Raised(raised) = step else {
         panic!("nothing is raised: {step:?}");
     };
@@ -425,10 +422,10 @@ fn what_a_user_is_given_counts_until_it_is_let_go() {
         let bench = PlanFixture::new("held", &files, &plan);
         let mut vm = bench.user(1);
         let before = vm.used_memory();
-        assert!(matches!(vm.start(0, 1), Step::Done), "{make}");
+        assert!(matches!(start(&mut vm, 0, 1), Step::Done), "{make}");
         let kept = vm.used_memory() - before;
         assert!(kept > KEPT * bytes, "{make}: {kept} bytes for {KEPT}");
-        assert!(matches!(vm.start(1, 1), Step::Done), "{make}");
+        assert!(matches!(start(&mut vm, 1, 1), Step::Done), "{make}");
         vm.collect_all();
         let left = vm.used_memory().saturating_sub(before);
         let most = METHODS + KEPT * bytes / 4;

@@ -1,6 +1,6 @@
 //! Tests with plans that measure, run without an engine: what the recorder has counted.
 
-use crate::lua::fixture::{recorder, setup};
+use crate::lua::fixture::{recorder, settled, setup, start};
 use crate::lua::{Op, Program, Step, Vm, load};
 use crate::metrics::{MetricKind, Report, RunIdentity, Store};
 use std::collections::BTreeMap;
@@ -19,10 +19,11 @@ fn run(source: &str) -> (Vec<Step>, Report) {
     let mut vm =
         Vm::new(&program, setup(1, &recorder, &Arc::default())).expect("the plan loads again");
     let ends = (0..program.task_names.len()).map(|task| {
-        let mut step = vm.start(task, 1);
+        let mut step = start(&mut vm, task, 1);
         while let Step::Op(op) = step {
             assert!(matches!(op, Op::Wait(_)), "{op:?}");
-            step = vm.go_on();
+            let next = vm.go_on();
+            step = settled(&mut vm, next);
         }
         step
     });

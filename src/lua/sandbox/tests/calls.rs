@@ -200,7 +200,7 @@ fn a_plans_own_words_about_memory_are_no_limit() {
              {raise} end }}\ntask {{ function() assert(closed) end }}"
         );
         let mut vm = vm(&source, LONG);
-        let Step::Raised(raised) = start(&mut vm, 0) else {
+        let Step::Raised(raised) = start(&mut vm, 0, 1) else {
             panic!("{raise}")
         };
         assert!(
@@ -212,8 +212,8 @@ fn a_plans_own_words_about_memory_are_no_limit() {
             "{raise}: {raised:?}"
         );
         assert_eq!(raised.line.as_deref(), line, "{raise}");
-        assert!(matches!(start(&mut vm, 1), Step::Raised(_)), "{raise}");
-        let next = start(&mut vm, 2);
+        assert!(matches!(start(&mut vm, 1, 1), Step::Raised(_)), "{raise}");
+        let next = start(&mut vm, 2, 1);
         assert!(matches!(next, Step::Done), "it was closed: {next:?}");
     }
     let plan = "error('not enough memory') task { function() end }";

@@ -126,14 +126,14 @@ fn a_user_retains_its_data_when_time_ends_a_task_and_a_full_vm_is_built_anew() {
                   task { function(user) user.data.all = {} while true do user.data.all[#user.data.all + 1] = ('x'):rep(65000) .. #user.data.all end end }\n\
                   task { function(user) assert(user.data.seen == nil and user.id == 1) user:get '/' end }";
     let mut vm = vm(source, Duration::from_millis(500));
-    assert!(matches!(start(&mut vm, 0), Step::Raised(_)));
-    assert!(matches!(start(&mut vm, 1), Step::Done));
-    let full = start(&mut vm, 2);
+    assert!(matches!(start(&mut vm, 0, 1), Step::Raised(_)));
+    assert!(matches!(start(&mut vm, 1, 1), Step::Done));
+    let full = start(&mut vm, 2, 1);
     assert!(
         matches!(&full, Step::Raised(raised) if raised.message == MEMORY),
         "{full:?}"
     );
-    let next = start(&mut vm, 3);
+    let next = start(&mut vm, 3, 1);
     assert!(matches!(next, Step::Op(Op::Request(_))), "{next:?}");
     assert!(vm.used_memory() < 1 << 20, "{} bytes", vm.used_memory());
 }
@@ -143,7 +143,7 @@ fn waiting_returns_a_task_its_time() {
     let source = "task { function(user)\n  for _ = 1, 8 do\n    local sum = 0\n    \
                   for n = 1, 300000 do sum = sum + n end\n    user:wait(0.001)\n  end\nend }";
     let mut vm = vm(source, SHORT);
-    let mut step = start(&mut vm, 0);
+    let mut step = start(&mut vm, 0, 1);
     let mut waits = 0;
     while let Step::Op(_) = step {
         waits += 1;

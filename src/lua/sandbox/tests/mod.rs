@@ -1,7 +1,7 @@
 //! Tests with plans that try to leave the sandbox or to keep their thread for ever: each must end as a failure of its
 //! task, and the user must go on with its next.
 
-use crate::lua::fixture::{recorder, setup};
+use crate::lua::fixture::{recorder, settled, setup, start};
 use crate::lua::{Heartbeat, Op, RaisedError, Step, Vm, VmSetup, load};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,20 +31,6 @@ fn vm(source: &str, time: Duration) -> Vm {
     Vm::new(&program, setup).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Starts a task, and lets it go on as long as it computes.
-fn start(vm: &mut Vm, task: usize) -> Step {
-    let first = vm.start(task, 1);
-    settled(vm, first)
-}
-
-/// Lets a task go on as long as it computes.
-fn settled(vm: &mut Vm, mut step: Step) -> Step {
-    while matches!(step, Step::Preempted) {
-        step = vm.compute_on();
-    }
-    step
-}
-
 /// Runs a task of these lines, the first of which is line 3, then another one in the same VM.
 fn attempt(lines: &str) -> Option<RaisedError> {
     attempt_within(SHORT, lines)
@@ -57,14 +43,14 @@ fn attempt_within(time: Duration, lines: &str) -> Option<RaisedError> {
          for n = 1, 1000 do sum = sum + n end\n  assert(sum == 500500)\nend }}"
     );
     let mut vm = vm(&source, time);
-    let raised = match start(&mut vm, 0) {
+    let raised = match start(&mut vm, 0, 1) {
         Step::Raised(raised) => Some(raised),
         Step::Done => None,
         Step::Preempted => unreachable!("it goes on"),
         Step::Op(op) => panic!("{lines}\nasks for {op:?}"),
     };
     for _ in 0..2 {
-        let next = start(&mut vm, 1);
+        let next = start(&mut vm, 1, 1);
         assert!(matches!(next, Step::Done), "{lines}\nand then {next:?}");
     }
     raised

@@ -38,10 +38,10 @@ export function showOverview(end) {
 // Tells tabs apart without opening them: `✗ 11% · shop.lua`, and a dot in the colour of the state.
 let icon = '';
 function showInTab(phase, end) {
-  const all = state.aggregated, failing = state.diagnosis?.failing || end?.verdict?.result === 'failed';
+  const all = state.aggregated, result = end?.verdict?.result, failing = state.diagnosis?.failing || result === 'failed';
   const failed = all?.failures ? ` ${share(all.failures, all.count)}` : '';
   const plan = find('#plan').textContent.split('/').pop();
-  document.title = `${failing ? `✗${failed}` : phase === 'over' ? '✓ over' : phase} · ${plan} · lgoose`;
+  document.title = `${failing ? `✗${failed}` : result === 'passed' ? '✓ passed' : phase} · ${plan} · lgoose`;
   const colour = failing ? '%23bd3307' : phase === 'over' ? '%235a636e' : '%230a7a52';
   if (icon === colour) return;
   icon = colour;

@@ -100,6 +100,11 @@ impl VmLimits {
     /// Restarts the time, before the plan is resumed; after [`VmLimits::suspend_clock`], goes on with it.
     pub(in crate::lua) fn restart_clock(&self) {
         let used = self.used.take();
+        if used.is_some()
+            && let (Some(heartbeat), Some((_, line))) = (&self.heartbeat, &*self.seen.borrow())
+        {
+            heartbeat.set_line(*line);
+        }
         self.start
             .set(used.map(|used| processor_time().saturating_sub(used)));
         self.due.store(false, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Tests of the interruption of code.
 
 use super::*;
-use crate::lua::limits::{Arguments, Converted, Coroutine, ResumeResult};
+use crate::lua::limits::{Arguments, Converted, Coroutine, Heartbeat, ResumeResult};
 
 /// Runs a loop of that many rounds, and returns its coroutine.
 fn run(rounds: f64, limits: &VmLimits) -> (Lua, Coroutine) {
@@ -145,4 +145,28 @@ fn code_that_c_calls_is_not_preempted() {
                 table.sort({ 2, 1 }, function(a, b) for i = 1, 2e7 do n = n + 1 end return a < b end)
                 assert(n > 0)";
     assert!(turns(code) <= 1, "before or after the sort");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_watchdog_knows_the_line_of_a_task_that_goes_on_after_it_was_preempted() {
+    let heartbeat = std::sync::Arc::<Heartbeat>::default();
+    let limits = VmLimits::new(Duration::from_secs(60), 1 << 20, Some(heartbeat.clone()));
+    let lua = Lua::new();
+    let code = lua.load("local n = 0\nwhile true do\nn = n + 1 end");
+    let function = code.set_name("@plan.lua").into_function();
+    let mut coroutine = Coroutine::new(&lua, function.expect("it is Lua")).expect("memory");
+    let entered = coroutine.enter(&limits);
+    let is_preempted = matches!(coroutine.resume(&limits, []), Ok(ResumeResult::Preempted));
+    assert!(is_preempted);
+    limits.suspend_clock();
+    drop(entered);
+    heartbeat.leave();
+    assert_eq!(heartbeat.line(), None, "nothing runs");
+    let _entered = coroutine.enter(&limits);
+    assert!(
+        matches!(heartbeat.line(), Some(2 | 3)),
+        "{:?}",
+        heartbeat.line()
+    );
 }

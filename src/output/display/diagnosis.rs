@@ -470,7 +470,12 @@ fn limit_text(row: &ThresholdRow) -> String {
     ))
 }
 
-/// Returns a moment of the run, and its wall clock: `+53s | 03:12:41 UTC`.
+/// Returns a moment of a report's measurement, and its wall clock: `+53s | 03:12:41 UTC`.
+pub(crate) fn clock_of(report: &Report, seconds: f64) -> String {
+    moment(seconds, measured_from(report))
+}
+
+/// Returns a moment of the measurement, and its wall clock if it is known.
 fn moment(seconds: f64, started: Option<Timestamp>) -> String {
     let duration = Duration::try_from_secs_f64(seconds.floor()).unwrap_or_default();
     let run = format!("+{}", show_long(duration));

@@ -1,6 +1,5 @@
 //! Figures of a report for people, with units and few digits: rates, shares, times and numbers.
 
-use crate::metrics::{Metric, MetricKind};
 use crate::units::{show_count, show_duration, show_long, show_percent, three_digits};
 use std::time::Duration;
 
@@ -53,25 +52,6 @@ pub(crate) fn per_second(amount: f64, elapsed_s: f64) -> f64 {
     } else {
         0.0
     }
-}
-
-/// Formats the figures of a metric; those that its kind does not have are empty.
-pub(crate) fn metric_cells(row: &Metric) -> Vec<String> {
-    let value = match (row.kind, row.value) {
-        // The mean of ones and zeros: the nearest whole number is how many there were.
-        (MetricKind::Rate, Some(value)) => {
-            share((value * row.count as f64).round() as u64, row.count)
-        }
-        (_, value) => figure(value),
-    };
-    let others = [row.min, row.max, row.p50, row.p90, row.p95, row.p99];
-    let mut cells = vec![show_count(row.count), value];
-    cells.extend(others.map(figure));
-    cells
-}
-
-fn figure(value: Option<f64>) -> String {
-    value.map_or_else(String::new, number)
 }
 
 /// Formats a number without a unit: whole ones exactly, others with three significant digits, and very small or

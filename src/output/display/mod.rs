@@ -4,7 +4,6 @@
 //! All readable formats and the verdict take their wording from here, so that they agree. Knows no format.
 
 mod capacity;
-mod column;
 #[cfg(feature = "cli")]
 mod comparison;
 mod diagnosis;
@@ -17,18 +16,17 @@ mod traces;
 mod workers;
 
 pub(super) use capacity::{capacity_facts, load_unit, scalability_facts, step_cells, step_result};
-pub(super) use column::Column;
 #[cfg(feature = "cli")]
 pub(super) use comparison::{
     outcome, row_change, row_interval, row_name, row_requests, row_value, side, starts_name,
 };
 pub(crate) use diagnosis::{Diagnosis, measured_until_now};
-pub(super) use diagnosis::{measured_from, worst_first};
-pub(super) use errors::{ListedError, first_task_error, listed_errors, task_error};
+pub(super) use diagnosis::{clock_of, measured_from, worst_first};
+pub(super) use errors::{first_task_error, listed_errors, task_error};
 pub(super) use facts::facts;
-pub(super) use figures::{metric_cells, moment, number, per_second, rate, share, time, with_share};
+pub(super) use figures::{moment, number, per_second, rate, share, time, with_share};
 pub(crate) use line::{cut_apart, cut_middle};
 pub(super) use line::{describe_response, one_line, request_name, wrapped};
 pub(super) use thresholds::{broken_line, threshold_figure, threshold_name, threshold_parts};
 pub(super) use traces::{slowest_traces, status_text, trace_text};
-pub(super) use workers::{is_saturated, labels_text, offset_text, worker_state, workers_shown};
+pub(super) use workers::{is_saturated, labels_text, offset_text, worker_state, workers_in_order};

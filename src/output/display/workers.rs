@@ -5,16 +5,11 @@ use super::line::one_line;
 use crate::metrics::{self, Report, WorkerRow, WorkerState};
 use crate::units::{counted, show_count};
 
-/// The most workers in a table for people.
-pub(crate) const MOST_WORKERS: usize = 20;
-
-/// Returns the workers for a table and how many are left out: the lost first, then the saturated.
-pub(crate) fn workers_shown(report: &Report) -> (Vec<&WorkerRow>, usize) {
+/// Returns the workers for a table: the lost first, then the saturated.
+pub(crate) fn workers_in_order(report: &Report) -> Vec<&WorkerRow> {
     let mut rows: Vec<&WorkerRow> = report.workers.iter().collect();
     rows.sort_by_key(|row| (row.state != WorkerState::Lost, !is_saturated(row)));
-    let more = rows.len().saturating_sub(MOST_WORKERS);
-    rows.truncate(MOST_WORKERS);
-    (rows, more)
+    rows
 }
 
 /// Returns whether the worker itself set the latency for some time.

@@ -3,12 +3,9 @@
 
 use super::charts::{AREA, label, none, round_step, svg};
 use super::escape::text;
-use super::table::{Cell, HtmlTable};
+use super::table;
 use crate::metrics::{Capacity, CapacityStep, Report, StepResult};
-use crate::output::display::Column::{Number, Text};
-use crate::output::display::{
-    capacity_facts, load_unit, number, rate, scalability_facts, share, step_result, time,
-};
+use crate::output::display::{capacity_facts, load_unit, rate, scalability_facts, time};
 
 /// Renders the section of a search; nothing if the report is not that of a search.
 pub(super) fn section(report: &Report) -> String {
@@ -17,25 +14,15 @@ pub(super) fn section(report: &Report) -> String {
     };
     let facts = capacity_facts(found);
     // The answer comes first; the law that was fitted is for those who ask for it.
-    let rows = |facts: &[(&str, String)]| {
-        let rows = facts.iter().map(|(label, fact)| {
-            format!(
-                "<tr><th scope=\"row\">{label}</th><td>{}</td></tr>",
-                text(fact)
-            )
-        });
-        let rows: String = rows.collect();
-        format!("<div class=\"scroll\"><table class=\"facts\"><tbody>{rows}</tbody></table></div>")
-    };
     format!(
         "<section id=\"capacity\" aria-label=\"Capacity\">\n<h2>Capacity</h2>\n<p class=\"answer\">{}</p>\n{}\n\
          <div class=\"charts\">{}{}</div><p class=\"note\">Hollow points did not hold.</p>\
          <details><summary>Scalability</summary>{}</details></section>\n",
         text(&facts[0].1),
-        rows(&facts[1..]),
+        table::facts(&facts[1..]),
         figure("Latency over load", &latency(found)),
         figure("Throughput over load", &throughput(found)),
-        rows(&scalability_facts(found)),
+        table::facts(&scalability_facts(found)),
     )
 }
 
@@ -46,62 +33,6 @@ fn latency_limit(limit: &str) -> Option<f64> {
         Some(ms) => ms.parse().ok(),
         None => Some(1e3 * value.strip_suffix('s')?.parse::<f64>().ok()?),
     }
-}
-
-/// Returns the table of the steps.
-pub(super) fn steps(report: &Report) -> Option<HtmlTable> {
-    let found = report.capacity.as_deref()?;
-    let columns = [
-        Number(load_unit(found.by)),
-        Number("Requests/s"),
-        Number("Under way"),
-        Number("p50"),
-        Number("p95"),
-        Number("p99"),
-        Number("Failed"),
-        Number("Left out"),
-        Number("Judged"),
-        Text("Result"),
-        Text("Why"),
-        Number("Pause after"),
-    ];
-    let mut table = HtmlTable::new("steps", "Steps of the search", &columns).note(
-        "Each step is one load. What came before its figures were steady is left out. Under way: requests at a time, by Little's law.",
-    );
-    for step in &found.steps {
-        table.row(&cells(found, step));
-    }
-    Some(table)
-}
-
-fn cells(found: &Capacity, step: &CapacityStep) -> [Cell; 12] {
-    let ms = |value: Option<f64>| value.map_or(Cell::None, |ms| Cell::Number(ms, time(ms)));
-    let seconds = |value: f64| Cell::Number(value, format!("{value:.0} s"));
-    let failed = match step.count {
-        0 => Cell::None,
-        count => {
-            let part = step.failures as f64 / count as f64;
-            let shown = share(step.failures, count);
-            match step.failures {
-                0 => Cell::Number(part, shown),
-                _ => Cell::Bad(part, shown),
-            }
-        }
-    };
-    [
-        Cell::Number(step.load, found.by.number(step.load)),
-        Cell::Number(step.throughput, rate(step.throughput)),
-        Cell::Number(step.concurrency, number(step.concurrency)),
-        ms(step.p50_ms),
-        ms(step.p95_ms),
-        ms(step.p99_ms),
-        failed,
-        seconds(step.settling_s),
-        seconds(step.measured_s),
-        Cell::Text(step_result(step).to_owned()),
-        Cell::Text(step.reason.clone().unwrap_or_default()),
-        seconds(step.pause_s),
-    ]
 }
 
 fn figure(title: &str, plot: &str) -> String {

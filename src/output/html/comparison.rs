@@ -1,13 +1,10 @@
 //! A comparison as one HTML page, with the style of reports and without scripts.
 
 use super::escape::text;
-use super::table::{Cell, HtmlTable};
-use super::{STYLE, content_hash};
+use super::{STYLE, content_hash, table};
 use crate::compare::{Comparison, Row};
-use crate::output::display::Column::{Number, Text};
-use crate::output::display::{
-    cut_apart, outcome, row_change, row_interval, row_name, row_requests, row_value, side,
-};
+use crate::output::display::{cut_apart, outcome, row_change, row_name, side};
+use crate::output::document;
 use crate::units::{counted, show_percent};
 
 /// Renders a comparison as one page that can be opened from a file.
@@ -57,16 +54,18 @@ fn figures(comparison: &Comparison) -> String {
     // The worst first, then what became better.
     changed.sort_by_key(|row| (!row.beyond_limit, !row.verdict.is_worse()));
     let mut out = String::new();
-    if !changed.is_empty() {
+    let has_changes = !changed.is_empty();
+    if has_changes {
         out.push_str(&forest(&changed));
-        out.push_str(&table("changes", "What changed", &changed).html());
+        let changed = document::comparison("changes", "What changed", changed);
+        out.push_str(&table::section(&changed));
     }
     if !others.is_empty() {
         out.push_str(&format!(
             "<details{}><summary>{} without a change that is beyond chance</summary>{}</details>\n",
-            if changed.is_empty() { " open" } else { "" },
+            if has_changes { "" } else { " open" },
             counted(others.len() as u64, "figure"),
-            table("others", "Other figures", &others).html()
+            table::section(&document::comparison("others", "Other figures", others))
         ));
     }
     out
@@ -150,46 +149,6 @@ fn forest(rows: &[&Row]) -> String {
         height - 6.0,
         show_percent(far * 100.0),
     )
-}
-
-fn table(id: &'static str, title: &'static str, rows: &[&Row]) -> HtmlTable {
-    let columns = [
-        Text("Requests"),
-        Text("Figure"),
-        Number("Before"),
-        Number("After"),
-        Number("Change"),
-        Number("interval"),
-        Text("Verdict"),
-    ];
-    let mut table = HtmlTable::new(id, title, &columns).note(
-        "The interval is corrected for the number of figures: it excludes 0 just where a change is called.",
-    );
-    for row in rows {
-        table.row(&cells(row));
-    }
-    table
-}
-
-fn cells(row: &Row) -> [Cell; 7] {
-    let number = |value: Option<f64>, shown: String| match value {
-        None => Cell::None,
-        Some(value) if row.beyond_limit => Cell::Bad(value, shown),
-        Some(value) => Cell::Number(value, shown),
-    };
-    let plain = |value: Option<f64>| match value {
-        None => Cell::None,
-        Some(value) => Cell::Number(value, row_value(row.figure, Some(value))),
-    };
-    [
-        Cell::Text(format!("{} ({})", row_name(row), row_requests(row))),
-        Cell::Text(row.figure.name().to_owned()),
-        plain(row.before),
-        plain(row.after),
-        number(row.change, row_change(row)),
-        number(row.low, row_interval(row)),
-        Cell::Text(row.verdict.text().to_owned()),
-    ]
 }
 
 #[cfg(test)]

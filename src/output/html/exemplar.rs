@@ -2,28 +2,40 @@
 //! bodies.
 
 use super::escape::{block, text};
-use crate::metrics::{ErrorRow, Exemplar};
+use crate::metrics::{ErrorRow, Exemplar, TracedRequest};
 use crate::output::display::{moment, status_text, time, trace_text};
 use crate::units::{show_count, show_size};
 
-/// Returns the label of the details and their HTML; `whole` says that the row itself shows the whole message.
-pub(super) fn detail(error: &ErrorRow, whole: bool) -> Option<(String, String)> {
-    let message = if whole {
-        String::new()
-    } else {
-        format!(
-            "<p class=\"message\"><bdi>{}</bdi></p>",
-            text(&error.message)
-        )
-    };
-    let label = match (whole, error.exemplars.len()) {
+/// Returns the label and the HTML of what unfolds below an error; `long` are the sentences that its row shows only the
+/// beginning of.
+pub(super) fn of_error(error: &ErrorRow, long: &[&str]) -> Option<(String, String)> {
+    let label = match (long.is_empty(), error.exemplars.len()) {
         (true, 0) => return None,
         (false, 0) => "whole message".to_owned(),
         (_, 1) => "a request that ended like this".to_owned(),
         (_, n) => format!("the first and the slowest of these requests ({n})"),
     };
-    let exemplars: String = error.exemplars.iter().map(html).collect();
-    Some((label, message + &exemplars))
+    let long = long
+        .iter()
+        .map(|long| format!("<p class=\"message\"><bdi>{}</bdi></p>", text(long)));
+    let exemplars = error.exemplars.iter().map(html);
+    Some((label, long.chain(exemplars).collect()))
+}
+
+/// Returns the label and the HTML of what unfolds below one of the slowest requests.
+pub(super) fn of_request(request: &TracedRequest) -> (String, String) {
+    let mut words = vec![
+        format!("user {}", request.user),
+        format!("scenario {}", request.scenario),
+        format!("task {}", request.task),
+    ];
+    words.extend(request.error.clone());
+    let detail = format!(
+        "<p class=\"message\"><bdi>{}</bdi></p><p class=\"note\">{}</p>",
+        text(&request.url),
+        text(&words.join(" · "))
+    );
+    ("the request".to_owned(), detail)
 }
 
 fn html(exemplar: &Exemplar) -> String {

@@ -11,14 +11,13 @@ mod data;
 mod distribution;
 mod escape;
 mod exemplar;
-mod measures;
 mod summary;
 mod table;
-mod tables;
-mod tags;
 mod workers;
 
 use crate::metrics::Report;
+use crate::output::display::facts;
+use crate::output::document::{self, Scope, Table};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 #[cfg(feature = "cli")]
@@ -53,7 +52,12 @@ macro_rules! shared {
 /// The style sheet and the script that are shipped.
 const ASSETS: Assets<'_> = Assets {
     style: STYLE,
-    script: concat!("'use strict';\n", shared!(), include_str!("page.js")),
+    script: concat!(
+        "'use strict';\n",
+        shared!(),
+        include_str!("rows.js"),
+        include_str!("page.js")
+    ),
 };
 
 /// The style of all pages of lgoose.
@@ -73,9 +77,9 @@ fn page(report: &Report, assets: Assets<'_>) -> String {
     let title = text(&format!("{} · {}", report.plan, report.host));
     let (head, charts) = (summary::head(report), charts(report));
     let capacity = capacity::section(report);
-    let sections = tables::sections(report);
-    let contents = contents(report, &sections);
-    let sections: String = sections.iter().map(|table| table.html()).collect();
+    let tables = document::tables(report, Scope::Full);
+    let contents = contents(report, &tables);
+    let sections = sections(report, &tables);
     let data = data::blocks(report);
     let (style_hash, script_hash) = (content_hash(style), content_hash(script));
     format!(
@@ -96,17 +100,40 @@ pub(crate) fn content_hash(text: &str) -> String {
 }
 
 /// Renders the links to the parts of the page.
-fn contents(report: &Report, sections: &[table::HtmlTable]) -> String {
-    let capacity = match report.capacity {
-        Some(_) => "<a href=\"#capacity\">Capacity</a>",
-        None => "",
-    };
-    let links: String = sections
-        .iter()
-        .map(|table| format!("<a href=\"#{}\">{}</a>", table.id, table.title))
-        .collect();
+fn contents(report: &Report, tables: &[Table<'_>]) -> String {
+    let capacity = report.capacity.as_ref().map(|_| ("capacity", "Capacity"));
+    let tables = tables.iter().filter(|table| !table.is_more);
+    let tables = tables.map(|table| (table.id, table.title));
+    let parts = capacity.into_iter().chain([("charts", "Charts")]);
+    let parts = parts.chain(tables).chain([("overview", "Overview")]);
+    let links = parts.map(|(id, title)| format!("<a href=\"#{id}\">{title}</a>"));
     format!(
-        "<nav aria-label=\"Parts of this page\">{capacity}<a href=\"#charts\">Charts</a>{links}</nav>\n"
+        "<nav aria-label=\"Parts of this page\">{}</nav>\n",
+        links.collect::<String>()
+    )
+}
+
+/// Renders the tables, those with more figures of the requests folded below theirs, and the overview.
+fn sections(report: &Report, tables: &[Table<'_>]) -> String {
+    let mut out = String::new();
+    for tables in tables.chunk_by(|a, b| a.is_more == b.is_more) {
+        let sections: String = tables.iter().map(table::section).collect();
+        if tables[0].is_more {
+            out += &format!(
+                "<details id=\"by-name\"><summary>All figures of each name: {}</summary>{sections}</details>\n",
+                tables
+                    .iter()
+                    .map(|table| table.title.to_lowercase())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            );
+        } else {
+            out += &sections;
+        }
+    }
+    out + &format!(
+        "<section id=\"overview\">\n<h2>Overview</h2>\n{}</section>\n",
+        table::facts(&facts(report))
     )
 }
 

@@ -138,6 +138,12 @@ for (const table of findAll('main table')) {
   if (table.tBodies.length > 1 && !table.closest('#overview')) new Sorting(table);
 }
 
+openRows(byName && (name => {
+  const n = run.names.findIndex(([each]) => each === name);
+  if (n >= 0) byName.choose([n]);
+  find('#chart-names').scrollIntoView({ block: 'center' });
+}));
+
 // Rows of one scenario or tag at a time.
 const tagged = find('#tags table');
 if (tagged) {

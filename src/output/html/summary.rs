@@ -1,17 +1,15 @@
 //! The first screen of the page: verdict, speed, errors, and whether lgoose itself kept up.
 
 use super::escape::text;
-use crate::metrics::{Report, VerdictResult};
-use crate::output::display::{Diagnosis, measured_from};
+use crate::metrics::Report;
 use crate::output::display::{rate, share, time as duration};
+use crate::output::document::{Head, Outcome, Statement};
 use crate::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
 use std::time::Duration;
 
-/// The most sentences next to the verdict; the rest is counted.
-const MOST_REASONS: usize = 5;
-
 /// Renders the head of the page: what was run, the verdict, the main figures, warnings.
 pub(super) fn head(report: &Report) -> String {
+    let head = Head::of(report);
     let started = report.started.split('.').next().unwrap_or_default();
     let started = started.replacen('T', " ", 1);
     format!(
@@ -23,50 +21,39 @@ pub(super) fn head(report: &Report) -> String {
         elapsed(report),
         counted(report.users, "user"),
         text(&report.version),
-        verdict(report),
-        diagnosis(report),
+        verdict(&head),
+        diagnosis(&head),
         cards(report),
-        warnings(report),
+        warnings(&head),
     )
 }
 
-fn verdict(report: &Report) -> String {
-    let verdict = report.verdict.as_ref();
-    let ending = report.ending.as_ref();
-    let short = ending.is_none_or(|ending| ending.cut_short);
-    let (class, mark, word) = match verdict.map(|verdict| verdict.result) {
-        Some(VerdictResult::Failed) => ("failed", "✗", "Failed"),
-        Some(VerdictResult::Passed) if short => ("passed", "✓", "Passed so far"),
-        Some(VerdictResult::Passed) => ("passed", "✓", "Passed"),
-        Some(VerdictResult::None) | None => ("open", "○", "Finished"),
+fn verdict(head: &Head<'_>) -> String {
+    let (class, mark) = match head.outcome {
+        Outcome::Passed | Outcome::PassedSoFar => ("passed", "✓"),
+        Outcome::Failed => ("failed", "✗"),
+        Outcome::Open => ("open", "○"),
     };
-    let broken = report.thresholds.iter().filter(|row| !row.passed).count();
-    let mut details: Vec<String> = match (report.thresholds.len() as u64, broken) {
-        (0, _) => Vec::new(),
-        (all, 0) => vec![format!("{all} of {} held", counted(all, "threshold"))],
-        (all, n) => vec![format!("{n} of {} broken", counted(all, "threshold"))],
-    };
-    if report.generator.is_some_and(|row| row.saturated_s > 0.0) {
-        details.push("lgoose itself was the bottleneck for part of the run".to_owned());
-    }
-    let line = |class: &str, message: Option<&String>| match message {
-        Some(message) => format!("<p class=\"{class}\">{}</p>", text(message)),
-        None => String::new(),
+    let line = |kind: Statement, class: &str| {
+        let of_kind = head.sentences.iter().filter(|(each, _)| *each == kind);
+        let lines = of_kind.map(|(_, each)| format!("<p class=\"{class}\">{}</p>", text(each)));
+        lines.collect::<String>()
     };
     format!(
         "<section class=\"verdict {class}\" aria-label=\"Verdict\"><p><span class=\"mark\" aria-hidden=\"true\">{mark}</span>\
-         <strong>{word}</strong> <span>{}</span></p>{}{}{}{}</section>\n",
-        details.join(" · "),
-        line("told", verdict.map(|verdict| &verdict.text)),
-        line("ending", ending.map(|ending| &ending.text)),
-        list("reasons", verdict.map_or(&[], |verdict| &verdict.reasons)),
-        list("remarks", verdict.map_or(&[], |verdict| &verdict.remarks)),
+         <strong>{}</strong> <span>{}</span></p>{}{}{}{}</section>\n",
+        head.outcome.word(),
+        head.details.join(" · "),
+        line(Statement::Verdict, "told"),
+        line(Statement::Ending, "ending"),
+        list("reasons", Statement::Reason, head),
+        list("remarks", Statement::Remark, head),
     )
 }
 
 /// Renders since when, where and why something failed.
-fn diagnosis(report: &Report) -> String {
-    let Some(diagnosis) = Diagnosis::of_report(report) else {
+fn diagnosis(head: &Head<'_>) -> String {
+    let Some((diagnosis, heading)) = &head.diagnosis else {
         return String::new();
     };
     let answers = diagnosis.answers().into_iter();
@@ -79,28 +66,22 @@ fn diagnosis(report: &Report) -> String {
     };
     format!(
         "<section class=\"diagnosis {class}\" aria-label=\"Diagnosis\"><h2>{}</h2><dl>{}</dl></section>\n",
-        text(&diagnosis.heading(measured_from(report))),
+        text(heading),
         answers.collect::<String>()
     )
 }
 
-/// Renders the first of several sentences; the rest is counted. A single reason is on the line of the verdict.
-fn list(class: &str, sentences: &[String]) -> String {
-    let shown = match sentences.len() {
-        0 => return String::new(),
-        1 if class == "reasons" => return String::new(),
-        count if count > MOST_REASONS => MOST_REASONS - 1,
-        count => count,
-    };
-    let mut items: String = sentences[..shown]
-        .iter()
-        .map(|sentence| format!("<li>{}</li>", text(sentence)))
+/// Renders the sentences of a kind as a list; nothing if there are none.
+fn list(class: &str, kind: Statement, head: &Head<'_>) -> String {
+    let of_kind = head.sentences.iter().filter(|(each, _)| *each == kind);
+    let items: String = of_kind
+        .map(|(_, each)| format!("<li>{}</li>", text(each)))
         .collect();
-    if sentences.len() > shown {
-        let rest = sentences.len() - shown;
-        items += &format!("<li>and {rest} more, in the tables and in the JSON report</li>");
+    if items.is_empty() {
+        items
+    } else {
+        format!("<ul class=\"{class}\">{items}</ul>")
     }
-    format!("<ul class=\"{class}\">{items}</ul>")
 }
 
 fn cards(report: &Report) -> String {
@@ -222,18 +203,12 @@ fn generator(report: &Report) -> (&'static str, String, String) {
     }
 }
 
-fn warnings(report: &Report) -> String {
-    let items: String = report
-        .warnings
-        .iter()
-        .map(|warning| format!("<li>{}</li>", text(warning)))
-        .collect();
-    if items.is_empty() {
-        items
-    } else {
-        format!(
-            "<section class=\"warnings\" aria-label=\"Warnings\"><h2>Read this first</h2><ul>{items}</ul></section>\n"
-        )
+fn warnings(head: &Head<'_>) -> String {
+    match list("", Statement::Warning, head) {
+        none if none.is_empty() => none,
+        items => format!(
+            "<section class=\"warnings\" aria-label=\"Warnings\"><h2>Read this first</h2>{items}</section>\n"
+        ),
     }
 }
 

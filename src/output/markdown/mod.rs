@@ -1,31 +1,22 @@
-//! The report as Markdown, short enough for a pull request: the verdict, and tables of requests, tasks,
-//! thresholds, checks, metrics and errors.
+//! The report as Markdown, short enough for a pull request: the verdict, what is wrong, and the tables of the document.
 //!
 //! Names and messages are formatted as code: their characters have no special meaning, mention nobody and link to
 //! nothing.
 
-mod capacity;
 #[cfg(feature = "cli")]
 mod comparison;
 
 #[cfg(feature = "cli")]
 pub(crate) use comparison::comparison;
 
-use crate::metrics::{Figures, Latency, Report, VerdictResult};
-use crate::output::display::Column::{self, Number, Text};
-use crate::output::display::{Diagnosis, measured_from, worst_first};
-use crate::output::display::{
-    cut_middle, describe_response, labels_text, listed_errors, metric_cells, moment, one_line,
-    request_name, share, slowest_traces, status_text, threshold_figure, threshold_name, time,
-    trace_text, with_share, worker_state, workers_shown,
+use crate::metrics::Report;
+use crate::output::display::{capacity_facts, cut_middle, one_line, scalability_facts, with_share};
+use crate::output::document::{
+    self, Cell, ColumnKind, Head, Mark, Outcome, Scope, Statement, Table,
 };
 use crate::units::{show_count, show_duration, three_digits};
 use std::time::Duration;
 
-/// The most rows of a table; the rest is counted. Comments on GitHub and GitLab take some 65,000 characters.
-const MOST_ROWS: usize = 50;
-/// The most rows of slow requests with their traces.
-const MOST_TRACES: usize = 10;
 /// The most columns of a name.
 const LONGEST_NAME: usize = 80;
 /// The most characters of a message.
@@ -33,21 +24,20 @@ const LONGEST_MESSAGE: usize = 300;
 
 /// Renders the report as GitHub and GitLab Markdown.
 pub(crate) fn to_markdown(report: &Report) -> String {
-    let verdict = report.verdict.as_ref();
-    let heading = match verdict.map(|verdict| verdict.result) {
-        Some(VerdictResult::Passed) if is_short(report) => "✅ passed so far",
-        Some(VerdictResult::Passed) => "✅ passed",
-        Some(VerdictResult::Failed) => "❌ failed",
-        Some(VerdictResult::None) | None => "⚪ no verdict",
+    let head = Head::of(report);
+    let mark = match head.outcome {
+        Outcome::Passed | Outcome::PassedSoFar => '✅',
+        Outcome::Failed => '❌',
+        Outcome::Open => '⚪',
     };
     let mut out = format!(
-        "### {heading}: {}\n\n{}\n",
+        "### {mark} {}: {}\n\n{}\n",
+        head.outcome.word(),
         name(&report.plan),
         overview(report)
     );
-    if let Some(diagnosis) = Diagnosis::of_report(report) {
-        let heading = diagnosis.heading(measured_from(report));
-        out += &format!("\n> **{}**", prose(&heading));
+    if let Some((diagnosis, heading)) = &head.diagnosis {
+        out += &format!("\n> **{}**", prose(heading));
         for (question, text) in diagnosis.answers() {
             let text = prose(&cut(&text, LONGEST_MESSAGE));
             // Two blanks before it break the line.
@@ -55,35 +45,27 @@ pub(crate) fn to_markdown(report: &Report) -> String {
         }
         out.push('\n');
     }
-    let verdict_line = verdict.map(|verdict| ("verdict:", &verdict.text));
-    let ending = report.ending.as_ref();
-    let ended = ending.map(|ending| ("ending:", &ending.text));
-    let reasons = verdict.into_iter().flat_map(|verdict| &verdict.reasons);
-    let reasons = reasons.map(|reason| ("❌", reason));
-    let remarks = verdict.into_iter().flat_map(|verdict| &verdict.remarks);
-    let remarks = remarks.map(|remark| ("💬", remark));
-    let warnings = report.warnings.iter().map(|warning| ("⚠️", warning));
-    let lines = verdict_line
-        .into_iter()
-        .chain(ended)
-        .chain(reasons)
-        .chain(remarks);
-    for (at, (mark, text)) in lines.chain(warnings).enumerate() {
-        let before = if at == 0 { "\n" } else { "" };
-        out += &format!("{before}- {mark} {}\n", prose(&cut(text, LONGEST_MESSAGE)));
+    let sentences = head.sentences.iter().map(|(kind, text)| {
+        let mark = match kind {
+            Statement::Verdict => "verdict:",
+            Statement::Ending => "ending:",
+            Statement::Reason => "❌",
+            Statement::Remark => "💬",
+            Statement::Warning => "⚠️",
+        };
+        (mark, &**text)
+    });
+    list(sentences, &mut out);
+    if let Some(found) = &report.capacity {
+        let facts = [capacity_facts(found), scalability_facts(found)].concat();
+        let facts = facts
+            .iter()
+            .map(|(label, text)| (format!("{label}:"), &**text));
+        list(facts, &mut out);
     }
-    capacity::section(report, &mut out);
-    requests(report, &mut out);
-    tasks(report, &mut out);
-    start_stop(report, &mut out);
-    thresholds(report, &mut out);
-    checks(report, &mut out);
-    metrics(report, &mut out);
-    tags(report, &mut out);
-    labels(report, &mut out);
-    workers(report, &mut out);
-    errors(report, &mut out);
-    traces(report, &mut out);
+    for each in document::tables(report, Scope::Brief) {
+        table(&each, &mut out);
+    }
     out += &format!(
         "\nlgoose {} · {} · seed {}\n",
         prose(&cut(&one_line(&report.version), LONGEST_NAME)),
@@ -93,10 +75,13 @@ pub(crate) fn to_markdown(report: &Report) -> String {
     out
 }
 
-/// Returns whether the run was aborted or stopped before its planned end.
-fn is_short(report: &Report) -> bool {
-    let ending = report.ending.as_ref();
-    ending.is_none_or(|ending| ending.cut_short)
+/// Appends a list of sentences, each after its mark; nothing if there are none.
+fn list<'a>(sentences: impl Iterator<Item = (impl AsRef<str>, &'a str)>, out: &mut String) {
+    for (at, (mark, text)) in sentences.enumerate() {
+        let before = if at == 0 { "\n" } else { "" };
+        let text = prose(&cut(text, LONGEST_MESSAGE));
+        *out += &format!("{before}- {} {text}\n", mark.as_ref());
+    }
 }
 
 /// Returns a line with the plan's host, the load and the results.
@@ -124,307 +109,83 @@ fn overview(report: &Report) -> String {
     )
 }
 
-fn requests(report: &Report, out: &mut String) {
-    let columns = named(
-        "requests",
-        &["#", "failed", "req/s", "avg", "p50", "p95", "p99", "max"],
-    );
-    let cells = |first: String, figures: &Figures| {
-        let mut cells = vec![
-            first,
-            show_count(figures.count),
-            with_share(figures.failures, figures.count),
-            three_digits(figures.rate),
-        ];
-        cells.extend(times(figures, |row| {
-            [row.avg, row.p50, row.p95, row.p99, row.max]
-        }));
-        cells
-    };
-    let all = ("**Aggregated**".to_owned(), &report.aggregated);
-    let names = worst_first(report).into_iter().map(|row| {
-        let text = request_name(&row.method, &row.name);
-        (name(&text), &row.figures)
-    });
-    let rows = std::iter::once(all).chain(names);
-    table(&columns, rows.map(|(first, row)| cells(first, row)), out);
-}
-
-/// Appends the requests of `test_start` and `test_stop`.
-fn start_stop(report: &Report, out: &mut String) {
-    let rows = report.start_stop.iter().map(|row| {
-        let figures = &row.figures;
-        let mut cells = vec![
-            name(&request_name(&row.method, &row.name)),
-            show_count(figures.count),
-            with_share(figures.failures, figures.count),
-        ];
-        cells.extend(times(figures, |row| [row.avg, row.min, row.max]));
-        cells
-    });
-    table(
-        &named("test start and stop", &["#", "failed", "avg", "min", "max"]),
-        rows,
-        out,
-    );
-}
-
-fn times<const N: usize>(figures: &Figures, values: impl Fn(&Latency) -> [f64; N]) -> Vec<String> {
-    match &figures.latency_ms {
-        Some(row) => values(row).map(time).to_vec(),
-        None => vec!["-".to_owned(); N],
-    }
-}
-
-fn tasks(report: &Report, out: &mut String) {
-    let scenarios = report.scenarios.iter().map(|row| {
-        let took = |of: fn(&Latency) -> f64| {
-            let took = row.iteration_ms.as_ref();
-            took.map_or_else(|| "-".to_owned(), |all| time(of(all)))
-        };
-        vec![
-            name(&row.name),
-            show_count(row.users),
-            show_count(row.iterations),
-            took(|all| all.p50),
-            took(|all| all.p95),
-        ]
-    });
-    table(
-        &named("scenarios", &["users", "iterations", "p50", "p95"]),
-        scenarios,
-        out,
-    );
-    let columns = [
-        Text("tasks"),
-        Text("scenario"),
-        Number("runs"),
-        Number("failed"),
-        Number("avg"),
-        Number("p50"),
-        Number("p95"),
-        Number("max"),
-    ];
-    let rows = report.tasks.iter().map(|row| {
-        let mut cells = vec![
-            name(&row.name),
-            name(&row.scenario),
-            show_count(row.runs),
-            with_share(row.failures, row.runs),
-        ];
-        cells.extend(match row.latency_ms {
-            Some(row) => [row.avg, row.p50, row.p95, row.max].map(time),
-            None => [(); 4].map(|()| "-".to_owned()),
-        });
-        cells
-    });
-    table(&columns, rows, out);
-}
-
-fn thresholds(report: &Report, out: &mut String) {
-    let rows = report.thresholds.iter().map(|row| {
-        let broken = row.broken_s.map_or_else(String::new, moment);
-        vec![
-            format!("{} {}", mark(row.passed), name(&threshold_name(row))),
-            prose(&threshold_figure(row)),
-            broken,
-        ]
-    });
-    table(&named("thresholds", &["figure", "broken at"]), rows, out);
-}
-
-fn checks(report: &Report, out: &mut String) {
-    let rows = report.checks.iter().map(|row| {
-        vec![
-            format!("{} {}", mark(row.failures == 0), name(&row.name)),
-            show_count(row.passes),
-            show_count(row.failures),
-            share(row.passes, row.passes + row.failures),
-        ]
-    });
-    table(&named("checks", &["passed", "failed", "share"]), rows, out);
-}
-
-fn metrics(report: &Report, out: &mut String) {
-    let rows = report.metrics.iter().map(|row| {
-        let mut cells = vec![name(&row.name)];
-        cells.extend(metric_cells(row));
-        cells
-    });
-    table(
-        &named(
-            "metrics",
-            &["values", "value", "min", "max", "p50", "p90", "p95", "p99"],
-        ),
-        rows,
-        out,
-    );
-}
-
-fn tags(report: &Report, out: &mut String) {
-    let rows = report.by_tag.iter().map(|row| {
-        let all = &row.aggregated;
-        let mut cells = vec![
-            name(&row.tag),
-            show_count(all.count),
-            with_share(all.failures, all.count),
-            three_digits(all.rate),
-        ];
-        cells.extend(times(all, |row| [row.p50, row.p95, row.p99]));
-        cells
-    });
-    table(
-        &named(
-            "scenarios and tags",
-            &["#", "failed", "req/s", "p50", "p95", "p99"],
-        ),
-        rows,
-        out,
-    );
-}
-
-fn labels(report: &Report, out: &mut String) {
-    let rows = report.by_label.iter().map(|row| {
-        let all = &row.aggregated;
-        let mut cells = vec![
-            name(&row.label),
-            show_count(row.workers),
-            show_count(all.count),
-            with_share(all.failures, all.count),
-            three_digits(all.rate),
-        ];
-        cells.extend(times(all, |row| [row.p50, row.p95, row.p99]));
-        cells
-    });
-    table(
-        &named(
-            "labels",
-            &["workers", "#", "failed", "req/s", "p50", "p95", "p99"],
-        ),
-        rows,
-        out,
-    );
-}
-
-fn workers(report: &Report, out: &mut String) {
-    let (rows, more) = workers_shown(report);
-    let rows = rows.into_iter().map(|row| {
-        vec![
-            name(&row.name),
-            name(&labels_text(row)),
-            show_count(row.users),
-            show_count(row.requests),
-            with_share(row.failures, row.requests),
-            row.p95_ms.map_or_else(|| "-".to_owned(), time),
-            format!("{:.0}%", row.busy * 100.0),
-            time(row.lag_ms),
-            worker_state(row),
-        ]
-    });
-    let columns = [
-        Text("workers"),
-        Text("labels"),
-        Number("users"),
-        Number("#"),
-        Number("failed"),
-        Number("p95"),
-        Number("busy"),
-        Number("lag"),
-        Text("state"),
-    ];
-    table(&columns, rows, out);
-    if more > 0 {
-        *out += &format!("\nand {} more workers\n", show_count(more as u64));
-    }
-}
-
-fn errors(report: &Report, out: &mut String) {
-    let errors = listed_errors(report);
-    let rows = errors.iter().map(|listed| {
-        let row = listed.row;
-        let message = code(&cut(&one_line(&listed.message), LONGEST_MESSAGE));
-        let line = row.line.as_deref().unwrap_or_default();
-        vec![
-            name(&row.name),
-            show_count(row.count),
-            match describe_response(row) {
-                None => message,
-                Some((how, answer)) => {
-                    format!("{message} {how} {}", code(&cut(&answer, LONGEST_MESSAGE)))
-                }
-            },
-            name(line),
-            format!("{} – {}", moment(row.first_s), moment(row.last_s)),
-        ]
-    });
-    table(
-        &[
-            Text("errors"),
-            Number("#"),
-            Text("message"),
-            Text("line"),
-            Text("seen"),
-        ],
-        rows,
-        out,
-    );
-}
-
-fn traces(report: &Report, out: &mut String) {
-    let slowest = slowest_traces(report);
-    let rows = slowest.iter().take(MOST_TRACES).map(|(of, one)| {
-        vec![
-            name(of),
-            time(one.latency_ms + one.delay_ms),
-            status_text(one.status),
-            code(&cut(&trace_text(&one.trace), LONGEST_NAME)),
-        ]
-    });
-    table(
-        &[
-            Text("slowest traces"),
-            Number("latency"),
-            Number("status"),
-            Text("trace id"),
-        ],
-        rows,
-        out,
-    );
-}
-
-fn mark(good: bool) -> char {
-    if good { '✅' } else { '❌' }
-}
-
-/// Returns the columns of a table of names and their figures.
-fn named<'a>(name: &'a str, figures: &[&'a str]) -> Vec<Column<'a>> {
-    let figures = figures.iter().copied().map(Number);
-    std::iter::once(Text(name)).chain(figures).collect()
-}
-
-/// Appends a table; nothing if there are no rows. Rows beyond [`MOST_ROWS`] are counted.
-fn table(columns: &[Column<'_>], rows: impl Iterator<Item = Vec<String>>, out: &mut String) {
-    let mut rows = rows.peekable();
-    if rows.peek().is_none() {
-        return;
-    }
-    let line = |cells: &[&str]| format!("| {} |\n", cells.join(" | "));
-    let titles: Vec<&str> = columns.iter().map(|column| column.title()).collect();
-    let rule = columns
+/// Appends a table of the document: the row of all rows comes first, and what a group has in common is said once.
+fn table(table: &Table<'_>, out: &mut String) {
+    let marks = table
+        .columns
         .iter()
-        .map(|column| if column.is_numeric() { "---:" } else { "---" });
-    let rule: Vec<&str> = rule.collect();
+        .position(|column| column.kind == ColumnKind::Mark);
+    let columns = || {
+        table
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| Some(*at) != marks)
+    };
+    // The title of the table heads the names.
+    let names = columns()
+        .position(|(_, column)| column.kind == ColumnKind::Text)
+        .unwrap_or(0);
+    let titles = columns().enumerate().map(|(at, (_, column))| {
+        if at == names {
+            table.title.to_lowercase()
+        } else {
+            column.title.clone()
+        }
+    });
+    let rules = columns().map(|(_, column)| match column.kind {
+        ColumnKind::Number => "---:".to_owned(),
+        _ => "---".to_owned(),
+    });
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     out.push('\n');
-    *out += &line(&titles);
-    *out += &line(&rule);
-    for row in rows.by_ref().take(MOST_ROWS) {
-        let cells: Vec<&str> = row.iter().map(String::as_str).collect();
-        *out += &line(&cells);
+    *out += &line(titles.collect());
+    *out += &line(rules.collect());
+    let row = |cells: &[Cell], before: Option<&[Cell]>| {
+        let cells = columns().map(|(at, column)| {
+            let is_same = before.is_some_and(|before| before[at] == cells[at]);
+            if column.kind == ColumnKind::Group && is_same {
+                return String::new();
+            }
+            let mark = marks
+                .filter(|marks| marks + 1 == at)
+                .map_or("", |at| mark(&cells[at]));
+            format!("{mark}{}", cell(&cells[at], column.kind))
+        });
+        line(cells.collect())
+    };
+    if let Some(total) = &table.total {
+        *out += &row(total, None);
     }
-    let more = rows.count();
-    if more > 0 {
-        let noun = titles[0];
-        *out += &format!("\nand {} more {noun}\n", show_count(more as u64));
+    let mut before = None;
+    for each in &table.rows {
+        *out += &row(&each.cells, before);
+        before = Some(&each.cells);
+    }
+    for remark in &table.remarks {
+        *out += &format!("\n{}\n", prose(remark));
+    }
+}
+
+fn cell(cell: &Cell, kind: ColumnKind) -> String {
+    match cell {
+        Cell::Foreign(text) if kind == ColumnKind::Prose => {
+            code(&cut(&one_line(text), LONGEST_MESSAGE))
+        }
+        Cell::Foreign(text) => name(text),
+        Cell::Words(text) if text == "Aggregated" => format!("**{text}**"),
+        Cell::Words(text) => prose(&cut(text, LONGEST_MESSAGE)),
+        Cell::Figure(_, text, _) => prose(text),
+        Cell::Mark(_) | Cell::None => String::new(),
+    }
+}
+
+fn mark(cell: &Cell) -> &'static str {
+    match cell {
+        Cell::Mark(Mark::Good) => "✅ ",
+        Cell::Mark(Mark::Bad) => "❌ ",
+        Cell::Mark(Mark::Doubtful) => "🔺 ",
+        _ => "",
     }
 }
 

@@ -1,7 +1,8 @@
 //! A search for the greatest load: its steps while they run, and the section of the report.
 
-use super::table::{TextTable, rule};
-use crate::metrics::{Capacity, CapacityStep, LoadKind, Report, Snapshot};
+use super::fact_lines;
+use super::table::rule;
+use crate::metrics::{CapacityStep, LoadKind, Report, Snapshot};
 use crate::output::display::{
     capacity_facts, load_unit, one_line, rate, scalability_facts, step_cells, step_result, wrapped,
 };
@@ -67,32 +68,8 @@ pub(super) fn section(report: &Report, page: usize, out: &mut String) {
     };
     out.push_str("\n Capacity\n");
     out.push_str(&rule(page));
-    for (label, text) in capacity_facts(found)
-        .into_iter()
-        .chain(scalability_facts(found))
-    {
-        let mut label = label;
-        for line in wrapped(&text, page.saturating_sub(16)) {
-            out.push_str(&format!(" {label:<13}  {line}\n"));
-            label = "";
-        }
-    }
-    out.push('\n');
-    steps(found).render(page, out);
-}
-
-fn steps(found: &Capacity) -> TextTable {
-    let mut table = TextTable::new(
-        "Steps",
-        &["requests/s", "p95", "failed", "judged", "result"],
-    );
-    for step in &found.steps {
-        let [_, cells @ ..] = step_cells(found.by, step);
-        let mut cells = cells.to_vec();
-        cells.push(step_result(step).to_owned());
-        table.row(found.shown(step.load), cells);
-    }
-    table
+    let facts = [capacity_facts(found), scalability_facts(found)].concat();
+    fact_lines(&facts, 13, page, out);
 }
 
 #[cfg(test)]
@@ -105,9 +82,9 @@ mod tests {
     #[test]
     fn a_search_fits_eighty_columns() {
         let report = fixture::capacity();
-        let mut out = String::new();
-        section(&report, 80, &mut out);
-        fixture::golden("capacity.txt", &out);
+        let out = tables(&report, 80, TableOptions::default());
+        let end = out.find("\n Requests").expect("they come next");
+        fixture::golden("capacity.txt", &out[..end]);
         let found = report.capacity.as_deref().expect("it is one of a search");
         let steps = found.steps.iter();
         let lines = steps.flat_map(|step| capacity_step(found.by, step, Some("1h12m")));

@@ -1,46 +1,22 @@
 //! A comparison as a table for a terminal: first why the runs are not comparable, then each figure with its change.
 
-use super::PLAIN_WIDTH;
 use super::table::{TextTable, rule, spread};
+use super::{PLAIN_WIDTH, labelled};
 use crate::compare::Comparison;
-use crate::output::display::{
-    one_line, outcome, row_change, row_interval, row_name, row_requests, row_value, side,
-    starts_name, wrapped,
-};
-
-const COLUMNS: &[&str] = &["Before", "After", "Change", "Interval", "Verdict"];
+use crate::output::display::{one_line, outcome, side};
+use crate::output::document;
 
 /// Renders a comparison; `width` is that of the terminal, in columns; 80 are always enough.
 pub(crate) fn comparison(comparison: &Comparison, width: usize) -> String {
-    let mut table = TextTable::new("", COLUMNS);
-    for (at, row) in comparison.rows.iter().enumerate() {
-        if starts_name(&comparison.rows, at) {
-            if at > 0 {
-                table.rule();
-            }
-            table.heading(row_name(row), row_requests(row));
-        }
-        let mark = if row.beyond_limit { "✗ " } else { "  " };
-        let cells = vec![
-            row_value(row.figure, row.before),
-            row_value(row.figure, row.after),
-            row_change(row),
-            row_interval(row),
-            row.verdict.text().to_owned(),
-        ];
-        table.row(format!("{mark}{}", row.figure.name()), cells);
-    }
+    let rows = document::comparison("figures", "Figures", &comparison.rows);
+    let table = TextTable::from(&rows);
     let page = table.natural_width().max(PLAIN_WIDTH).min(width);
     let heavy = format!("{}\n", "━".repeat(page));
     let plan = comparison.after.first().map(|run| one_line(&run.plan));
     let title = spread("lgoose compare", &plan.unwrap_or_default(), page);
     let mut out = format!("{heavy}{title}{heavy}");
     let mut put_line = |label: &str, text: &str| {
-        let mut label = label;
-        for line in wrapped(&one_line(text), page.saturating_sub(10)) {
-            out.push_str(&format!(" {label:<7}  {line}\n"));
-            label = "";
-        }
+        labelled(&format!(" {label:<7}  "), text, page, &mut out);
     };
     if !comparison.comparable {
         put_line("warning", "the runs are not comparable:");
@@ -56,9 +32,7 @@ pub(crate) fn comparison(comparison: &Comparison, width: usize) -> String {
     out.push('\n');
     table.render(page, &mut out);
     out.push_str(&rule(page));
-    for line in wrapped(&outcome(comparison), page.saturating_sub(1)) {
-        out.push_str(&format!(" {line}\n"));
-    }
+    labelled(" ", &outcome(comparison), page, &mut out);
     out
 }
 

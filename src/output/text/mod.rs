@@ -5,16 +5,11 @@
 mod capacity;
 #[cfg(feature = "cli")]
 mod comparison;
-mod omission;
-mod rehearsal;
-mod sections;
 mod table;
-mod tags;
-mod traces;
-mod workers;
 
 use crate::metrics::{ErrorRow, Report, Snapshot};
 use crate::output::display::{cut_middle, facts, one_line, rate, with_share, wrapped};
+use crate::output::document::{self, Head, Scope, Statement};
 use crate::units::{show_count, show_duration, show_long};
 #[cfg(feature = "cli")]
 pub(crate) use capacity::{capacity_heading, capacity_now, capacity_step};
@@ -26,6 +21,18 @@ use table::{TextTable, rule, spread};
 /// Width of a page if the width of the terminal is unknown.
 pub(crate) const PLAIN_WIDTH: usize = 80;
 
+/// Labels of the facts that the end of a run of one iteration shows.
+const FACTS_OF_ONCE: [&str; 8] = [
+    "users",
+    "requests",
+    "redirects",
+    "seed",
+    "log",
+    "remark",
+    "ending",
+    "verdict",
+];
+
 /// Options of [`tables`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TableOptions {
@@ -33,44 +40,47 @@ pub(crate) struct TableOptions {
     pub status_codes: bool,
 }
 
-/// Renders the end of a run: warnings, the result of a search, requests, latency, percentiles, tasks, status codes,
-/// errors, traces, checks and metrics, thresholds, coordinated omission, tags, labels, workers, overview.
+/// Renders the end of a run: what is wrong with it, warnings, the result of a search, the tables of the document, and the
+/// facts. Of a run of one iteration (`--once`), with which people look for mistakes: each request, what failed and why.
 ///
 /// `width` is that of the terminal, in columns: 80 are always enough, more are used for longer names. Figures are never
 /// cut, so with less than 80 columns lines may be longer than the terminal.
 pub(crate) fn tables(report: &Report, width: usize, options: TableOptions) -> String {
-    if report
-        .settings
-        .as_ref()
-        .is_some_and(|settings| settings.once)
-    {
-        return rehearsal::page(report, width);
-    }
-    let blocks = sections::tables(report);
-    let mut measures: Vec<TextTable> = traces::table(report).into_iter().collect();
-    measures.extend(sections::measures(report));
-    measures.extend(sections::thresholds(report));
-    measures.extend(omission::table(report));
-    measures.extend(tags::table(report));
-    measures.extend(workers::tables(report));
-    let widths = blocks.iter().chain(&measures).map(TextTable::natural_width);
-    let natural = widths.max().unwrap_or(0);
-    let page = natural.max(PLAIN_WIDTH).min(width);
+    let settings = report.settings.as_ref();
+    let is_once = settings.is_some_and(|settings| settings.once);
+    let mut tables = if is_once {
+        document::tables_of_once(report)
+    } else {
+        document::tables(report, Scope::Usual)
+    };
+    // One status code says nothing new.
+    let shows_codes = options.status_codes || report.aggregated.status.len() > 1;
+    tables.retain(|table| table.id != "status" || shows_codes);
+    let tables: Vec<TextTable<'_>> = tables.iter().map(TextTable::from).collect();
+    let natural = tables.iter().map(TextTable::natural_width).max();
+    let page = natural.unwrap_or(0).max(PLAIN_WIDTH).min(width);
     let mut out = title(report, page);
-    sections::diagnosis(report, page, &mut out);
-    sections::warnings(report, page, &mut out);
-    capacity::section(report, page, &mut out);
-    for block in &blocks {
-        out.push('\n');
-        block.render(page, &mut out);
+    let head = Head::of(report);
+    if !is_once {
+        diagnosis(&head, page, &mut out);
     }
-    sections::status_codes(report, options.status_codes, page, &mut out);
-    sections::errors(report, page, &mut out);
-    for block in &measures {
-        out.push('\n');
-        block.render(page, &mut out);
+    warnings(&head, page, &mut out);
+    if !is_once {
+        capacity::section(report, page, &mut out);
     }
-    overview(report, page, &mut out);
+    for table in &tables {
+        out.push('\n');
+        table.render(page, &mut out);
+    }
+    out.push('\n');
+    let mut facts = facts(report);
+    if is_once {
+        facts.retain(|(label, _)| FACTS_OF_ONCE.contains(label));
+    } else {
+        out.push_str(" Overview\n");
+        out.push_str(&rule(page));
+    }
+    fact_lines(&facts, 11, page, &mut out);
     out
 }
 
@@ -129,21 +139,40 @@ fn title(report: &Report, page: usize) -> String {
     format!("{heavy}{}{heavy}", spread(&name, &host, page))
 }
 
-/// Appends the overview that ends the page.
-fn overview(report: &Report, page: usize, out: &mut String) {
-    out.push_str("\n Overview\n");
-    out.push_str(&rule(page));
-    fact_lines(facts(report), page, out);
+/// Appends since when, where and why something failed.
+fn diagnosis(head: &Head<'_>, page: usize, out: &mut String) {
+    if let Some((diagnosis, heading)) = &head.diagnosis {
+        let mark = if diagnosis.is_failing() { '✗' } else { '!' };
+        out.push_str(&format!(" {mark} {heading}\n"));
+        for (question, answer) in diagnosis.answers() {
+            labelled(&format!("   {question:<5}  "), &answer, page, out);
+        }
+    }
 }
 
-/// Appends facts, a line each or more.
-fn fact_lines(facts: Vec<(&'static str, String)>, page: usize, out: &mut String) {
-    for (label, text) in facts {
-        let mut label = label;
-        for line in wrapped(&text, page.saturating_sub(14)) {
-            out.push_str(&format!(" {label:<11}  {line}\n"));
-            label = "";
+/// Appends the warnings, which readers should know before they trust a figure.
+fn warnings(head: &Head<'_>, page: usize, out: &mut String) {
+    for (kind, text) in &head.sentences {
+        if *kind == Statement::Warning {
+            labelled(" ! ", text, page, out);
         }
+    }
+}
+
+/// Appends facts, a line each or more; labels take `width` columns.
+fn fact_lines(facts: &[(&'static str, String)], width: usize, page: usize, out: &mut String) {
+    for (label, text) in facts {
+        labelled(&format!(" {label:<width$}  "), text, page, out);
+    }
+}
+
+/// Appends a text after its label, on as many lines as it needs.
+fn labelled(label: &str, text: &str, page: usize, out: &mut String) {
+    let indent = label.chars().count();
+    let mut label = label.to_owned();
+    for line in wrapped(&one_line(text), page.saturating_sub(indent)) {
+        out.push_str(&format!("{label}{line}\n"));
+        label = " ".repeat(indent);
     }
 }
 
@@ -250,6 +279,28 @@ mod tests {
             "{text}"
         );
         assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+    }
+
+    #[test]
+    fn a_run_on_workers_ends_with_them_and_their_labels() {
+        for width in [80, 120] {
+            let text = tables(&fixture::gaggle(), width, TableOptions::default());
+            fixture::golden(&format!("../text/golden_workers_{width}.txt"), &text);
+            assert!(text.lines().all(|line| line.width() <= width), "{text}");
+            fixture::assert_harmless(&text);
+        }
+    }
+
+    #[test]
+    fn of_many_workers_the_lost_and_the_saturated_are_shown() {
+        let mut report = fixture::gaggle();
+        let good = report.workers[0].clone();
+        report.workers.splice(0..0, vec![good; 998]);
+        let text = tables(&report, 80, TableOptions::default());
+        assert!(text.contains("… and 981 more workers"), "{text}");
+        let workers = text.split_once("\n Workers").expect("a table").1;
+        let place = |name: &str| workers.find(name);
+        assert!(place("✗ bad") < place("! worker-2") && place("! worker-2") < place("worker-1"));
     }
 
     #[test]

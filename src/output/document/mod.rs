@@ -1,0 +1,60 @@
+//! The report as a document: tables of typed cells in reading order, for every format that people read. What is shown, in
+//! which order, in which words and how much of it is decided here; text, Markdown and HTML only draw it.
+//!
+//! A new figure of requests is a line in `requests.rs`; a new table is a function in the file of its subject and a line in
+//! [`tables`].
+
+mod capacity;
+mod cell;
+#[cfg(feature = "cli")]
+mod comparison;
+mod errors;
+mod head;
+mod measures;
+mod requests;
+mod scope;
+mod table;
+mod tasks;
+mod workers;
+
+use crate::metrics::Report;
+pub(super) use cell::{Cell, Mark};
+#[cfg(feature = "cli")]
+pub(super) use comparison::comparison;
+pub(super) use head::{Head, Outcome, Statement};
+pub(super) use requests::once;
+pub(super) use scope::Scope;
+pub(super) use table::{Column, ColumnKind, Row, Table};
+
+/// Returns the tables of a report in reading order; those without rows are left out.
+pub(super) fn tables(report: &Report, scope: Scope) -> Vec<Table<'_>> {
+    let mut all: Vec<Table<'_>> = capacity::steps(report, scope).into_iter().collect();
+    all.push(measures::thresholds(report));
+    all.push(errors::errors(report, scope));
+    all.extend(requests::requests(report, scope));
+    all.push(errors::slowest(report, scope));
+    all.push(tasks::scenarios(report));
+    all.push(tasks::tasks(report, scope));
+    all.push(requests::start_stop(report));
+    all.push(measures::checks(report));
+    all.push(measures::metrics(report));
+    all.extend(measures::omission(report, scope));
+    all.push(requests::tags(report, scope));
+    all.push(requests::labels(report, scope));
+    all.push(workers::workers(report, scope));
+    all.retain(|table| !table.rows.is_empty());
+    all
+}
+
+/// Returns the tables of a run of one iteration: percentiles of one request, rates and shares say nothing.
+pub(super) fn tables_of_once(report: &Report) -> Vec<Table<'_>> {
+    let mut all = vec![
+        once(report),
+        requests::start_stop(report),
+        errors::errors(report, Scope::Usual),
+        measures::checks(report),
+        measures::metrics(report),
+    ];
+    all.retain(|table| !table.rows.is_empty());
+    all
+}

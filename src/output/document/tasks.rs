@@ -1,0 +1,53 @@
+//! The tables of scenarios and of tasks.
+
+use super::requests::durations;
+use super::{Cell, Column, Scope, Table};
+use crate::metrics::{Latency, Report};
+use crate::output::display::per_second;
+
+pub(super) fn scenarios(report: &Report) -> Table<'_> {
+    let mut columns = vec![Column::text("scenario")];
+    columns.extend(Column::numbers([
+        "users",
+        "iterations",
+        "avg",
+        "p50",
+        "p95",
+        "max",
+    ]));
+    let rows = report.scenarios.iter().map(|row| {
+        let mut cells = vec![
+            Cell::foreign(&*row.name),
+            Cell::count(row.users),
+            Cell::count(row.iterations),
+        ];
+        let values = |all: &Latency| [all.avg, all.p50, all.p95, all.max];
+        cells.extend(durations(row.iteration_ms.as_ref(), values));
+        cells
+    });
+    Table::new("scenarios", "Scenarios", columns).with(rows)
+}
+
+pub(super) fn tasks(report: &Report, scope: Scope) -> Table<'_> {
+    let mut columns = vec![Column::group("scenario"), Column::text("task")];
+    columns.extend(Column::numbers([
+        "runs", "failed", "runs/s", "avg", "min", "p50", "p95", "max",
+    ]));
+    let rows = report.tasks.iter().map(|row| {
+        let mut cells = vec![
+            Cell::foreign(&*row.scenario),
+            Cell::foreign(&*row.name),
+            Cell::count(row.runs),
+            Cell::failures(row.failures, row.runs),
+            Cell::rate(per_second(row.runs as f64, report.elapsed_s)),
+        ];
+        let values = |all: &Latency| [all.avg, all.min, all.p50, all.p95, all.max];
+        cells.extend(durations(row.latency_ms.as_ref(), values));
+        cells
+    });
+    let table = Table::new("tasks", "Tasks and transactions", columns).with(rows);
+    match scope {
+        Scope::Full => table,
+        Scope::Brief | Scope::Usual => table.without("min").without("avg"),
+    }
+}

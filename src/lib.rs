@@ -129,8 +129,8 @@ pub mod report {
         HopRow, LabelRow, Latency, LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag,
         LiveTask, LiveWorker, LoadKind, LogRow, MachineRow, Metric, MetricKind, PartRow, PhasesMs,
         PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase, RunSettings,
-        ScenarioRow, SeriesPoint, Snapshot, StepResult, TagRow, TaskRow, ThresholdRow, TraceRow,
-        TracedRequest, Usl, Verdict, VerdictResult, WorkerRow, WorkerState, join,
+        ScenarioRow, SeriesPoint, SlowRequest, Snapshot, StepResult, TagRow, TaskRow, ThresholdRow,
+        TraceRow, Usl, Verdict, VerdictResult, WorkerRow, WorkerState, join,
     };
     pub use crate::output::json::snapshot as render_snapshot;
     pub use crate::output::render;

@@ -380,6 +380,6 @@ pub(super) struct ErrorDelta {
     pub(super) line: Option<String>,
     /// How many; negative where a verdict was taken back.
     pub(super) count: i64,
-    /// Exemplars of failed requests; tasks have none.
+    /// Exemplars of failed requests, or of the latest requests of tasks that failed.
     pub(super) exemplars: Exemplars,
 }

@@ -43,6 +43,7 @@ mod series;
 mod silence;
 mod sketch;
 mod slices;
+mod slowest;
 mod snapshot;
 mod spread;
 mod store;
@@ -76,8 +77,8 @@ pub use report::{
     ArrivalsRow, Capacity, CapacityOutcome, CapacityStep, Cause, Check, CoFigures, CoMitigation,
     CoRow, Ending, ErrorRow, Event, EventKind, Exemplar, Figures, GeneratorRow, HopRow, LabelRow,
     Latency, LoadKind, LogRow, MachineRow, Metric, MetricKind, PartRow, PhasesMs, PointGenerator,
-    PointLatency, Report, RequestRow, RunSettings, ScenarioRow, SeriesPoint, StepResult, TagRow,
-    TaskRow, ThresholdRow, TraceRow, TracedRequest, Usl, Verdict, VerdictResult, WorkerRow,
+    PointLatency, Report, RequestRow, RunSettings, ScenarioRow, SeriesPoint, SlowRequest,
+    StepResult, TagRow, TaskRow, ThresholdRow, TraceRow, Usl, Verdict, VerdictResult, WorkerRow,
     WorkerState,
 };
 pub(crate) use report::{Cadence, MOST_MISSING};

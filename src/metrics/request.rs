@@ -8,6 +8,7 @@ use super::latency::{Burst, ExactFigures, nanoseconds};
 use super::phase_times::PhaseDeltas;
 use super::plausible;
 use super::sample::{Sample, SampleResponse, Traffic};
+use super::slowest::Slowest;
 use super::timed::Timed;
 use super::traced::NameTraces;
 use crate::phases::Phase;
@@ -32,6 +33,7 @@ pub(super) struct RequestDelta<L = Burst> {
     pub(super) service: L,
     /// Latencies filled in for late users; allocated with the first.
     pub(super) filled: Option<Box<Timed<L>>>,
+    pub(super) slowest: Slowest,
     /// Sampled traces; allocated with the first.
     pub(super) traced: Option<Box<NameTraces>>,
     /// Times of the phases that thresholds look at.
@@ -59,6 +61,7 @@ impl<L> RequestDelta<L> {
             passed_later: form(&self.passed_later),
             service: form(&self.service),
             filled: filled.map(|filled| Box::new(filled.map(&form))),
+            slowest: self.slowest.clone(),
             traced: self.traced.clone(),
             phase_times: PhaseDeltas(phase_times.collect()),
         }
@@ -88,6 +91,7 @@ impl RequestDelta<Counted> {
             passed_later,
             service,
             filled,
+            slowest,
             traced,
             phase_times,
         } = other;
@@ -102,6 +106,7 @@ impl RequestDelta<Counted> {
         if let Some(filled) = filled {
             self.filled.get_or_insert_default().merge(filled);
         }
+        self.slowest.merge(slowest);
         if let Some(traced) = traced {
             self.traced.get_or_insert_default().merge(traced);
         }
@@ -121,6 +126,7 @@ impl RequestDelta<Counted> {
             passed_later,
             service,
             filled,
+            slowest: _,
             traced: _,
             phase_times,
         } = self;
@@ -192,6 +198,7 @@ impl RequestDelta {
         } else {
             self.counts.ok.record(ns);
         }
+        self.slowest.consider(sample, ns, origin);
         NameTraces::consider(&mut self.traced, sample, ns, origin);
     }
 
@@ -206,10 +213,12 @@ impl RequestDelta {
             passed_later,
             service,
             filled,
+            slowest,
             traced,
             phase_times,
         } = self;
         counts.clear();
+        slowest.clear();
         let failed = [failures, failed_at_once, failed_later, passed_later];
         for burst in failed.into_iter().chain([all, service]) {
             burst.clear();

@@ -7,6 +7,7 @@ use super::phase_times::PhaseTallies;
 use super::report::{CoFigures, Figures, Latency, Messages, PhasesMs};
 use super::request::{PhaseSum, RequestCounts, RequestDelta};
 use super::sample::Traffic;
+use super::slowest::Slowest;
 use super::threshold_figures::ThresholdFigures;
 use super::traced::NameTraces;
 use crate::threshold::Threshold;
@@ -28,6 +29,8 @@ pub(super) struct RequestTally {
     service: Option<Histogram<u64>>,
     /// Latencies filled in for late users; allocated with the first.
     pub(super) filled: Option<Box<FilledLatencies>>,
+    /// The slowest requests of one name.
+    pub(super) slowest: Slowest,
     /// Sampled traces of one name; allocated with the first.
     pub(super) traced: Option<Box<NameTraces>>,
     /// Times of the phases that thresholds look at.
@@ -48,6 +51,7 @@ impl Default for RequestTally {
             failed: None,
             service: None,
             filled: None,
+            slowest: Slowest::default(),
             traced: None,
             phase_times: PhaseTallies::default(),
             live: [Duration::ZERO; 3],
@@ -63,6 +67,7 @@ impl RequestTally {
     pub(super) fn merge(&mut self, row: &RequestDelta) {
         self.merge_counts(row);
         row.all.add_to(&mut self.all);
+        self.slowest.merge(&row.slowest);
         if let Some(traced) = &row.traced {
             self.traced.get_or_insert_default().merge(traced);
         }

@@ -2,16 +2,15 @@
 //! requests, and for metrics of the latest request in each bucket of latencies and of the latest failed one. Without
 //! `--trace` there are none.
 
-use super::exemplars::{MOST_URL, start_of};
 use super::latency::nanoseconds;
 use super::plausible;
-use super::report::{HopRow, LatestTrace, TraceRow, TracedRequest};
-use super::sample::{Context, Sample};
+use super::report::{HopRow, LatestTrace, SlowRequest, TraceRow};
+use super::sample::Sample;
+use super::slowest::Slowest;
 use crate::trace::{Trace, TraceContext, span_id_text, trace_id_text};
 use serde::{Deserialize, Deserializer, Serialize};
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Borders of the buckets, in seconds; one bucket lies beyond the last.
 pub(crate) const BORDERS: [f64; 17] = [
@@ -19,15 +18,10 @@ pub(crate) const BORDERS: [f64; 17] = [
     300.0, 1_800.0,
 ];
 
-/// Number of slowest requests kept of each name.
-const SLOWEST: usize = 3;
-
 /// Traces of one name, in a slice or over a whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct NameTraces {
-    /// The slowest requests, slowest first.
-    #[serde(deserialize_with = "slowest")]
-    slowest: Vec<TracedRequest>,
+    slowest: Slowest,
     /// The latest request by the number of its bucket.
     #[serde(deserialize_with = "latest")]
     latest: BTreeMap<u8, LatestRequest>,
@@ -75,47 +69,6 @@ impl TraceRow {
     }
 }
 
-impl TracedRequest {
-    fn of(sample: &Sample<'_>, context: &Context<'_>, trace: &Trace, origin: Instant) -> Self {
-        let ms = |time: Duration| time.as_secs_f64() * 1000.0;
-        let mut url = String::new();
-        context
-            .details
-            .url(&mut |origin, path| url = format!("{origin}{path}"));
-        TracedRequest {
-            start_ns: nanoseconds(sample.start.saturating_duration_since(origin)),
-            user: context.user,
-            scenario: context.scenario.to_owned(),
-            task: context.task.to_owned(),
-            url: start_of(&url, MOST_URL).to_owned(),
-            status: sample.response.status(),
-            error: sample.failure.map(|failure| failure.message.to_owned()),
-            latency_ms: ms(sample.latency),
-            delay_ms: sample.delay.map_or(0.0, ms),
-            trace: TraceRow::of(trace, origin),
-        }
-    }
-
-    fn response_ms(&self) -> f64 {
-        self.latency_ms + self.delay_ms
-    }
-
-    /// Orders the slowest first; among equally slow ones the order is always the same.
-    fn place(&self, other: &TracedRequest) -> Ordering {
-        let slower = other.response_ms().total_cmp(&self.response_ms());
-        let began = |of: &TracedRequest| (of.start_ns, of.user);
-        slower
-            .then(began(self).cmp(&began(other)))
-            .then_with(|| self.trace.cmp_ids(&other.trace))
-    }
-}
-
-impl TraceRow {
-    fn cmp_ids(&self, other: &TraceRow) -> Ordering {
-        (&self.trace_id, &self.span_id).cmp(&(&other.trace_id, &other.span_id))
-    }
-}
-
 impl NameTraces {
     /// Keeps a request if its trace is sampled and it is among the slowest, or the latest of its bucket. `response_ns`
     /// is its latency as its name counts it.
@@ -143,32 +96,18 @@ impl NameTraces {
         if sample.failure.is_some() {
             traced.failed = traced.failed.max(Some(latest));
         }
-        let response_ms = response_ns as f64 / 1e6;
-        let full = traced.slowest.len() >= SLOWEST;
-        let last = traced.slowest.last().filter(|_| full);
-        if last.is_none_or(|last| last.response_ms() <= response_ms) {
-            traced.add(TracedRequest::of(sample, context, trace, origin));
+        if traced.slowest.takes(response_ns as f64 / 1e6) {
+            traced.slowest.add(SlowRequest::of(sample, context, origin));
         }
     }
 
     /// Adds what another shard, or another tick, has kept.
     pub(super) fn merge(&mut self, other: &NameTraces) {
-        for request in &other.slowest {
-            self.add(request.clone());
-        }
+        self.slowest.merge(&other.slowest);
         for (bucket, latest) in &other.latest {
             self.see(*bucket, *latest);
         }
         self.failed = self.failed.max(other.failed);
-    }
-
-    fn add(&mut self, request: TracedRequest) {
-        let before = |other: &TracedRequest| other.place(&request).is_lt();
-        let place = self.slowest.partition_point(before);
-        if place < SLOWEST {
-            self.slowest.insert(place, request);
-            self.slowest.truncate(SLOWEST);
-        }
     }
 
     fn see(&mut self, bucket: u8, latest: LatestRequest) {
@@ -188,8 +127,8 @@ impl NameTraces {
     }
 
     /// Returns the slowest requests.
-    pub(super) fn slowest(&self) -> Vec<TracedRequest> {
-        self.slowest.clone()
+    pub(super) fn slowest(&self) -> Vec<SlowRequest> {
+        self.slowest.list()
     }
 
     /// Returns the latest request of each bucket that has one, by the bucket's number.
@@ -204,10 +143,6 @@ impl NameTraces {
     pub(super) fn latest_failed(&self) -> Option<LatestTrace> {
         self.failed.map(LatestRequest::shown)
     }
-}
-
-fn slowest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TracedRequest>, D::Error> {
-    plausible::checked(deserializer, |slowest: &Vec<_>| slowest.len() <= SLOWEST)
 }
 
 fn latest<'de, D: Deserializer<'de>>(
@@ -229,11 +164,11 @@ fn bucket(ns: u64) -> u8 {
 mod tests {
     use super::*;
 
-    fn request(start_ns: u64, latency_ms: f64) -> TracedRequest {
-        TracedRequest {
+    fn request(start_ns: u64, latency_ms: f64) -> SlowRequest {
+        SlowRequest {
             start_ns,
             latency_ms,
-            ..TracedRequest::default()
+            ..SlowRequest::default()
         }
     }
 
@@ -249,7 +184,7 @@ mod tests {
     fn traced_of(all: &[(u64, f64)]) -> NameTraces {
         let mut traced = NameTraces::default();
         for (start_ns, latency_ms) in all {
-            traced.add(request(*start_ns, *latency_ms));
+            traced.slowest.add(request(*start_ns, *latency_ms));
             let bucket = bucket((latency_ms * 1e6) as u64);
             traced.see(bucket, latest(*start_ns, u128::from(*start_ns)));
         }

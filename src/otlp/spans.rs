@@ -6,7 +6,7 @@ use super::messages::{
     ExportTraceServiceRequest, KeyValue, ResourceSpans, ScopeSpans, Span, Status,
 };
 use super::resource::{TelemetryScope, attribute, number};
-use crate::metrics::{ErrorRow, Exemplar, Report, RequestRow, TraceRow, TracedRequest};
+use crate::metrics::{ErrorRow, Exemplar, Report, RequestRow, SlowRequest, TraceRow};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 
@@ -53,7 +53,8 @@ impl ExportedRequests {
     pub(super) fn batch(&self, report: &Report, scope: &TelemetryScope) -> Option<Batch> {
         let started: Timestamp = report.started.parse().ok()?;
         let started = u64::try_from(started.as_nanosecond()).ok()?;
-        let failed = report.errors.iter().flat_map(|row| {
+        let failed = report.errors.iter().filter(|row| row.task().is_none());
+        let failed = failed.flat_map(|row| {
             row.exemplars
                 .iter()
                 .map(move |one| SpanRequest::failed(row, one))
@@ -110,7 +111,7 @@ impl<'a> SpanRequest<'a> {
         }
     }
 
-    fn slow(row: &'a RequestRow, one: &'a TracedRequest) -> SpanRequest<'a> {
+    fn slow(row: &'a RequestRow, one: &'a SlowRequest) -> SpanRequest<'a> {
         SpanRequest {
             name: format!("{} {}", row.method, row.name)
                 .trim_start()
@@ -124,7 +125,7 @@ impl<'a> SpanRequest<'a> {
             latency_ms: one.latency_ms,
             status: one.status,
             error: one.error.as_deref(),
-            trace: Some(&one.trace),
+            trace: one.trace.as_ref(),
         }
     }
 
@@ -236,7 +237,11 @@ mod tests {
             let batch = sent.batch(&report, &scope).expect("they are new");
             let spans = &batch.request.resource_spans[0].scope_spans[0].spans;
             let traced = report.requests.iter().flat_map(|row| &row.traced);
-            let hops: usize = traced.clone().map(|one| one.trace.hops.len()).sum();
+            let hops: usize = traced
+                .clone()
+                .flat_map(|one| &one.trace)
+                .map(|trace| trace.hops.len())
+                .sum();
             assert_eq!(spans.len(), all + traced.count() + hops);
             for span in spans {
                 assert_eq!((span.trace_id.len(), span.span_id.len()), (16, 8));

@@ -103,3 +103,25 @@ fn what_lgoose_itself_raises_in_a_task_is_shown_with_its_line() {
         );
     }
 }
+
+#[test]
+fn the_report_has_what_the_site_said_last_before_a_task_raised() {
+    let server = Server::start();
+    let text = "task { \"reads\", function(user)\n  user:get(\"/form\"):json()\nend }\n\
+                task { \"fails\", function(user) user:get(\"/status/404\"):ensure() end }";
+    let path = plan("raises_after_response.lua", text);
+    let report = iterate(&path, &server, 1, 2);
+    let errors = report.json["errors"].as_array().expect("a list");
+    let of = |name: &str| {
+        let error = errors.iter().find(|error| error["name"] == name);
+        error.unwrap_or_else(|| panic!("{errors:#?}"))
+    };
+    let latest = &of("task reads")["exemplars"][0];
+    let said = latest["body"].as_str().expect("a text");
+    assert!(said.contains("A form"), "{latest}");
+    assert_eq!(latest["status"], 200);
+    assert_eq!(latest["task"], "reads");
+    // The request itself has what came back.
+    assert!(of("task fails").get("exemplars").is_none());
+    assert_eq!(of("GET fails")["exemplars"][0]["status"], 404);
+}

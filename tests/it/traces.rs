@@ -126,6 +126,11 @@ fn without_traces_reports_and_logs_are_as_before() {
         &log,
     ]);
     assert!(!report.json["requests"].to_string().contains("traced"));
+    for row in list(&report.json["requests"]) {
+        let slowest = list(&row["slowest"])[0];
+        assert_eq!(slowest["latency_ms"], row["latency_ms"]["max"], "{row}");
+        assert!(text(&slowest["url"]).starts_with(&url) && slowest["trace"].is_null());
+    }
     assert!(report.json["errors"][0]["exemplars"][0]["trace"].is_null());
     assert!(!rows(&log)[0].contains_key("trace_id"));
 }

@@ -13,8 +13,9 @@ use crate::engine::user::role::ScenarioContext;
 use crate::engine::user::shared::ShardState;
 use crate::engine::user::show::{show, show_call, show_verdict};
 use crate::engine::user::stop::StopSignal;
+use crate::error::NOT_AS_EXPECTED;
 use crate::http::{CacheUse, Exchange, Failure, Session};
-use crate::lua::{Finished, RequestOp, Vm};
+use crate::lua::{Finished, RaisedError, RequestOp, Vm};
 use crate::metrics::{
     Cycles, ProvisionalCounts, Recorder, RequestId, Sample, SampleFailure, TagsId,
 };
@@ -445,6 +446,39 @@ impl TaskRequests {
             .partition(|earlier| vm.holds(&earlier.responses));
         self.earlier = held;
         self.conclude_all(vm, dead);
+    }
+
+    /// Keeps the latest request of a task that raised an error: what came back is often the reason. Of a request that failed
+    /// and so ended the task, there is an exemplar anyway.
+    pub(super) fn keep_latest(&self, vm: &mut Vm, raised: &RaisedError) {
+        let Some(task) = self
+            .task
+            .filter(|_| !raised.message.starts_with(NOT_AS_EXPECTED))
+        else {
+            return;
+        };
+        let open = &self.open;
+        let identity = RequestOrigin::of(self.number, &self.role, self.task);
+        let failure = SampleFailure {
+            message: &raised.message,
+            line: raised.line.as_deref(),
+        };
+        let recorder = &mut *self.shared.recorder.borrow_mut();
+        let latest = open.rows.len().checked_sub(1);
+        vm.each_open(|place, finished| {
+            if Some(place) != latest || !finished.was_sent() {
+                return;
+            }
+            let outcome = open.outcome(place, finished, &self.session);
+            let context = outcome
+                .as_ref()
+                .map(|outcome| identity.context(finished.exchange.connection, outcome));
+            let sample = Sample {
+                context,
+                ..open.sample(place, finished, None)
+            };
+            recorder.keep_for_task(self.role.tasks[task].0, &failure, &sample);
+        });
     }
 
     /// Counts the requests of the latest operation as they stand: they have ended, and the plan may overrule the

@@ -230,6 +230,24 @@ impl Recorder {
         }
     }
 
+    /// Keeps a request as an exemplar of a task's failure, which is counted by [`Recorder::record_task`].
+    ///
+    /// # Panics
+    /// When the task is not from this recorder.
+    pub fn keep_for_task(
+        &mut self,
+        task: TaskId,
+        failure: &SampleFailure<'_>,
+        sample: &Sample<'_>,
+    ) {
+        let origin = self.origin;
+        let slice = self.slices.open();
+        slice.cover_tasks(self.tasks.labels());
+        if let Some(error) = slice.fail(ShardErrorOrigin::Task(task.0), failure, 0) {
+            error.exemplars.consider(sample, origin);
+        }
+    }
+
     /// Notes that a user's cycle took more than twice this cadence.
     pub(super) fn late_cycle(&mut self, cadence: Duration) {
         self.slices.open().late.record(nanoseconds(cadence));

@@ -25,22 +25,27 @@ pub struct ErrorRow {
     pub first_s: f64,
     /// When the error last occurred, on the same clock.
     pub last_s: f64,
-    /// Exemplars of the failed requests: the first, and the slowest three of the others; credentials in headers are
-    /// masked.
+    /// Exemplars of the failed requests: the first, and the slowest three of the others; for an error of a task, of the
+    /// latest requests that its runs had made. Credentials in headers are masked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exemplars: Vec<Exemplar>,
 }
 
 impl ErrorRow {
+    /// Returns the task that failed, if it was not a request.
+    pub(crate) fn task(&self) -> Option<&str> {
+        self.name.strip_prefix(TASK)
+    }
+
     /// Returns the request among `all` errors that failed and so ended the task of this one: the report counts both.
     pub(crate) fn cause<'a>(&self, all: &'a [ErrorRow]) -> Option<&'a ErrorRow> {
-        let task = self.name.strip_prefix(TASK)?;
+        let task = self.task()?;
         let message = self.message.strip_prefix(NOT_AS_EXPECTED)?;
         all.iter().find(|row| {
             // Live figures have no exemplars.
             let first = row.exemplars.first();
             let of_task = first.is_none_or(|first| first.task == task);
-            row.message == message && !row.name.starts_with(TASK) && of_task
+            row.message == message && row.task().is_none() && of_task
         })
     }
 }

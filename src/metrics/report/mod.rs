@@ -32,7 +32,7 @@ pub use series::{PointGenerator, PointLatency, SeriesPoint};
 pub use settings::{MachineRow, RunSettings};
 pub use tag::TagRow;
 pub(crate) use trace::LatestTrace;
-pub use trace::{HopRow, TraceRow, TracedRequest};
+pub use trace::{HopRow, SlowRequest, TraceRow};
 pub use verdict::{Verdict, VerdictResult};
 pub use worker::{LabelRow, WorkerRow, WorkerState};
 
@@ -221,9 +221,12 @@ pub struct RequestRow {
     /// The figures over time.
     #[serde(default, skip_serializing_if = "NameSeries::is_empty")]
     pub series: NameSeries,
+    /// The three slowest requests; of those that one thread has measured within one second, the slowest only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slowest: Vec<SlowRequest>,
     /// The three slowest requests whose trace the site was asked to keep; only with `--trace`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub traced: Vec<TracedRequest>,
+    pub traced: Vec<SlowRequest>,
     /// The latest such request in each latency bucket, by the bucket's number, for the metrics of a running test.
     #[serde(skip)]
     pub(crate) latest_traces: BTreeMap<u8, LatestTrace>,

@@ -28,11 +28,11 @@ pub struct HopRow {
     pub start_ns: u64,
 }
 
-/// One of the slowest sampled requests of a name.
+/// One of the slowest requests of a name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
-pub struct TracedRequest {
+pub struct SlowRequest {
     /// Start of the request, in nanoseconds since the start of the run, as in the request log.
     pub start_ns: u64,
     /// Number of the user, from 1; 0 for `test_start` and `test_stop`.
@@ -51,8 +51,8 @@ pub struct TracedRequest {
     pub latency_ms: f64,
     /// How many milliseconds after its scheduled start the request began in a run at a rate; else 0.
     pub delay_ms: f64,
-    /// Trace of the request.
-    pub trace: TraceRow,
+    /// Trace of the request; `null` without `--trace`.
+    pub trace: Option<TraceRow>,
 }
 
 /// The latest sampled request of a name in a latency bucket; only for a running test.

@@ -204,6 +204,7 @@ pub(super) fn rows<'a>(
                 name: label.name.to_string(),
                 figures: row.figures(measured),
                 series: series(at),
+                slowest: row.slowest.list(),
                 traced: traced.map(NameTraces::slowest).unwrap_or_default(),
                 latest_traces: traced.map(NameTraces::latest).unwrap_or_default(),
                 latest_failed_trace: traced.and_then(NameTraces::latest_failed),

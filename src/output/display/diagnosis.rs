@@ -234,7 +234,10 @@ pub(crate) fn worst_first(report: &Report) -> Vec<&RequestRow> {
         .map(|row| {
             let figures = &row.figures;
             let share = figures.failures as f64 / figures.count.max(1) as f64;
-            let is_broken = || broken.contains(&*format!("{} {}", row.method, row.name));
+            let is_broken = || {
+                broken.contains(&*row.name)
+                    || broken.contains(&*format!("{} {}", row.method, row.name))
+            };
             let trouble = if !broken.is_empty() && is_broken() {
                 share.max(FAILING / 2.0)
             } else {

@@ -5,9 +5,6 @@ use super::line::{describe_response, one_line};
 use crate::metrics::{ErrorRow, Report};
 use crate::units::show_count;
 
-/// Prefix of the name of a task's error.
-const TASK: &str = "task ";
-
 /// An error as it is listed.
 pub(crate) struct ListedError<'a> {
     pub(crate) row: &'a ErrorRow,
@@ -27,7 +24,7 @@ pub(crate) fn listed_errors(report: &Report) -> Vec<ListedError<'_>> {
             .iter()
             .filter(|(_, cause)| cause.is_some_and(|cause| std::ptr::eq(cause, row)));
         let ended = ended.map(|(task, _)| {
-            let name = task.name.strip_prefix(TASK).unwrap_or_default();
+            let name = task.task().unwrap_or_default();
             match task.count {
                 1 => format!("'{name}'"),
                 count => format!("'{name}' {} times", show_count(count)),
@@ -47,14 +44,14 @@ pub(crate) fn listed_errors(report: &Report) -> Vec<ListedError<'_>> {
 /// Returns the first error that ended a task, in words: what failed and why, with the plan's line and what the page says.
 pub(crate) fn first_task_error(report: &Report) -> Option<String> {
     let tasks = report.errors.iter();
-    let tasks = tasks.filter(|row| row.name.starts_with(TASK));
+    let tasks = tasks.filter(|row| row.task().is_some());
     let first = tasks.min_by(|one, other| one.first_s.total_cmp(&other.first_s))?;
     Some(cause(first, &report.errors))
 }
 
 /// Returns the most frequent error of a task, in the same words.
 pub(crate) fn task_error(report: &Report, task: &str) -> Option<String> {
-    let of_task = |row: &&ErrorRow| row.name.strip_prefix(TASK) == Some(task);
+    let of_task = |row: &&ErrorRow| row.task() == Some(task);
     let row = report.errors.iter().find(of_task)?;
     Some(cause(row, &report.errors))
 }

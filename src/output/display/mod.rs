@@ -28,5 +28,5 @@ pub(super) use figures::{moment, number, per_second, rate, share, time, with_sha
 pub(crate) use line::{cut_apart, cut_middle};
 pub(super) use line::{describe_response, one_line, request_name, wrapped};
 pub(super) use thresholds::{broken_line, threshold_figure, threshold_name, threshold_parts};
-pub(super) use traces::{slowest_traces, status_text, trace_text};
+pub(super) use traces::{slowest, status_text, trace_text};
 pub(super) use workers::{is_saturated, labels_text, offset_text, worker_state, workers_in_order};

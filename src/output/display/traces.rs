@@ -1,20 +1,23 @@
 //! Traces of requests: how they are shown, and the slowest of them.
 
 use super::{cut_middle, one_line, request_name};
-use crate::metrics::{Report, TraceRow, TracedRequest};
+use crate::metrics::{Report, RequestRow, SlowRequest, TraceRow};
 
 /// The columns of a trace id.
 const ID_WIDTH: usize = 32;
 
-/// Returns the slowest requests whose traces the site was asked to keep, with their names, slowest first.
-pub(crate) fn slowest_traces(report: &Report) -> Vec<(String, &TracedRequest)> {
+/// Returns the slowest requests of all names with these, slowest first.
+pub(crate) fn slowest(
+    report: &Report,
+    of: impl Fn(&RequestRow) -> Vec<&SlowRequest>,
+) -> Vec<(String, &SlowRequest)> {
     let rows = report.requests.iter();
     let all = rows.flat_map(|row| {
         let name = request_name(&row.method, &row.name);
-        row.traced.iter().map(move |one| (name.clone(), one))
+        of(row).into_iter().map(move |one| (name.clone(), one))
     });
     let mut all: Vec<_> = all.collect();
-    let response = |one: &TracedRequest| one.latency_ms + one.delay_ms;
+    let response = |one: &SlowRequest| one.latency_ms + one.delay_ms;
     all.sort_by(|(_, a), (_, b)| response(b).total_cmp(&response(a)));
     all
 }

@@ -1,9 +1,9 @@
 //! The table of errors, and that of the slowest requests.
 
 use super::{Cell, Column, Row, Scope, Table};
-use crate::metrics::Report;
+use crate::metrics::{Report, RequestRow, SlowRequest};
 use crate::output::display::{
-    clock_of, describe_response, listed_errors, moment, slowest_traces, status_text, trace_text,
+    clock_of, describe_response, listed_errors, moment, slowest, status_text, trace_text,
 };
 use crate::units::{counted, show_count};
 
@@ -60,34 +60,44 @@ pub(super) fn errors(report: &Report, scope: Scope) -> Table<'_> {
     table.without_empty("response").without_empty("plan")
 }
 
-/// Returns the slowest requests of each name, the slowest first.
-pub(super) fn slowest(report: &Report, scope: Scope) -> Table<'_> {
+/// Returns the slowest requests of each name, the slowest first: all that are known or, where there is less room, those whose
+/// trace the site was asked to keep.
+pub(super) fn slow(report: &Report, scope: Scope) -> Table<'_> {
     let mut columns = vec![Column::text("name")];
-    columns.extend(Column::numbers(["latency", "status"]));
-    if scope == Scope::Full {
-        columns.extend(Column::numbers(["at", "user"]));
-    }
+    columns.extend(Column::numbers(["latency", "status", "at", "user"]));
     columns.push(Column::text("trace"));
-    let mut table = Table::new("traces", "Slowest traces", columns)
-        .note("The slowest requests of each name among those whose trace the site was asked to keep: look for it in the site’s tracing.");
-    for (name, one) in slowest_traces(report) {
+    let (title, all) = match scope {
+        Scope::Full => ("Slowest requests", slowest(report, known)),
+        Scope::Usual | Scope::Brief => {
+            let traced = slowest(report, |row| row.traced.iter().collect());
+            ("Slowest traces", traced)
+        }
+    };
+    let mut table = Table::new("slowest", title, columns)
+        .note("The slowest requests of each name. A trace that the site was asked to keep is found in the site’s tracing.");
+    for (name, one) in all {
         let at = one.start_ns.saturating_sub(report.origin_ns) as f64 / 1e9;
-        let mut cells = vec![
+        let mut row = Row::of(vec![
             Cell::foreign(name),
             Cell::duration(one.latency_ms + one.delay_ms),
             Cell::words(status_text(one.status)),
-        ];
-        if scope == Scope::Full {
-            cells.push(Cell::Figure(at, clock_of(report, at), false));
-            cells.push(Cell::count(one.user));
-        }
-        cells.push(Cell::foreign(trace_text(&one.trace)));
-        let mut row = Row::of(cells);
+            Cell::Figure(at, clock_of(report, at), false),
+            Cell::count(one.user),
+            Cell::of(one.trace.as_ref(), |trace| Cell::foreign(trace_text(trace))),
+        ]);
         row.request = Some(one);
         table.rows.push(row);
     }
     match scope {
-        Scope::Full => table,
-        Scope::Brief | Scope::Usual => table.at_most(MOST_SLOW),
+        Scope::Full => table.without_empty("trace"),
+        Scope::Brief | Scope::Usual => table.without("at").without("user").at_most(MOST_SLOW),
     }
+}
+
+/// Returns the requests of a name that are known to be slow, each once.
+fn known(row: &RequestRow) -> Vec<&SlowRequest> {
+    let id = |one: &SlowRequest| (one.start_ns, one.user);
+    let others = row.slowest.iter();
+    let others = others.filter(|one| row.traced.iter().all(|traced| id(traced) != id(one)));
+    row.traced.iter().chain(others).collect()
 }

@@ -32,7 +32,7 @@ pub(super) fn tables(report: &Report, scope: Scope) -> Vec<Table<'_>> {
     all.push(measures::thresholds(report));
     all.push(errors::errors(report, scope));
     all.extend(requests::requests(report, scope));
-    all.push(errors::slowest(report, scope));
+    all.push(errors::slow(report, scope));
     all.push(tasks::scenarios(report));
     all.push(tasks::tasks(report, scope));
     all.push(requests::start_stop(report));

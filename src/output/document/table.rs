@@ -1,7 +1,7 @@
 //! A table of the document, and how many of its rows a format shows.
 
 use super::Cell;
-use crate::metrics::{ErrorRow, TracedRequest};
+use crate::metrics::{ErrorRow, SlowRequest};
 use crate::units::show_count;
 
 /// A table of the document.
@@ -29,7 +29,7 @@ pub(crate) struct Row<'a> {
     /// The error that the row is about.
     pub(crate) error: Option<&'a ErrorRow>,
     /// The request that the row is about.
-    pub(crate) request: Option<&'a TracedRequest>,
+    pub(crate) request: Option<&'a SlowRequest>,
 }
 
 /// A column of a table.

@@ -2,7 +2,7 @@
 //! bodies.
 
 use super::escape::{block, text};
-use crate::metrics::{ErrorRow, Exemplar, TracedRequest};
+use crate::metrics::{ErrorRow, Exemplar, SlowRequest};
 use crate::output::display::{moment, status_text, time, trace_text};
 use crate::units::{show_count, show_size};
 
@@ -12,6 +12,7 @@ pub(super) fn of_error(error: &ErrorRow, long: &[&str]) -> Option<(String, Strin
     let label = match (long.is_empty(), error.exemplars.len()) {
         (true, 0) => return None,
         (false, 0) => "whole message".to_owned(),
+        _ if error.task().is_some() => "the latest request of such a task".to_owned(),
         (_, 1) => "a request that ended like this".to_owned(),
         (_, n) => format!("the first and the slowest of these requests ({n})"),
     };
@@ -23,19 +24,15 @@ pub(super) fn of_error(error: &ErrorRow, long: &[&str]) -> Option<(String, Strin
 }
 
 /// Returns the label and the HTML of what unfolds below one of the slowest requests.
-pub(super) fn of_request(request: &TracedRequest) -> (String, String) {
+pub(super) fn of_request(request: &SlowRequest) -> (String, String) {
     let mut words = vec![
         format!("user {}", request.user),
         format!("scenario {}", request.scenario),
         format!("task {}", request.task),
     ];
     words.extend(request.error.clone());
-    let detail = format!(
-        "<p class=\"message\"><bdi>{}</bdi></p><p class=\"note\">{}</p>",
-        text(&request.url),
-        text(&words.join(" · "))
-    );
-    ("the request".to_owned(), detail)
+    let detail = format!("<p class=\"note\">{}</p>", text(&words.join(" · ")));
+    (text(&request.url), detail)
 }
 
 fn html(exemplar: &Exemplar) -> String {

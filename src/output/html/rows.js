@@ -25,7 +25,8 @@ function figuresOf(section, body) {
 }
 
 function samplesOf(section, body) {
-  const words = [...body.rows[0].cells].slice(1).map(cell => cell.textContent).filter(text => text && text !== '–');
+  const titles = findAll('thead th', section).map(title => title.textContent);
+  const words = [...body.rows[0].cells].map((cell, n) => cell.classList.contains('num') ? `${titles[n]} ${cell.textContent}` : cell.textContent).slice(1).filter(text => text);
   const sample = make('div', {}, make('p', {}, words.join(' · ')));
   const more = body.rows[1] && find('details', body.rows[1]);
   if (more) sample.append(more.cloneNode(true));
@@ -46,11 +47,22 @@ function detail(name, overTime) {
   return place;
 }
 
+// Returns a field that hides the rows whose names do not contain its text.
+function filterOf(bodies) {
+  const field = make('input', { type: 'search', placeholder: 'filter names', 'aria-label': 'Filter names' });
+  field.addEventListener('input', () => {
+    const wanted = field.value.toLowerCase();
+    for (const body of bodies) body.hidden = !body.rows[0].cells[0].textContent.toLowerCase().includes(wanted);
+  });
+  return make('p', { class: 'tools' }, field);
+}
+
 // Makes the rows of the requests unfold. `choose(name)` shows a name over time; it is missing where there is no chart.
 function openRows(choose) {
   for (const section of sectionsOf('requests')) {
-    const columns = findAll('thead th', section).length;
-    for (const body of find('table', section).tBodies) {
+    const columns = findAll('thead th', section).length, bodies = [...find('table', section).tBodies];
+    if (bodies.length > 12) find('h2', section).after(filterOf(bodies));
+    for (const body of bodies) {
       const [cell] = body.rows[0].cells, name = cell.textContent;
       const button = make('button', { type: 'button', class: 'open', 'aria-expanded': 'false' }, ...cell.childNodes);
       cell.append(button);

@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(keys(&json["aggregated"]), sorted(figures));
         assert_eq!(
             keys(&json["requests"][0]),
-            sorted(&format!("method name series {figures}"))
+            sorted(&format!("method name series slowest {figures}"))
         );
         let columns = "second seconds count failures min_ms max_ms sum_ms p50_ms p95_ms p99_ms histogram \
              failed_histogram";

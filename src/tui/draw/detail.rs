@@ -10,7 +10,7 @@ use super::super::text::one_line;
 use super::paint::StyledLines;
 use super::{distribution, worker};
 use crate::metrics::{
-    ErrorRow, Exemplar, Figures, LiveRow, PhasesMs, Report, Snapshot, TraceRow, TracedRequest,
+    ErrorRow, Exemplar, Figures, LiveRow, PhasesMs, Report, SlowRequest, Snapshot, TraceRow,
 };
 use crate::units::{show_count, show_size};
 use std::time::Duration;
@@ -66,7 +66,12 @@ pub(super) fn lines(state: &ViewState, snapshot: &Snapshot, subject: &RowReferen
                 lines.push((TextMeaning::Bad, text));
             }
             if let Some(request) = reported {
-                lines.extend(request.traced.iter().map(|one| about_trace(one, clock)));
+                let slow = if request.traced.is_empty() {
+                    &request.slowest
+                } else {
+                    &request.traced
+                };
+                lines.extend(slow.iter().map(|one| about_slow(one, clock)));
                 lines.extend(distribution::lines(&request.figures));
             }
             return lines;
@@ -247,11 +252,17 @@ fn about_exemplar(exemplar: &Exemplar, clock: ReportClock) -> StyledLines {
     lines
 }
 
-/// Returns the line of one of the slowest requests whose trace the site was asked to keep.
-fn about_trace(one: &TracedRequest, clock: ReportClock) -> (TextMeaning, String) {
+/// Returns the line of one of the slowest requests.
+fn about_slow(one: &SlowRequest, clock: ReportClock) -> (TextMeaning, String) {
     let latency = ms_text(one.latency_ms + one.delay_ms);
-    let (when, trace) = (clock.of_log(one.start_ns), trace_text(&one.trace));
-    line("slow", format!("{latency} at {when} · trace {trace}"))
+    let what = match &one.trace {
+        Some(trace) => format!("trace {}", trace_text(trace)),
+        None => one_line(&one.url),
+    };
+    line(
+        "slow",
+        format!("{latency} at {} · {what}", clock.of_log(one.start_ns)),
+    )
 }
 
 fn trace_text(trace: &TraceRow) -> String {

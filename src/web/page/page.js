@@ -10,7 +10,7 @@ import { clearLog, takeLog } from './log.js';
 import { showFacts, showOverview } from './overview.js';
 import { fetchAnew, followReport, keepReports, startDownloads } from './reports.js';
 import { state, take } from './state.js';
-import { showTables, showTasks, showTraces, startTables } from './tables.js';
+import { showTables, showTasks, showSlowest, startTables } from './tables.js';
 import { takeTags } from './tagged.js';
 
 const AGAIN_MS = 2000;
@@ -135,10 +135,10 @@ if (location.pathname !== '/') find('.brand').append(' · ', make('a', { href: '
 startTables();
 startCharts();
 startDownloads();
-followReport([find('#chart-names'), find('#traces'), find('#tasks'), find('#errors')], report => {
+followReport([find('#chart-names'), find('#slowest'), find('#tasks'), find('#errors')], report => {
   showNames(report);
   showTasks(report);
-  showTraces(report);
+  showSlowest(report);
   exemplars.take(report);
   takeTags(report);
   if (end) show();

@@ -18,8 +18,8 @@ export function startTables() {
   add('thresholds', 'Thresholds', ['Verdict', 'Threshold', 'Distance', '#Limit', '#Figure', '#Broken at']);
   add('errors', 'Errors', ['#Count', 'Name', 'Message', '#First seen', '#Last seen', 'Plan']);
   add('requests', 'Requests', ['Name', '#Requests', '#Failures', '#Requests/s', '#Now/s', '#Failing now/s', '#p50', '#p95', '#p99', '#Maximum'], { filter: 'Filter names', more: startTagged(showRequests) });
-  add('traces', 'Slowest traces', ['Name', '#Latency', 'Status', '#At', '#User', 'Trace'],
-    { note: 'The slowest requests of each name among those whose trace the site was asked to keep: look for it in the site’s tracing.' });
+  add('slowest', 'Slowest requests', ['Name', '#Latency', 'Status', '#At', '#User', 'What', 'Trace'],
+    { note: 'The slowest requests of each name. A trace that the site was asked to keep is found in the site’s tracing.' });
   add('scenarios', 'Scenarios', ['Scenario', '#Users now', '#Iterations']);
   add('tasks', 'Tasks and transactions', ['Task', 'Scenario', '#Runs', '#Failures', '#Runs/s', '#Average', '#p50', '#p95', '#Maximum']);
   add('checks', 'Checks', ['Verdict', 'Check', '#Held', '#Did not', '#Share']);
@@ -73,12 +73,17 @@ export function showTasks(report) {
   })));
 }
 
-// Traces are in the report only, too.
-export function showTraces(report) {
-  const all = report.requests.flatMap(row => (row.traced ?? []).map(one => ({ name: requestName(row), one, ms: one.latency_ms + one.delay_ms })));
-  tables.traces.show(all.sort((a, b) => b.ms - a.ms).map(({ name, one, ms: took }) => ({
-    key: one.trace.span_id,
-    cells: [text(name), ms(took), text(one.status ? `${one.status}` : 'no response'), at(one.start_ns / 1e9), count(one.user), text(shown(traceText(one.trace)))],
+// So are single requests.
+export function showSlowest(report) {
+  const all = new Map();
+  for (const row of report.requests) {
+    const name = requestName(row);
+    for (const one of [...(row.slowest ?? []), ...(row.traced ?? [])]) all.set(`${name} ${one.start_ns} ${one.user}`, { name, one, took: one.latency_ms + one.delay_ms });
+  }
+  tables.slowest.show([...all].sort(([, a], [, b]) => b.took - a.took).map(([key, { name, one, took }]) => ({
+    key,
+    cells: [text(name), ms(took), text(one.status ? `${one.status}` : 'no response'), at(one.start_ns / 1e9), count(one.user), text(shown(one.url)),
+      text(one.trace ? shown(traceText(one.trace)) : '–')],
   })));
 }
 

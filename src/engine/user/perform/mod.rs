@@ -95,6 +95,9 @@ impl TaskRunner {
                 Step::Raised(raised) => break Some(raised),
             }
         };
+        if let Some(raised) = raised.as_ref().filter(|_| !self.gave_up) {
+            self.requests.keep_latest(&mut self.vm, raised);
+        }
         self.requests.settle_all(&mut self.vm);
         raised
     }

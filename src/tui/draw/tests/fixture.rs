@@ -3,7 +3,7 @@
 use crate::metrics::{
     Aim, ErrorRow, Exemplar, Figures, Latency, LiveRequests, LiveRow, NameSeries, PhasesMs,
     PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase, ScenarioRow, SeriesPoint,
-    Snapshot, TaskRow, ThresholdRow, TraceRow, TracedRequest,
+    SlowRequest, Snapshot, TaskRow, ThresholdRow, TraceRow,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,10 +108,11 @@ pub(super) fn run(names: usize) -> (Snapshot, Arc<Report>) {
         name: row.name.to_string(),
         figures: figures(row),
         series: NameSeries::default(),
-        traced: vec![TracedRequest {
+        slowest: Vec::new(),
+        traced: vec![SlowRequest {
             latency_ms: 112.25,
-            trace: trace(true),
-            ..TracedRequest::default()
+            trace: Some(trace(true)),
+            ..SlowRequest::default()
         }],
         latest_traces: Default::default(),
         latest_failed_trace: None,

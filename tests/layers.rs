@@ -54,7 +54,7 @@ demo      error units
 telemetry output metrics
 otlp      telemetry output metrics control pem error
 serve     metrics files error units
-web       serve telemetry output metrics control config pem error units
+web       serve telemetry output compare metrics control config pem error units
 gaggle    allotment engine plan config metrics control files error units
 ";
 

@@ -12,16 +12,16 @@ use std::sync::Arc;
 /// A policy for a report that is a page: its own holds, and it is a stranger to this server.
 const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox allow-scripts allow-downloads");
 
-/// Returns the name and the type of a report's file.
+/// Returns the ending and the type of a report's file.
 pub(super) fn file(format: Format) -> (&'static str, &'static str) {
     match format {
-        Format::Json => ("report.json", "application/json"),
-        Format::Yaml => ("report.yaml", "application/yaml"),
-        Format::Csv => ("report.csv", "text/csv; charset=utf-8"),
-        Format::Hdr => ("report.hdr", "text/plain; charset=utf-8"),
-        Format::Html => ("report.html", "text/html; charset=utf-8"),
-        Format::Md => ("report.md", "text/markdown; charset=utf-8"),
-        Format::Junit => ("report.xml", "application/xml"),
+        Format::Json => ("json", "application/json"),
+        Format::Yaml => ("yaml", "application/yaml"),
+        Format::Csv => ("csv", "text/csv; charset=utf-8"),
+        Format::Hdr => ("hdr", "text/plain; charset=utf-8"),
+        Format::Html => ("html", "text/html; charset=utf-8"),
+        Format::Md => ("md", "text/markdown; charset=utf-8"),
+        Format::Junit => ("xml", "application/xml"),
     }
 }
 
@@ -42,13 +42,13 @@ pub(super) async fn report(site: Arc<WebState>, format: Format) -> Result<Respon
         let rendered = output::render(&judged(report), format);
         rendered.map_err(|error| error.text())
     });
-    Ok(respond(format, rendered.await?))
+    Ok(respond("report", format, rendered.await?))
 }
 
-/// Answers with a report in that format.
-pub(super) fn respond(format: Format, bytes: Vec<u8>) -> Response {
-    let (name, kind) = file(format);
-    let disposition = format!("inline; filename=\"{name}\"");
+/// Responds with a file of that name and format.
+pub(super) fn respond(name: &str, format: Format, bytes: Vec<u8>) -> Response {
+    let (ending, kind) = file(format);
+    let disposition = format!("inline; filename=\"{name}.{ending}\"");
     let mut response = ([(CONTENT_TYPE, kind)], bytes).into_response();
     let headers = response.headers_mut();
     if let Ok(disposition) = HeaderValue::from_str(&disposition) {

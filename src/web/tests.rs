@@ -7,6 +7,7 @@ use super::responses::ErrorResponse;
 use super::routes::{RouteAction, table};
 use super::serve::{self, PlanList, RunList};
 use super::status::Status;
+use crate::compare::Comparison;
 use crate::config::Format;
 use crate::metrics::Report;
 use crate::output::fixture;
@@ -75,6 +76,13 @@ fn document() -> String {
         operation["tags"] = json!(["serve"]);
         if route.path.contains("{id}") {
             operation["parameters"] = in_path("id");
+        }
+        if matches!(route.response, serve::ServeAction::Compare(_)) {
+            let schema = json!({ "type": "string" });
+            let after =
+                json!({ "name": "after", "in": "query", "required": true, "schema": schema });
+            let parameters = operation["parameters"].as_array_mut();
+            parameters.expect("it has one").push(after);
         }
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[method] = operation;
@@ -186,6 +194,12 @@ fn operation_of_serve(
             ("get", "200", content_of(types.subschema_for::<Report>()))
         }
         ServeAction::Report(format) => ("get", "200", text(reports::file(format).1)),
+        ServeAction::Compare(Format::Json) => (
+            "get",
+            "200",
+            content_of(types.subschema_for::<Comparison>()),
+        ),
+        ServeAction::Compare(format) => ("get", "200", text(reports::file(format).1)),
     };
     let mut responses = Map::new();
     responses.insert(status.to_owned(), json!({ "description": summary }));
@@ -196,7 +210,7 @@ fn operation_of_serve(
         ServeAction::Plans | ServeAction::List => &[],
         ServeAction::Run => &SERVE_REFUSALS[..1],
         ServeAction::Plan => &SERVE_REFUSALS[..2],
-        ServeAction::Report(_) => &SERVE_REFUSALS[..3],
+        ServeAction::Report(_) | ServeAction::Compare(_) => &SERVE_REFUSALS[..3],
         ServeAction::Remove | ServeAction::Start => &SERVE_REFUSALS,
     };
     let bodies: &[_] = match response {

@@ -479,3 +479,41 @@ fn runs_have_options_of_the_environment_but_not_its_token_and_write_nothing_else
     assert!(!folder.join("log.csv").exists());
     host.end();
 }
+
+#[test]
+fn two_runs_are_compared_in_each_format_and_a_mistake_is_told() {
+    let server = Server::start();
+    let host = Host::start("serve_compare", &[("a.lua", BUSY)], &[]);
+    let options = json!({ "host": server.url(), "users": 1, "iterations": 20 });
+    let ids = [(); 2].map(|()| {
+        let id = host.run("a.lua", &options);
+        host.wait_for(&id, "kept");
+        id
+    });
+    let path = |ending: &str| format!("/api/v1/runs/{}/comparison.{ending}", ids[0]);
+    let compared = host
+        .web
+        .get(&format!("{}?after={}", path("json"), ids[1]))
+        .json();
+    assert_eq!(compared["before"][0]["file"], ids[0]);
+    assert_eq!(compared["after"][0]["file"], ids[1]);
+    assert!(!compared["rows"].as_array().expect("a list").is_empty());
+    let page = host.web.get(&format!("{}?after={}", path("html"), ids[1]));
+    assert!(page.text().contains("<!doctype html>"));
+    assert!(
+        page.header("content-security-policy")
+            .starts_with("sandbox")
+    );
+    let markdown = host.web.get(&format!("{}?after={}", path("md"), ids[1]));
+    assert!(markdown.text().starts_with("### "), "{}", markdown.text());
+    for (after, status, why) in [
+        (String::new(), 400, "which run comes after the change?"),
+        (format!("?after={}", ids[0]), 422, "compared with itself"),
+        ("?after=nothing".to_owned(), 404, "nothing"),
+    ] {
+        let refused = host.web.get(&format!("{}{after}", path("html")));
+        assert_eq!(refused.status, status, "{after}: {}", refused.text());
+        assert!(refused.text().contains(why), "{}", refused.text());
+    }
+    host.end();
+}

@@ -35,9 +35,9 @@ fn a_browser_shows_the_form_and_the_runs_and_finds_nothing_to_complain_about() {
     };
     assert_eq!(texts("#plan option"), [name, "b.lua"]);
     assert_eq!(texts("#rows th .plan"), [name]);
-    assert_eq!(texts("#rows .kept"), ["kept"]);
+    assert_eq!(texts("#rows .kept .badge"), ["passed"]);
     assert_eq!(texts("#state"), ["none running, 0 queued, 1 over"]);
-    assert_eq!(texts("#rows button"), ["Remove"]);
+    assert_eq!(texts("#rows button"), ["Run again", "Remove"]);
     assert_eq!(texts("img").len(), 0);
     assert_eq!(tab.complaints(), Vec::<Value>::new());
     host.end();
@@ -98,5 +98,68 @@ fn a_run_is_started_from_the_form_watched_and_stopped() {
     );
     let runs = host.web.get("/api/v1/runs").json();
     assert_eq!(runs["runs"][0]["report"]["requests"], server.received());
+    host.end();
+}
+
+#[test]
+fn runs_of_a_plan_are_drawn_compared_filtered_and_run_again() {
+    let Some(browser) = Browser::start("serve_home") else {
+        return;
+    };
+    let server = Server::start();
+    let host = Host::start("serve_home", &[("a.lua", BUSY), ("b.lua", BUSY)], &[]);
+    let options = json!({ "host": server.url(), "users": 1, "iterations": 20 });
+    let mut ids = Vec::new();
+    for plan in ["a.lua", "a.lua", "b.lua"] {
+        let id = host.run(plan, &options);
+        host.wait_for(&id, "kept");
+        ids.push(id);
+    }
+    let home = format!("{}/?token={TOKEN}", host.web.url());
+    let tab = browser.open(&home, (1_200, 900), "light");
+    tab.wait_for("document.querySelectorAll('#rows .kept').length === 3");
+    // One plan has had two runs.
+    assert_eq!(tab.text("#over-runs h3"), "a.lua");
+    assert_eq!(
+        tab.js("document.querySelectorAll('#over-runs circle').length"),
+        2
+    );
+    tab.js("for (const box of [...document.querySelectorAll('#rows input')].slice(1)) box.click()");
+    tab.wait_for("!document.querySelector('#compare').disabled");
+    let note = format!("{} before, {} after", ids[0], ids[1]);
+    assert_eq!(tab.text("#compare-note"), note);
+    tab.js(
+        "window.open = url => { window.opened = url; }; document.querySelector('#compare').click()",
+    );
+    let opened = tab.js("window.opened");
+    let comparison = host.web.get(opened.as_str().expect("an address"));
+    assert!(comparison.text().contains("before and after"), "{opened}");
+
+    tab.js("const f = document.querySelector('#filter'); f.value = 'B.LUA'; f.dispatchEvent(new Event('input'))");
+    assert_eq!(
+        tab.js("[...document.querySelectorAll('#rows tr')].filter(row => !row.hidden).length"),
+        1
+    );
+    tab.js("[...document.querySelectorAll('#rows tr:not([hidden]) button')].find(b => b.textContent === 'Run again').click()");
+    tab.wait_for("document.querySelectorAll('#rows .kept').length === 4");
+    let runs = host.web.get("/api/v1/runs").json();
+    assert_eq!(runs["runs"][0]["plan"], "b.lua");
+    assert_eq!(runs["runs"][0]["options"], runs["runs"][1]["options"]);
+
+    // What may be secret is not kept, so that the form asks for it.
+    let with_secret =
+        json!({ "host": server.url(), "users": 1, "iterations": 1, "env": "PASSWORD=x" });
+    let id = host.run("a.lua", &with_secret);
+    host.wait_for(&id, "kept");
+    tab.js("const g = document.querySelector('#filter'); g.value = ''; g.dispatchEvent(new Event('input'))");
+    tab.wait_for("document.querySelectorAll('#rows .kept').length === 5");
+    tab.js("document.querySelector('#rows button').click()");
+    assert!(
+        tab.js("document.querySelector('#others').value")
+            .to_string()
+            .contains("env = PASSWORD=…")
+    );
+    assert_eq!(tab.js("document.querySelector('#users').value"), "1");
+    assert_eq!(tab.complaints(), Vec::<Value>::new());
     host.end();
 }

@@ -10,6 +10,7 @@ use crate::config::Format;
 use crate::serve::Runs;
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::http::Uri;
 use axum::routing::{MethodRouter, get, post};
 use std::sync::Arc;
 
@@ -34,6 +35,8 @@ pub(in crate::web) enum ServeAction {
     Run,
     Remove,
     Report(Format),
+    /// The comparison of two runs.
+    Compare(Format),
     Plan,
 }
 
@@ -44,7 +47,7 @@ pub(in crate::web) fn table() -> Vec<ServeRoute> {
         response,
         summary,
     };
-    use ServeAction::{List, Plan, Plans, Remove, Report, Run, Start};
+    use ServeAction::{Compare, List, Plan, Plans, Remove, Report, Run, Start};
     vec![
         route("/api/v1/plans", Plans, "The plans that may be run"),
         route(
@@ -92,6 +95,21 @@ pub(in crate::web) fn table() -> Vec<ServeRoute> {
             "/api/v1/runs/{id}/report.hdr",
             Report(Format::Hdr),
             "The latencies as a log of HdrHistogram",
+        ),
+        route(
+            "/api/v1/runs/{id}/comparison.json",
+            Compare(Format::Json),
+            "The comparison of a run with one after a change",
+        ),
+        route(
+            "/api/v1/runs/{id}/comparison.html",
+            Compare(Format::Html),
+            "The same comparison as a page",
+        ),
+        route(
+            "/api/v1/runs/{id}/comparison.md",
+            Compare(Format::Md),
+            "The same comparison as Markdown",
         ),
         route(
             "/api/v1/runs/{id}/plan",
@@ -146,6 +164,11 @@ fn handler(response: ServeAction) -> MethodRouter<Arc<ServeSite>> {
         ServeAction::Run => get(runs::run),
         ServeAction::Remove => axum::routing::delete(runs::remove),
         ServeAction::Plan => get(runs::plan),
+        ServeAction::Compare(format) => get(
+            move |State(site): ServedRuns, PathParameter(id): PathParameter, uri: Uri| async move {
+                runs::compare(site, id, format, uri).await
+            },
+        ),
         ServeAction::Report(format) => get(
             move |State(site): ServedRuns, PathParameter(id): PathParameter, request: Request| async move {
                 runs::report(site, id, format, request).await

@@ -3,15 +3,18 @@
 use super::super::responses::{ErrorResponse, PathParameter, json};
 use super::super::{commands, reports};
 use super::{ServeSite, forward};
+use crate::compare::{self, NamedReport};
 use crate::config::Format;
+use crate::metrics::Report;
 use crate::output;
-use crate::serve::{RunRefusal, RunRequest, RunRow};
+use crate::serve::{RunRefusal, RunRequest, RunRow, Runs};
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 use std::sync::Arc;
+use url::form_urlencoded;
 
 /// An example of a body that starts a run.
 const EXAMPLE: &str = r#"{"plan": "drupal.lua", "options": {"users": 20, "run_time": "10m"}}"#;
@@ -108,7 +111,7 @@ pub(super) async fn report(
 ) -> Result<Response, ErrorResponse> {
     if site.runs.current().is_some_and(|run| run.id == id) {
         // Its own interface knows it as the only one.
-        let path = format!("/api/v1/{}", reports::file(format).0);
+        let path = format!("/api/v1/report.{}", reports::file(format).0);
         *request.uri_mut() = Uri::try_from(path).unwrap_or_default();
         return forward::forward(State(site), request).await;
     }
@@ -123,19 +126,63 @@ pub(super) async fn send_report(
 ) -> Result<Response, ErrorResponse> {
     let runs = site.runs.clone();
     let bytes = site.make(move || {
-        let bytes = runs.report(&id)?;
-        let broken = |message: String| ErrorResponse::from(RunRefusal::Mistake(message));
-        let text = String::from_utf8(bytes)
-            .map_err(|_| broken("'report.json' is not a report of lgoose: no UTF-8".to_owned()))?;
-        let report = output::json::from_json(&text, "report.json");
-        let report = report.map_err(|error| broken(error.text()))?;
+        let (text, report) = read(&runs, &id)?;
         if format == Format::Json {
             return Ok(text.into_bytes());
         }
         let rendered = output::render(&reports::judged(Arc::new(report)), format);
         rendered.map_err(|error| broken(error.text()))
     });
-    Ok(reports::respond(format, bytes.await?))
+    Ok(reports::respond("report", format, bytes.await?))
+}
+
+/// `GET /api/v1/runs/{id}/comparison.…?after=ID`: the run before a change with the one after it.
+pub(super) async fn compare(
+    site: Arc<ServeSite>,
+    id: String,
+    format: Format,
+    uri: Uri,
+) -> Result<Response, ErrorResponse> {
+    let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    let mut after = query.filter(|(name, _)| name == "after").map(|(_, id)| id);
+    let Some(after) = after.next().map(|id| id.into_owned()) else {
+        let missing = "which run comes after the change?".to_owned();
+        return Err(ErrorResponse::new(StatusCode::BAD_REQUEST, missing)
+            .help("name it: comparison.html?after=ID"));
+    };
+    let runs = site.runs.clone();
+    let text = site.make(move || {
+        if id == after {
+            let message = "a run cannot be compared with itself".to_owned();
+            return Err(RunRefusal::Mistake(message).into());
+        }
+        let named = |id: String| {
+            let (_, report) = read(&runs, &id)?;
+            Ok::<_, ErrorResponse>(NamedReport { file: id, report })
+        };
+        let comparison = compare::compare(&[named(id)?], &[named(after)?], Vec::new());
+        let rendered = output::render_comparison(&comparison, format);
+        rendered.map_err(|error| broken(error.text()))
+    });
+    Ok(reports::respond(
+        "comparison",
+        format,
+        text.await?.into_bytes(),
+    ))
+}
+
+/// Reads the report of a finished run.
+fn read(runs: &Runs, id: &str) -> Result<(String, Report), ErrorResponse> {
+    let text = String::from_utf8(runs.report(id)?)
+        .map_err(|_| broken("'report.json' is not a report of lgoose: no UTF-8".to_owned()))?;
+    let report = output::json::from_json(&text, "report.json");
+    let report = report.map_err(|error| broken(error.text()))?;
+    Ok((text, report))
+}
+
+/// Returns that a report has a mistake.
+fn broken(message: String) -> ErrorResponse {
+    RunRefusal::Mistake(message).into()
 }
 
 impl ServeSite {

@@ -3,7 +3,7 @@
 use super::figures::{per_second, rate, share, time, with_share};
 use super::line::one_line;
 use super::workers;
-use crate::metrics::{Figures, GeneratorRow, Report};
+use crate::metrics::{Event, EventKind, Figures, GeneratorRow, Report};
 use crate::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
 use std::time::Duration;
 
@@ -177,4 +177,11 @@ fn exact_seconds(elapsed: Duration) -> String {
         s if s < 60.0 => show_duration(elapsed),
         s => format!("{} ({} s)", show_long(elapsed), three_digits(s)),
     }
+}
+
+/// Returns the events that are worth a mark, except those that charts show anyway.
+pub(crate) fn marked_events(report: &Report) -> impl Iterator<Item = &Event> {
+    let shown_anyway = [EventKind::Saturation, EventKind::End];
+    let events = report.events.iter();
+    events.filter(move |event| !shown_anyway.contains(&event.kind))
 }

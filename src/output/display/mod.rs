@@ -23,7 +23,7 @@ pub(super) use comparison::{
 pub(crate) use diagnosis::{Diagnosis, measured_until_now};
 pub(super) use diagnosis::{clock_of, measured_from, worst_first};
 pub(super) use errors::{first_task_error, listed_errors, task_error};
-pub(super) use facts::facts;
+pub(super) use facts::{facts, marked_events};
 pub(super) use figures::{moment, number, per_second, rate, share, time, with_share};
 pub(crate) use line::{cut_apart, cut_middle};
 pub(super) use line::{describe_response, one_line, request_name, wrapped};

@@ -9,6 +9,7 @@ mod cell;
 #[cfg(feature = "cli")]
 mod comparison;
 mod errors;
+mod events;
 mod head;
 mod measures;
 mod requests;
@@ -31,6 +32,7 @@ pub(super) fn tables(report: &Report, scope: Scope) -> Vec<Table<'_>> {
     let mut all: Vec<Table<'_>> = capacity::steps(report, scope).into_iter().collect();
     all.push(measures::thresholds(report));
     all.push(errors::errors(report, scope));
+    all.push(events::events(report, scope));
     all.extend(requests::requests(report, scope));
     all.push(errors::slow(report, scope));
     all.push(tasks::scenarios(report));

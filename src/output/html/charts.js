@@ -154,13 +154,18 @@ class Chart {
     }
   }
 
-  // Draws the events: a band for one that lasted, a line for a moment.
+  // Draws the events: a band for one that lasted, a line for a moment, each with its number where there is room.
   drawEvents(svg) {
     const { box } = this;
-    for (const [at, lasted, kind, text] of this.spec.axis?.events ?? []) {
+    let free = -Infinity;
+    for (const [n, [at, lasted, kind, text]] of (this.spec.axis?.events ?? []).entries()) {
       const stretch = this.within([at, at + (lasted ?? 0)]);
       if (!stretch) continue;
       const x = this.x(stretch[0]), title = make('svg:title', {}, text);
+      if (x >= free) {
+        svg.append(make('svg:text', { class: 'label event-number', x: (x + 3).toFixed(1), y: box.bottom - 5 }, `${n + 1}`));
+        free = x + 16;
+      }
       if (lasted === null) {
         svg.append(make('svg:path', { class: `event ${kind}`, d: `M${x.toFixed(1)} ${box.top}V${box.bottom}` }, title));
       } else {

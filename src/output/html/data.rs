@@ -5,8 +5,8 @@
 
 use super::distribution::{self, STEPS};
 use super::escape::{json, shown};
-use crate::metrics::{Event, EventKind, NameSeries, Report, RequestRow, SeriesPoint, ThresholdRow};
-use crate::output::display::{measured_from, one_line, request_name};
+use crate::metrics::{EventKind, NameSeries, Report, RequestRow, SeriesPoint, ThresholdRow};
+use crate::output::display::{marked_events, measured_from, one_line, request_name};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
@@ -142,12 +142,9 @@ pub(super) fn wall_s(report: &Report) -> f64 {
     report.elapsed_s + report.paused_s
 }
 
-/// Returns the events to mark in the charts, except those that the charts show anyway: start, length, kind and text of
-/// each.
+/// Returns the events to mark in the charts: start, length, kind and text of each.
 pub(super) fn events(report: &Report) -> Vec<(f64, Option<f64>, EventKind, String)> {
-    let marked =
-        |event: &&Event| event.kind != EventKind::Saturation && event.kind != EventKind::End;
-    let events = report.events.iter().filter(marked);
+    let events = marked_events(report);
     events
         .map(|event| {
             (

@@ -59,6 +59,7 @@ fn a_reader_of_markdown_finds_the_tables() {
         [
             "thresholds",
             "errors",
+            "what happened",
             "requests",
             "slowest traces",
             "scenarios",
@@ -69,7 +70,7 @@ fn a_reader_of_markdown_finds_the_tables() {
             "coordinated omission"
         ]
     );
-    let requests = &tables[2];
+    let requests = &tables[3];
     assert_eq!(requests[0][4..7], ["ok p50", "ok p95", "ok p99"]);
     // All of its requests failed.
     assert_eq!(requests[2][0], "DELETE /report/{id}");
@@ -94,6 +95,7 @@ fn hostile_texts_are_nothing_but_text() {
         ("workers", 21),
         ("slowest traces", 11),
         ("coordinated omission", 4),
+        ("what happened", 3),
     ];
     let (cut, tables): (Vec<_>, Vec<_>) = tables
         .iter()

@@ -3,7 +3,7 @@
 
 pub(crate) mod csv;
 mod display;
-mod document;
+pub(crate) mod document;
 pub(crate) mod hdr;
 pub(crate) mod html;
 pub(crate) mod json;

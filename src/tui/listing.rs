@@ -2,6 +2,8 @@
 //! not enough, the columns that matter least are left out. Figures are never cut.
 
 use super::style::{Styles, TextMeaning};
+use super::text::one_line;
+use crate::output::document::{Cell, Column as ReportColumn, ColumnKind, Table};
 use crate::output::{cut_apart, cut_middle};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -88,6 +90,54 @@ pub(super) fn column(title: &str, rank: u8) -> ListingColumn {
 }
 
 impl Listing {
+    /// Makes the rows of a table of the report's document, in which `keys` tell them apart.
+    pub(super) fn of(table: &Table<'_>, keys: impl Iterator<Item = String>) -> Listing {
+        let place = |kind: ColumnKind| table.columns.iter().position(|column| column.kind == kind);
+        let (group, name) = (place(ColumnKind::Group), place(ColumnKind::Text));
+        let is_figure = |at: &usize| table.columns[*at].kind == ColumnKind::Number;
+        let figures: Vec<usize> = (0..table.columns.len()).filter(is_figure).collect();
+        let row = |cells: &[Cell], key: String| {
+            let indent = group.map_or("", |_| "  ");
+            let name = name.map(|at| cell_text(&cells[at])).unwrap_or_default();
+            let value = |at: &usize| match &cells[*at] {
+                Cell::Figure(value, ..) => *value,
+                _ => 0.0,
+            };
+            ListingRow {
+                key,
+                name: format!("{indent}{name}"),
+                cells: figures.iter().map(|at| cell_text(&cells[*at])).collect(),
+                keys: figures.iter().map(value).collect(),
+                ..ListingRow::default()
+            }
+        };
+        let mut rows: Vec<ListingRow> = Vec::new();
+        let mut before = None;
+        for (each, key) in table.rows.iter().zip(keys) {
+            let common = group.map(|at| &each.cells[at]);
+            if common != before {
+                rows.extend(common.map(|common| ListingRow {
+                    name: cell_text(common),
+                    heading: true,
+                    ..ListingRow::default()
+                }));
+                before = common;
+            }
+            rows.push(row(&each.cells, key));
+        }
+        let columns = figures.iter().map(|at| {
+            let ReportColumn { title, rank, .. } = &table.columns[*at];
+            column(title, *rank)
+        });
+        Listing {
+            title: table.title,
+            columns: columns.collect(),
+            rows,
+            total: table.total.as_ref().map(|total| row(total, String::new())),
+            empty: String::new(),
+        }
+    }
+
     /// Sorts the rows; those below a heading stay there.
     pub(super) fn sort(&mut self, by: SortOrder, reversed: bool) {
         let key = |row: &ListingRow, at: usize| row.keys.get(at).copied().unwrap_or(0.0);
@@ -266,6 +316,16 @@ impl Listing {
                 _ => return (longest.min(width.saturating_sub(figures)), widths),
             }
         }
+    }
+}
+
+/// Returns a cell as a page shows it: figures without a space before their unit, since room is scarce.
+fn cell_text(cell: &Cell) -> String {
+    match cell {
+        Cell::Foreign(text) | Cell::Words(text) => one_line(text),
+        Cell::Figure(_, text, _) if text.contains('(') => text.clone(),
+        Cell::Figure(_, text, _) => text.replace(' ', ""),
+        Cell::Mark(_) | Cell::None => String::new(),
     }
 }
 

@@ -47,7 +47,7 @@ fn every_key_does_what_the_help_says() {
     view.wait_for("GET front page");
     assert!(view.is_taken());
     view.press_for("2", "p99.99");
-    view.press_for("3", "# runs");
+    view.press_for("3", "runs/s");
     view.press_for("4", "GET broken: status 503");
     view.press_for("\r", "The first of these requests");
     view.wait_for("response   503 in");
@@ -66,7 +66,7 @@ fn every_key_does_what_the_help_says() {
     view.press_for("/front", "filter: front");
     view.press("\r");
     view.press("\x1b");
-    view.press_for("s", "sorted by # reqs");
+    view.press_for("s", "sorted by requests");
     view.press_for("S", "trend");
     view.press_for("?", "details (/ search");
     view.press("\x1b");

@@ -19,13 +19,15 @@ mod tasks;
 mod workers;
 
 use crate::metrics::Report;
-pub(super) use cell::{Cell, Mark};
+pub(crate) use cell::{Cell, Mark};
 #[cfg(feature = "cli")]
-pub(super) use comparison::comparison;
-pub(super) use head::{Head, Outcome, Statement};
-pub(super) use requests::once;
-pub(super) use scope::Scope;
-pub(super) use table::{Column, ColumnKind, Row, Table};
+pub(crate) use comparison::comparison;
+pub(crate) use head::{Head, Outcome, Statement};
+pub(crate) use requests::NamedFigures;
+pub(crate) use requests::once;
+pub(crate) use scope::Scope;
+pub(crate) use table::{Column, ColumnKind, Row, Table};
+pub(crate) use tasks::tasks;
 
 /// Returns the tables of a report in reading order; those without rows are left out.
 pub(super) fn tables(report: &Report, scope: Scope) -> Vec<Table<'_>> {

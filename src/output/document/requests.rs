@@ -14,8 +14,15 @@ const MOST_CODES: usize = 5;
 /// A figure of requests: its title, the least scope that shows it, and how it is made.
 type Figure = (&'static str, Scope, fn(&Figures, &Report) -> Cell);
 
-/// A figure of a latency: its title, and its value in milliseconds.
-type LatencyFigure = (&'static str, fn(&Latency) -> f64);
+/// A figure of a latency: its title, how soon it is left out where lines are short, and its value in milliseconds.
+type LatencyFigure = (&'static str, u8, fn(&Latency) -> f64);
+
+/// Figures of requests by name and, as far as they are known, together.
+#[derive(Debug)]
+pub(crate) struct NamedFigures<'a> {
+    pub(crate) rows: Vec<&'a RequestRow>,
+    pub(crate) all: Option<&'a Figures>,
+}
 
 /// The figures of the first table, but for the latency.
 const COUNTS: [Figure; 3] = [
@@ -26,34 +33,23 @@ const COUNTS: [Figure; 3] = [
     ("req/s", Scope::Brief, |all, _| Cell::rate(all.rate)),
 ];
 
-/// The latency in the first table: of successes where some requests failed.
-const LATENCY: [LatencyFigure; 4] = [
-    ("p50", |all| all.p50),
-    ("p95", |all| all.p95),
-    ("p99", |all| all.p99),
-    ("max", |all| all.max),
+/// All figures of a latency.
+const LATENCIES: [LatencyFigure; 11] = [
+    ("avg", 5, |all| all.avg),
+    ("min", 7, |all| all.min),
+    ("p50", 0, |all| all.p50),
+    ("p75", 6, |all| all.p75),
+    ("p90", 3, |all| all.p90),
+    ("p95", 1, |all| all.p95),
+    ("p98", 8, |all| all.p98),
+    ("p99", 0, |all| all.p99),
+    ("p99.9", 2, |all| all.p99_9),
+    ("p99.99", 4, |all| all.p99_99),
+    ("max", 1, |all| all.max),
 ];
-
-const PERCENTILES: [LatencyFigure; 8] = [
-    ("p50", |all| all.p50),
-    ("p75", |all| all.p75),
-    ("p90", |all| all.p90),
-    ("p95", |all| all.p95),
-    ("p98", |all| all.p98),
-    ("p99", |all| all.p99),
-    ("p99.9", |all| all.p99_9),
-    ("p99.99", |all| all.p99_99),
-];
-
-const SERVICE: [LatencyFigure; 7] = [
-    ("avg", |all| all.avg),
-    ("min", |all| all.min),
-    ("p50", |all| all.p50),
-    ("p90", |all| all.p90),
-    ("p95", |all| all.p95),
-    ("p99", |all| all.p99),
-    ("max", |all| all.max),
-];
+/// Those of the first table, and those of a service time.
+const FIRST: [&str; 4] = ["p50", "p95", "p99", "max"];
+const SERVICE: [&str; 7] = ["avg", "min", "p50", "p90", "p95", "p99", "max"];
 
 const MORE: [Figure; 10] = [
     ("avg", Scope::Usual, |all, _| {
@@ -110,125 +106,187 @@ pub(super) fn requests(report: &Report, scope: Scope) -> Vec<Table<'_>> {
     if report.aggregated.count == 0 {
         return Vec::new();
     }
-    let mut tables = vec![first(report, scope)];
+    let named = NamedFigures::of(report);
+    let first = named.first(report, scope);
     if scope == Scope::Brief {
-        return tables;
+        return vec![first.at_most(MOST_BRIEF)];
     }
+    let mut tables = vec![first];
     let note = "From the call until the last byte of the final response. Failed requests count at the time they took.";
-    let named = ("percentiles", "Percentiles");
-    tables.push(latencies(report, named, &PERCENTILES, |all| all.latency_ms).note(note));
+    let percentiles = ("percentiles", "Percentiles");
+    let is_percentile = |title: &str| title.starts_with('p');
+    tables.push(
+        named
+            .latencies_of(percentiles, is_percentile, |all| all.latency_ms)
+            .note(note),
+    );
     if report.aggregated.service_ms.is_some() {
         let note = "Latency from the actual start; the tables before count from the scheduled one.";
-        let named = ("service", "Service time");
-        tables.push(latencies(report, named, &SERVICE, |all| all.service_ms).note(note));
-    }
-    tables.push(listed(report, scope, ("more", "More figures"), &MORE));
-    if scope == Scope::Full {
+        let is_shown = |title: &str| SERVICE.contains(&title);
+        let service = ("service", "Service time");
         tables.push(
-            listed(report, scope, ("phases", "Phases"), &PHASES).note(
-                "What the latency was made of: the mean over the requests that had the phase.",
-            ),
+            named
+                .latencies_of(service, is_shown, |all| all.service_ms)
+                .note(note),
         );
     }
-    tables.push(status(report, scope));
+    tables.push(named.listed(report, scope, ("more", "More figures"), &MORE));
+    if scope == Scope::Full {
+        let note = "What the latency was made of: the mean over the requests that had the phase.";
+        tables.push(
+            named
+                .listed(report, scope, ("phases", "Phases"), &PHASES)
+                .note(note),
+        );
+    }
+    tables.push(named.status_codes(scope));
     for table in &mut tables[1..] {
         table.is_more = true;
     }
     tables
 }
 
-/// Returns a table with a row for each name and one for all.
-fn each_name<'a>(
-    report: &'a Report,
-    (id, title): (&'static str, &'static str),
-    mut columns: Vec<Column>,
-    cells: impl Fn(&Figures, Option<&RequestRow>) -> Vec<Cell>,
-) -> Table<'a> {
-    columns.insert(0, Column::text("name"));
-    let row = |name: Cell, mut cells: Vec<Cell>| {
-        cells.insert(0, name);
-        cells
-    };
-    let rows = worst_first(report).into_iter().map(|one| {
-        let name = Cell::foreign(request_name(&one.method, &one.name));
-        row(name, cells(&one.figures, Some(one)))
-    });
-    let mut table = Table::new(id, title, columns).with(rows);
-    table.total = Some(row(
-        Cell::words("Aggregated"),
-        cells(&report.aggregated, None),
-    ));
-    table
-}
-
-/// Returns a table of figures of a latency.
-fn latencies<'a>(
-    report: &'a Report,
-    named: (&'static str, &'static str),
-    figures: &[LatencyFigure],
-    pick: fn(&Figures) -> Option<Latency>,
-) -> Table<'a> {
-    let columns = figures.iter().map(|(title, _)| Column::number(*title));
-    each_name(report, named, columns.collect(), |all, _| {
-        let latency = pick(all);
-        let cell = |value: fn(&Latency) -> f64| {
-            Cell::of(latency.as_ref(), |latency| Cell::duration(value(latency)))
-        };
-        figures.iter().map(|(_, value)| cell(*value)).collect()
-    })
-}
-
-/// Returns a table of the figures of a list that the scope shows.
-fn listed<'a>(
-    report: &'a Report,
-    scope: Scope,
-    named: (&'static str, &'static str),
-    figures: &[Figure],
-) -> Table<'a> {
-    let figures = figures.iter().filter(|(_, least, _)| *least <= scope);
-    let figures: Vec<&Figure> = figures.collect();
-    let columns = figures.iter().map(|(title, ..)| Column::number(*title));
-    each_name(report, named, columns.collect(), |all, _| {
-        figures.iter().map(|(.., cell)| cell(all, report)).collect()
-    })
-}
-
-fn first(report: &Report, scope: Scope) -> Table<'_> {
-    let has_failures = report.aggregated.failures > 0;
-    let ok = if has_failures { "ok " } else { "" };
-    let mut columns: Vec<Column> = COUNTS
-        .iter()
-        .map(|(title, ..)| Column::number(*title))
-        .collect();
-    columns.extend(LATENCY.map(|(title, _)| Column::number(format!("{ok}{title}"))));
-    if scope == Scope::Full {
-        columns.extend(Column::numbers(["share of time", "first failed"]));
-    }
-    let since = first_failures(report);
-    let table = each_name(report, ("requests", "Requests"), columns, |all, row| {
-        let latency = if has_failures {
-            all.latency_ok_ms
-        } else {
-            all.latency_ms
-        };
-        let mut cells: Vec<Cell> = COUNTS.iter().map(|(.., cell)| cell(all, report)).collect();
-        cells.extend(LATENCY.map(|(_, value)| {
-            Cell::of(latency.as_ref(), |latency| Cell::duration(value(latency)))
-        }));
-        if scope == Scope::Full {
-            cells.push(Cell::percent(share_of_time(all, &report.aggregated)));
-            let name = row.map(|row| format!("{} {}", row.method, row.name));
-            let since = name.and_then(|name| since.get(name.trim_start()).copied());
-            cells.push(Cell::of(since, |at| Cell::Figure(at, moment(at), false)));
+impl NamedFigures<'_> {
+    /// Returns the requests of a report, those that fail or break a limit first.
+    fn of(report: &Report) -> NamedFigures<'_> {
+        NamedFigures {
+            rows: worst_first(report),
+            all: Some(&report.aggregated),
         }
-        cells
-    });
-    let table = table.note(
-        "Names that fail or break a limit come first. Where requests failed, latency is that of the others (ok).",
-    );
-    match scope {
-        Scope::Brief => table.at_most(MOST_BRIEF),
-        Scope::Usual | Scope::Full => table,
+    }
+
+    /// Returns all figures of the latencies.
+    pub(crate) fn latencies(&self) -> Table<'static> {
+        self.latencies_of(("latency", "Latency"), |_| true, |all| all.latency_ms)
+    }
+
+    /// Returns the counts of status codes, a column each.
+    pub(crate) fn status_codes(&self, scope: Scope) -> Table<'static> {
+        let none = BTreeMap::new();
+        let counted = self.all.map_or(&none, |all| &all.status);
+        let mut counts: Vec<(&str, u64)> = counted
+            .iter()
+            .map(|(code, count)| (code.as_str(), *count))
+            .collect();
+        let mut others = 0;
+        if scope < Scope::Full && counts.len() > MOST_CODES {
+            counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            others = counts.len() - MOST_CODES;
+            counts.truncate(MOST_CODES);
+            counts.sort_unstable();
+        }
+        let codes: Vec<&str> = counts.into_iter().map(|(code, _)| code).collect();
+        let column = |code: &&str| Column::number(code_text(code)).rank(1);
+        let mut columns: Vec<Column> = codes.iter().map(column).collect();
+        if others > 0 {
+            columns.push(Column::number("others"));
+        }
+        self.table(("status", "Status codes"), columns, |all, _| {
+            let cell = |code: &&str| {
+                Cell::of(all.status.get(*code), |count| {
+                    Cell::count(*count).bad_if(*code == "0" || *code >= "400")
+                })
+            };
+            let mut cells: Vec<Cell> = codes.iter().map(cell).collect();
+            if others > 0 {
+                let rest = all
+                    .status
+                    .iter()
+                    .filter(|(code, _)| !codes.contains(&code.as_str()));
+                cells.push(Cell::count(rest.map(|(_, count)| count).sum()));
+            }
+            cells
+        })
+    }
+
+    /// Returns a table with a row for each name and one for all.
+    fn table(
+        &self,
+        (id, title): (&'static str, &'static str),
+        mut columns: Vec<Column>,
+        cells: impl Fn(&Figures, Option<&RequestRow>) -> Vec<Cell>,
+    ) -> Table<'static> {
+        columns.insert(0, Column::text("name"));
+        let row = |name: Cell, mut cells: Vec<Cell>| {
+            cells.insert(0, name);
+            cells
+        };
+        let rows = self.rows.iter().map(|one| {
+            let name = Cell::foreign(request_name(&one.method, &one.name));
+            row(name, cells(&one.figures, Some(one)))
+        });
+        let mut table = Table::new(id, title, columns).with(rows);
+        let all = self.all.map(|all| cells(all, None));
+        table.total = all.map(|cells| row(Cell::words("Aggregated"), cells));
+        table
+    }
+
+    /// Returns a table of those figures of a latency whose titles are `shown`.
+    fn latencies_of(
+        &self,
+        named: (&'static str, &'static str),
+        shown: impl Fn(&str) -> bool,
+        pick: fn(&Figures) -> Option<Latency>,
+    ) -> Table<'static> {
+        let figures = || LATENCIES.iter().filter(|(title, ..)| shown(title));
+        let columns = figures().map(|(title, rank, _)| Column::number(*title).rank(*rank));
+        self.table(named, columns.collect(), |all, _| {
+            let latency = pick(all);
+            let cell = |value: fn(&Latency) -> f64| {
+                Cell::of(latency.as_ref(), |latency| Cell::duration(value(latency)))
+            };
+            figures().map(|(.., value)| cell(*value)).collect()
+        })
+    }
+
+    /// Returns a table of the figures of a list that the scope shows.
+    fn listed(
+        &self,
+        report: &Report,
+        scope: Scope,
+        named: (&'static str, &'static str),
+        figures: &[Figure],
+    ) -> Table<'static> {
+        let figures = || figures.iter().filter(|(_, least, _)| *least <= scope);
+        let columns = figures().map(|(title, ..)| Column::number(*title));
+        self.table(named, columns.collect(), |all, _| {
+            figures().map(|(.., cell)| cell(all, report)).collect()
+        })
+    }
+
+    /// Returns the table of what matters most.
+    fn first(&self, report: &Report, scope: Scope) -> Table<'static> {
+        let has_failures = report.aggregated.failures > 0;
+        let ok = if has_failures { "ok " } else { "" };
+        let latencies = || LATENCIES.iter().filter(|(title, ..)| FIRST.contains(title));
+        let counts = COUNTS.iter().map(|(title, ..)| Column::number(*title));
+        let titles = latencies().map(|(title, ..)| Column::number(format!("{ok}{title}")));
+        let mut columns: Vec<Column> = counts.chain(titles).collect();
+        if scope == Scope::Full {
+            columns.extend(Column::numbers(["share of time", "first failed"]));
+        }
+        let since = first_failures(report);
+        let table = self.table(("requests", "Requests"), columns, |all, row| {
+            let latency = if has_failures {
+                all.latency_ok_ms
+            } else {
+                all.latency_ms
+            };
+            let mut cells: Vec<Cell> = COUNTS.iter().map(|(.., cell)| cell(all, report)).collect();
+            cells.extend(latencies().map(|(.., value)| {
+                Cell::of(latency.as_ref(), |latency| Cell::duration(value(latency)))
+            }));
+            if scope == Scope::Full {
+                cells.push(Cell::percent(share_of_time(all, &report.aggregated)));
+                let name = row.map(|row| format!("{} {}", row.method, row.name));
+                let since = name.and_then(|name| since.get(name.trim_start()).copied());
+                cells.push(Cell::of(since, |at| Cell::Figure(at, moment(at), false)));
+            }
+            cells
+        });
+        table.note(
+            "Names that fail or break a limit come first. Where requests failed, latency is that of the others (ok).",
+        )
     }
 }
 
@@ -246,47 +304,6 @@ fn first_failures(report: &Report) -> BTreeMap<&str, f64> {
         *at = at.min(error.first_s);
     }
     first
-}
-
-/// Returns the status codes of each name, a column each.
-fn status(report: &Report, scope: Scope) -> Table<'_> {
-    let mut counts: Vec<(&str, u64)> = report
-        .aggregated
-        .status
-        .iter()
-        .map(|(code, count)| (code.as_str(), *count))
-        .collect();
-    let mut others = 0;
-    if scope < Scope::Full && counts.len() > MOST_CODES {
-        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        others = counts.len() - MOST_CODES;
-        counts.truncate(MOST_CODES);
-        counts.sort_unstable();
-    }
-    let codes: Vec<&str> = counts.into_iter().map(|(code, _)| code).collect();
-    let mut columns: Vec<Column> = codes
-        .iter()
-        .map(|code| Column::number(code_text(code)))
-        .collect();
-    if others > 0 {
-        columns.push(Column::number("others"));
-    }
-    each_name(report, ("status", "Status codes"), columns, |all, _| {
-        let cell = |code: &&str| {
-            Cell::of(all.status.get(*code), |count| {
-                Cell::count(*count).bad_if(*code == "0" || *code >= "400")
-            })
-        };
-        let mut cells: Vec<Cell> = codes.iter().map(cell).collect();
-        if others > 0 {
-            let rest = all
-                .status
-                .iter()
-                .filter(|(code, _)| !codes.contains(&code.as_str()));
-            cells.push(Cell::count(rest.map(|(_, count)| count).sum()));
-        }
-        cells
-    })
 }
 
 fn code_text(code: &str) -> String {

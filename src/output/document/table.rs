@@ -37,6 +37,8 @@ pub(crate) struct Row<'a> {
 pub(crate) struct Column {
     pub(crate) title: String,
     pub(crate) kind: ColumnKind,
+    /// Where lines are short, columns are left out from the highest rank down; rank 0 stays.
+    pub(crate) rank: u8,
 }
 
 /// What a column has.
@@ -131,7 +133,16 @@ impl Row<'_> {
 impl Column {
     fn new(title: impl Into<String>, kind: ColumnKind) -> Column {
         let title = title.into();
-        Column { title, kind }
+        Column {
+            title,
+            kind,
+            rank: 0,
+        }
+    }
+
+    /// Sets how soon it is left out where lines are short.
+    pub(super) fn rank(self, rank: u8) -> Column {
+        Column { rank, ..self }
     }
 
     pub(super) fn mark() -> Column {

@@ -28,11 +28,20 @@ pub(super) fn scenarios(report: &Report) -> Table<'_> {
     Table::new("scenarios", "Scenarios", columns).with(rows)
 }
 
-pub(super) fn tasks(report: &Report, scope: Scope) -> Table<'_> {
+/// Returns the tasks of all scenarios.
+pub(crate) fn tasks(report: &Report, scope: Scope) -> Table<'_> {
     let mut columns = vec![Column::group("scenario"), Column::text("task")];
-    columns.extend(Column::numbers([
-        "runs", "failed", "runs/s", "avg", "min", "p50", "p95", "max",
-    ]));
+    let figures = [
+        ("runs", 0),
+        ("failed", 0),
+        ("runs/s", 1),
+        ("avg", 2),
+        ("min", 4),
+        ("p50", 3),
+        ("p95", 1),
+        ("max", 2),
+    ];
+    columns.extend(figures.map(|(title, rank)| Column::number(title).rank(rank)));
     let rows = report.tasks.iter().map(|row| {
         let mut cells = vec![
             Cell::foreign(&*row.scenario),

@@ -144,7 +144,7 @@ fn columns_are_sorted_by_in_turn() {
         SortOrder::Plan,
         "round to the order of the plan"
     );
-    for (key, title) in [("F", "fails"), ("P", "p95"), ("R", "# reqs")] {
+    for (key, title) in [("F", "failed"), ("P", "p95"), ("R", "requests")] {
         press(&mut state, &snapshot, key);
         let SortOrder::Column(at) = state.sorted() else {
             panic!("{key} sorts by a column");

@@ -59,7 +59,7 @@ pub(super) fn requests(
     let columns = if now {
         vec![
             column("req/s", 0),
-            column("fail/s", 0),
+            column("failed/s", 0),
             column("worst p50", 3),
             column("worst p95", 1),
             column("worst p99", 2),
@@ -68,8 +68,8 @@ pub(super) fn requests(
         ]
     } else {
         vec![
-            column("# reqs", 0),
-            column("fails", 0),
+            column("requests", 0),
+            column("failed", 0),
             column("req/s", 0),
             column("p50", 3),
             column("p95", 1),

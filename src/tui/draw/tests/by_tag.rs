@@ -78,7 +78,10 @@ fn every_page_shows_one_tag_or_reports_that_it_cannot() {
     state.tab = Tab::Requests;
     state.now = true;
     let text = screen(&state, &snapshot, (80, 24));
-    assert!(text.contains("fail/s") && !text.contains("worst"), "{text}");
+    assert!(
+        text.contains("failed/s") && !text.contains("worst"),
+        "{text}"
+    );
 }
 
 #[test]

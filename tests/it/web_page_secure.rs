@@ -73,8 +73,8 @@ fn runs_are_started_and_watched_over_https() {
     tab.wait_for("document.documentElement.dataset.kept === 'true'");
     tab.js("document.querySelector('.brand a').click()");
     tab.wait_for("document.querySelector('#rows .kept')");
-    let shown = tab
-        .js("+[...document.querySelectorAll('#rows .number')][1].textContent.replaceAll(',', '')");
+    let shown =
+        tab.js("+[...document.querySelectorAll('#rows .num')][1].textContent.replaceAll(',', '')");
     assert_eq!(shown.as_u64(), Some(server.received()));
     assert_eq!(tab.complaints(), Vec::<Value>::new());
     host.end();

@@ -146,7 +146,7 @@ impl Column {
     }
 
     pub(super) fn mark() -> Column {
-        Column::new("", ColumnKind::Mark)
+        Column::new("ok", ColumnKind::Mark)
     }
 
     pub(super) fn group(title: &str) -> Column {

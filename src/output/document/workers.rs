@@ -27,14 +27,14 @@ pub(super) fn workers(report: &Report, scope: Scope) -> Table<'_> {
         .note("Users: the most at one time. Saturated: the time in which the worker itself, not the target, set the latency.")
         .with(rows.into_iter().map(|row| cells(row, scope)));
     let mut table = match scope {
-        Scope::Full => table.without("").without("lost at"),
+        Scope::Full => table.without("ok").without("lost at"),
         Scope::Usual => {
             let others = ["labels", "threads", "version", "state"];
             let table = others.into_iter().fold(table, Table::without);
             table.without_empty("lost at").at_most(MOST)
         }
         Scope::Brief => {
-            let others = ["", "threads", "version", "offset", "lost at"];
+            let others = ["ok", "threads", "version", "offset", "lost at"];
             others.into_iter().fold(table, Table::without).at_most(MOST)
         }
     };

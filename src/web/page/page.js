@@ -45,7 +45,8 @@ function lost(text) {
   if (element.textContent !== text) element.textContent = text;
   element.hidden = !text;
   if (!text) return;
-  // Nobody knows whether it still runs, and nobody takes commands.
+  // Nobody knows whether it still runs, and nobody takes commands. What was about to be shown would say otherwise.
+  cancelAnimationFrame(drawn);
   find('#phase').textContent = 'no connection';
   find('#phase').className = 'phase gone';
   document.title = `no connection · ${find('#plan').textContent} · lgoose`;

@@ -15,25 +15,25 @@ const at = seconds => seconds === null || seconds === undefined ? num(null) : nu
 
 export function startTables() {
   const add = (id, ...rest) => { tables[id] = new Table(id, ...rest); };
-  add('thresholds', 'Thresholds', ['Verdict', 'Threshold', 'Distance', '#Limit', '#Figure', '#Broken at']);
-  add('errors', 'Errors', ['#Count', 'Name', 'Message', '#First seen', '#Last seen', 'Plan']);
-  add('requests', 'Requests', ['Name', '#Requests', '#Failures', '#Requests/s', '#Now/s', '#Failing now/s', '#p50', '#p95', '#p99', '#Maximum'], { filter: 'Filter names', more: startTagged(showRequests) });
-  add('slowest', 'Slowest requests', ['Name', '#Latency', 'Status', '#At', '#User', 'What', 'Trace'],
+  add('thresholds', 'Thresholds', ['ok', 'threshold', 'distance', '#limit', '#figure', '#broken at']);
+  add('errors', 'Errors', ['name', '#count', '#first seen', '#last seen', 'message', 'plan']);
+  add('requests', 'Requests', ['name', '#requests', '#failed', '#req/s', '#now/s', '#failed now/s', '#p50', '#p95', '#p99', '#max'], { filter: 'Filter names', more: startTagged(showRequests) });
+  add('slowest', 'Slowest requests', ['name', '#latency', 'status', '#at', '#user', 'what', 'trace'],
     { note: 'The slowest requests of each name. A trace that the site was asked to keep is found in the site’s tracing.' });
-  add('scenarios', 'Scenarios', ['Scenario', '#Users now', '#Iterations']);
-  add('tasks', 'Tasks and transactions', ['Task', 'Scenario', '#Runs', '#Failures', '#Runs/s', '#Average', '#p50', '#p95', '#Maximum']);
-  add('checks', 'Checks', ['Verdict', 'Check', '#Held', '#Did not', '#Share']);
-  add('metrics', 'Custom metrics', ['Metric', 'Kind', '#Values', '#Value', '#Minimum', '#p50', '#p90', '#p95', '#p99', '#Maximum'],
+  add('scenarios', 'Scenarios', ['scenario', '#users now', '#iterations']);
+  add('tasks', 'Tasks and transactions', ['task', 'scenario', '#runs', '#failed', '#runs/s', '#avg', '#p50', '#p95', '#max']);
+  add('checks', 'Checks', ['ok', 'check', '#held', '#failed', '#share']);
+  add('metrics', 'Custom metrics', ['metric', 'kind', '#values', '#value', '#min', '#p50', '#p90', '#p95', '#p99', '#max'],
     { note: 'The value is the sum of a counter, the latest of a gauge, the share of a rate that was true, the mean of a trend.' });
-  add('workers', 'Workers', ['Worker', 'Labels', 'State', '#Users', '#Requests', '#Failures', '#Now/s', '#p95', '#Busy', '#Timers late', '#Clock off by'], { before: find('#generator') });
-  add('happened', 'What happened', ['#At', '#Lasted', 'What'], { before: find('#log') });
+  add('workers', 'Workers', ['worker', 'labels', 'state', '#users', '#requests', '#failed', '#now/s', '#p95', '#busy', '#lag', '#offset'], { before: find('#generator') });
+  add('happened', 'What happened', ['#at', '#lasted', 'what'], { before: find('#log') });
 }
 
 export function showTables() {
   tables.thresholds.show((state.thresholds ?? []).map(threshold));
   tables.errors.show((state.errors ?? []).map(row => ({
     key: `${row.name}\n${row.message}\n${row.line}`,
-    cells: [bad(count(row.count)), text(shown(row.name)), text(shown(row.message)), at(row.first_s), at(row.last_s), text(shown(row.line ?? '–'))],
+    cells: [text(shown(row.name)), bad(count(row.count)), at(row.first_s), at(row.last_s), text(shown(row.message)), text(shown(row.line ?? '–'))],
     detail: row.name ? () => exemplars.of(row) : undefined,
   })));
   showRequests();

@@ -71,7 +71,7 @@ fn few<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SlowRequest>, D
 
 impl SlowRequest {
     pub(super) fn of(sample: &Sample<'_>, context: &Context<'_>, origin: Instant) -> Self {
-        let ms = |time: Duration| time.as_secs_f64() * 1000.0;
+        let ms = |time: Duration| nanoseconds(time) as f64 / 1e6;
         let mut url = String::new();
         context
             .details

@@ -65,7 +65,7 @@ fn the_step_of_a_job_fails_with_its_thresholds_and_mistakes() {
     assert_eq!(broken.status.code(), Some(1), "{broken:?}");
     let summary = fs::read_to_string(folder.join("load-test/summary.md"))
         .expect("it is written all the same");
-    assert!(summary.contains("count < 1"), "{summary}");
+    assert!(summary.contains("| ❌ `count` | \\< 1 |"), "{summary}");
     let mistake = step(&folder, &server.url(), &["--treshold", "p95 < 1s"]);
     assert_eq!(mistake.status.code(), Some(2), "{mistake:?}");
 }

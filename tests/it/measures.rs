@@ -148,8 +148,8 @@ fn the_tables_show_checks_and_metrics() {
         "✓ the page is there",
         "✗ never the second time",
         "50.0%",
-        "Metrics",
-        "Counters",
+        "Custom metrics",
+        "counter: the sum",
         "   look around",
     ] {
         assert!(

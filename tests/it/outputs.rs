@@ -143,7 +143,7 @@ fn every_format_has_the_same_counts_and_nothing_that_is_obeyed() {
     assert_eq!(sum(&mut points.iter()), count);
 
     assert_eq!(histograms(&written(&folder, "run.hlog")), (9, 2 * count));
-    assert_eq!(tables(&written(&folder, "run.md"))[0], "requests");
+    assert!(tables(&written(&folder, "run.md")).contains(&"requests".to_owned()));
     let xml = written(&folder, "run.xml");
     let xml = roxmltree::Document::parse(&xml).expect("XML");
     let cases = xml

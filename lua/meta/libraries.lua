@@ -65,6 +65,14 @@ function json.encode(value) end
 ---@return T[]
 function json.array(list) end
 
+---Returns what a path leads to in a value, such as `"data.items[0].id"`; nil if nothing is there. `[0]` is the first element of a
+---list and `[-1]` the last; `.1` is the first, too, as Lua counts. With `[*]`, the result is a list: `"data.items[*].id"`. A name with a
+---dot stands in quotes: `"['a.b']"`. `response:json(path)` does the same with a response, and reads nothing else of it.
+---@param value any
+---@param path string
+---@return any
+function json.get(value, path) end
+
 ---Integers of more than 64 bits, which Lua has not, are texts of their digits.
 ---@param text string
 ---@return any
@@ -122,6 +130,17 @@ function url.decode(text) end
 ---@return string
 function url.join(base, path) end
 
+---Returns the parts of an absolute URL. The port is that of the scheme if the URL names none. The fields of its query are decoded; one
+---that stands several times is a list. What the URL does not have is nil.
+---@param text string
+---@return { scheme: string, host?: string, port?: integer, path: string, query: table<string, string|string[]>, fragment?: string, user?: string, password?: string }
+function url.parse(text) end
+
+---Returns the fields of a query or of a form that was sent, decoded; one that stands several times is a list.
+---@param query string # with or without '?'
+---@return table<string, string|string[]>
+function url.query(query) end
+
 ---@class lgoose.base64
 base64 = {}
 
@@ -135,39 +154,89 @@ function base64.encode(bytes, alphabet) end
 ---@return string
 function base64.decode(text) end
 
+---Base32 as in RFC 4648, section 6: secrets of one-time passwords have it.
+---@class lgoose.base32
+base32 = {}
+
+---@param bytes string
+---@return string
+function base32.encode(bytes) end
+
+---Reads either case, with padding or without.
+---@param text string
+---@return string
+function base32.decode(text) end
+
+---@class lgoose.hex
+hex = {}
+
+---@param bytes string
+---@return string
+function hex.encode(bytes) end
+
+---@param text string
+---@return string
+function hex.decode(text) end
+
+---Digests in hexadecimal digits or, with "raw", as bytes.
 ---@class lgoose.hash
 hash = {}
 
 ---@param bytes string
----@return string hex
-function hash.sha256(bytes) end
+---@param form? "raw"
+---@return string
+function hash.sha256(bytes, form) end
 
 ---@param key string
 ---@param bytes string
----@return string hex
-function hash.hmac_sha256(key, bytes) end
+---@param form? "raw"
+---@return string
+function hash.hmac_sha256(key, bytes, form) end
 
 ---@param bytes string
----@return string hex
-function hash.md5(bytes) end
+---@param form? "raw"
+---@return string
+function hash.md5(bytes, form) end
 
 ---@param bytes string
----@return string hex
-function hash.sha1(bytes) end
+---@param form? "raw"
+---@return string
+function hash.sha1(bytes, form) end
 
 ---@param bytes string
----@return string hex
-function hash.sha512(bytes) end
+---@param form? "raw"
+---@return string
+function hash.sha384(bytes, form) end
+
+---@param bytes string
+---@param form? "raw"
+---@return string
+function hash.sha512(bytes, form) end
 
 ---@param key string
 ---@param bytes string
----@return string hex
-function hash.hmac_sha1(key, bytes) end
+---@param form? "raw"
+---@return string
+function hash.hmac_sha1(key, bytes, form) end
 
 ---@param key string
 ---@param bytes string
----@return string hex
-function hash.hmac_sha512(key, bytes) end
+---@param form? "raw"
+---@return string
+function hash.hmac_sha384(key, bytes, form) end
+
+---@param key string
+---@param bytes string
+---@param form? "raw"
+---@return string
+function hash.hmac_sha512(key, bytes, form) end
+
+---Returns the bytes of a signature, as a JSON Web Token has it (RFC 7518, RFC 8037).
+---@param algorithm "RS256"|"RS384"|"RS512"|"PS256"|"PS384"|"PS512"|"ES256"|"ES384"|"EdDSA"
+---@param key string # a private key in PEM: PKCS #8 or, for RSA, PKCS #1
+---@param text string
+---@return string
+function hash.sign(algorithm, key, text) end
 
 ---Random values. Each user has its own stream, from `--seed` and the user's number, so a run can be repeated.
 ---@class lgoose.random
@@ -187,6 +256,25 @@ function random.float() end
 ---@param list T[]
 ---@return T
 function random.choice(list) end
+
+---Returns n elements of the list in random order, each place at most once.
+---@generic T
+---@param list T[]
+---@param n integer
+---@return T[]
+function random.sample(list, n) end
+
+---Returns a list of the same elements in random order.
+---@generic T
+---@param list T[]
+---@return T[]
+function random.shuffle(list) end
+
+---Returns n random bytes, at most 1 MiB. They come from the user's stream, so they repeat with `--seed`: use them for data and not for
+---secrets.
+---@param n integer
+---@return string
+function random.bytes(n) end
 
 ---Returns a key, chosen by its weight: `random.weighted { read = 9, write = 1 }`.
 ---@generic K
@@ -380,6 +468,38 @@ function wait.tick(time) end
 ---@param rate number
 ---@return lgoose.WaitRule
 function wait.throughput(rate) end
+
+---The wall clock, and dates as sites write them. Times are seconds since 1970, with fractions; all texts are in UTC.
+---@class lgoose.time
+time = {}
+
+---@return number seconds
+function time.now() end
+
+---Returns the milliseconds since 1970.
+---@return integer
+function time.ms() end
+
+---Returns a time as `2026-11-28T04:25:07.123Z` (ISO 8601), with milliseconds if it has a fraction.
+---@param seconds? number # (default: now)
+---@return string
+function time.iso(seconds) end
+
+---Returns a time as headers of HTTP have it: `Sat, 28 Nov 2026 04:25:07 GMT`.
+---@param seconds? number # (default: now)
+---@return string
+function time.http(seconds) end
+
+---Formats a time as strftime does: `time.format "%Y%m%d"`.
+---@param format string
+---@param seconds? number # (default: now)
+---@return string
+function time.format(format, seconds) end
+
+---Reads a time as `time.iso` and `time.http` write it, also with another offset than UTC or as a date alone.
+---@param text string
+---@return number seconds
+function time.parse(text) end
 
 ---The part of Lua's `os` library that plans have.
 ---@class lgoose.os

@@ -26,9 +26,11 @@ local Response = {}
 ---@field receive number
 ---@field total number
 
----Decodes the body as JSON; null becomes `json.null`. Raises an error if the body is not JSON.
+---Decodes the body as JSON; null becomes `json.null`. Raises an error if the body is not JSON. With a path, returns only what that
+---leads to, such as `"data.items[0].id"`, or nil; with `[*]` in it, a list. `json.get` describes paths.
+---@param path? string
 ---@return any
-function Response:json() end
+function Response:json(path) end
 
 ---Returns the page title.
 ---@return string?

@@ -281,6 +281,45 @@ pub(crate) fn excerpt(content_type: Option<&str>, body: &[u8]) -> Option<String>
     Some(start.into_owned())
 }
 
+/// Words of other load testers, and ours for the same.
+const WORDS_ELSEWHERE: [(&str, &str); 35] = [
+    ("VUs", "users"),
+    ("vus", "users"),
+    ("num_users", "users"),
+    ("duration", "run_time"),
+    ("test_time", "run_time"),
+    ("spawn_rate", "hatch_rate"),
+    ("ramp_up", "hatch_rate"),
+    ("rampUp", "hatch_rate"),
+    ("arrival_rate", "rate"),
+    ("arrivalRate", "rate"),
+    ("rps", "throttle_requests"),
+    ("loops", "iterations"),
+    ("target", "host"),
+    ("base_url", "host"),
+    ("baseUrl", "host"),
+    ("baseURL", "host"),
+    ("min_wait", "wait"),
+    ("max_wait", "wait"),
+    ("wait_time", "wait"),
+    ("think_time", "wait"),
+    ("think", "wait"),
+    ("pause", "wait"),
+    ("sleep", "wait"),
+    ("group", "transaction"),
+    ("max_redirects", "redirects"),
+    ("maxRedirects", "redirects"),
+    ("follow_redirects", "redirects"),
+    ("allow_redirects", "redirects"),
+    ("params", "query"),
+    ("payload", "json"),
+    ("catch_response", "expect"),
+    ("checks", "expect"),
+    ("discardResponseBodies", "discard"),
+    ("status_code", "status"),
+    ("del", "delete"),
+];
+
 /// Returns the candidate that `word` was most likely meant to be, if one is near enough to be worth suggesting.
 /// Near: a Damerau-Levenshtein distance of at most a third of the longer word, at least one.
 pub(crate) fn nearest<'a>(
@@ -291,6 +330,12 @@ pub(crate) fn nearest<'a>(
     const LONGEST: usize = 100;
     if word.len() > LONGEST {
         return None;
+    }
+    let elsewhere = WORDS_ELSEWHERE.iter().filter(|(theirs, _)| *theirs == word);
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let mut known = elsewhere.filter_map(|(_, ours)| candidates.iter().find(|one| *one == ours));
+    if let Some(ours) = known.next() {
+        return Some(ours);
     }
     candidates
         .into_iter()

@@ -34,6 +34,7 @@ hold! {
     requests_carry_what_the_plan_says: "requests";
     responses_show_what_was_answered: "responses";
     rows_of_files_are_read_in_their_order: "rows";
+    signatures_are_those_of_their_specifications: "signatures";
     standard_lua_is_there_as_far_as_it_is_safe: "standard";
     texts_are_encoded_joined_and_hashed: "texts";
 }

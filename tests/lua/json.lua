@@ -31,7 +31,7 @@ task { "nothing is dropped", function(user)
   same(json.decode "-9223372036854775808", math.mininteger, "the smallest")
   same(json.decode "1e30", 1e30, "a float")
   raises("argument too many, a number", function() json.decode("1", 2) end)
-  raises("argument too many, a string", function() user:get("/json"):json "name" end)
+  raises("argument too many, a string", function() user:get("/json"):json("name", "list") end)
   same(user:get("/json"):json(nil).name, "goose", "nil is nothing")
 end }
 
@@ -61,4 +61,33 @@ task { "arrays", function(user)
   raises("no named fields", json.array, { a = 1 })
   raises("must be a table", json.array, "a")
   raises("metatable", json.array, setmetatable({}, {}))
+end }
+
+task { "paths", function(user)
+  local response = user:get("/json")
+  same(response:json "name", "goose", "a member")
+  same(response:json "list[0]", response:json().list[1], "the first element")
+  same(response:json "list[-1]", response:json().list[3], "the last element")
+  same(response:json "list.1", response:json().list[1], "an element as Lua counts")
+  same(#response:json "list[*]", 3, "all elements")
+  same(response:json "none", json.null, "null")
+  same(response:json "nothing.at.all", nil, "nothing there")
+  raises("the path 'list[': a ']' is missing", function() response:json "list[" end)
+  raises("the path must be a string", function() response:json(1) end)
+
+  local text = [==[{"data": {"items": [{"id": 7, "tags": ["a", "b"]}, {"id": 8, "tags": []}, {"x": 1}], "a.b": 2, "n": [[1, 2], [3]]}}]==]
+  local value = json.decode(text)
+  for path, wanted in pairs {
+    ["data.items[0].id"] = "7", ["data.items[-2].id"] = "8", ["$.data['a.b']"] = "2", ["data.items[*].id"] = "[7,8]",
+    ["data.items[*].tags[*]"] = '["a","b"]', ["data.items[5].id"] = "null", ["data.items[-4].id"] = "null", ["data.n[*][0]"] = "[1,3]",
+    ["data.items[*].none"] = "[]", ["data.items[0].tags"] = '["a","b"]', ["data.n[-1][-1]"] = "3",
+  } do
+    local got = json.get(value, path)
+    same(json.encode(got == nil and json.null or got), wanted, path)
+    local sent = user:post("/echo", text):json "body"
+    same(sent, text, "the site answers with what it got")
+  end
+  raises("the value is a text", function() json.get(text, "data") end)
+  raises("the path must be a string, not nil", function() json.get({}) end)
+  same(json.get({ a = 1 }, "a.b"), nil, "not within a number")
 end }

@@ -33,3 +33,23 @@ task { "mistakes", function()
   raises("n must be from 0", random.string, -1)
   raises("did you mean 'float'?", function() return random.floot end)
 end }
+
+task { "parts of a list", function()
+  local list = { 1, 2, 3, 4, 5 }
+  local all = random.shuffle(list)
+  table.sort(all)
+  same(table.concat(all), "12345", "the same elements")
+  same(table.concat(list), "12345", "the list itself stays")
+  for n = 0, 5 do
+    local some, seen = random.sample(list, n), {}
+    for _, one in ipairs(some) do
+      assert(not seen[one], "each once")
+      seen[one] = true
+    end
+    same(#some, n, "so many")
+  end
+  same(#random.bytes(16), 16, "bytes")
+  assert(random.bytes(16) ~= random.bytes(16), "of chance")
+  raises("from 0 to the length of the list, 5, not 6", random.sample, list, 6)
+  raises("random.bytes(n): n must be from 0", random.bytes, -1)
+end }

@@ -1,16 +1,20 @@
-//! `url`, `base64` and `hash`: encodings and digests of texts.
+//! `url`, `base64`, `base32`, `hex` and `hash`: encodings and digests of texts.
 
 use super::function::function;
+use super::signing;
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, encode_form, escape_invalid, shorten};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{DecodeError, Engine as _, alphabet};
+use data_encoding::{
+    BASE32, BASE32_NOPAD_NOCASE, DecodeKind, Encoding, HEXLOWER, HEXLOWER_PERMISSIVE,
+};
 use hmac::digest::block_api::EagerHash;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use md5::Md5;
 use mlua::{Function, Lua, LuaString, Table, Value};
 use sha1::Sha1;
-use sha2::{Sha256, Sha512};
+use sha2::{Sha256, Sha384, Sha512};
 use url::Url;
 
 /// Base64 that is read with and without padding, since tokens come either way.
@@ -55,7 +59,68 @@ pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
         joined(&base, &link).map_err(mlua::Error::runtime)
     };
     library.raw_set("join", function(lua, join)?)?;
+    library.raw_set("parse", function(lua, parse)?)?;
+    let query = |lua: &Lua, query: LuaString| {
+        take(lua, query.as_bytes().len().saturating_mul(2))?;
+        query_fields(
+            lua,
+            query
+                .as_bytes()
+                .strip_prefix(b"?")
+                .unwrap_or(&query.as_bytes()),
+        )
+    };
+    library.raw_set("query", function(lua, query)?)?;
     Ok(library)
+}
+
+/// `url.parse(text)`: the parts of a URL; those that it does not have are nil.
+fn parse(lua: &Lua, text: LuaString) -> mlua::Result<Table> {
+    take(lua, text.as_bytes().len().saturating_mul(8))?;
+    let text = escape_invalid(&text);
+    let url = Url::parse(&text).map_err(|error| {
+        let what = shorten(&text);
+        mlua::Error::runtime(format!("url.parse(text): '{what}' is not a URL: {error}"))
+    })?;
+    let parts = lua.create_table()?;
+    parts.raw_set("scheme", url.scheme())?;
+    parts.raw_set("host", url.host_str())?;
+    parts.raw_set("port", url.port_or_known_default())?;
+    parts.raw_set("path", url.path())?;
+    parts.raw_set("fragment", url.fragment())?;
+    parts.raw_set(
+        "query",
+        query_fields(lua, url.query().unwrap_or_default().as_bytes())?,
+    )?;
+    let user = Some(url.username()).filter(|user| !user.is_empty());
+    parts.raw_set(
+        "user",
+        user.map(|user| percent_decoded(user.as_bytes()))
+            .map(|user| lua.create_string(user))
+            .transpose()?,
+    )?;
+    let password = url
+        .password()
+        .map(|password| lua.create_string(percent_decoded(password.as_bytes())));
+    parts.raw_set("password", password.transpose()?)?;
+    Ok(parts)
+}
+
+/// Returns the fields of a query by their names; one that stands several times is a list.
+fn query_fields(lua: &Lua, query: &[u8]) -> mlua::Result<Table> {
+    let fields = lua.create_table()?;
+    for (name, value) in url::form_urlencoded::parse(query) {
+        let value = lua.create_string(&*value)?;
+        match fields.raw_get::<Value>(&*name)? {
+            Value::Nil => fields.raw_set(&*name, value)?,
+            Value::Table(list) => list.raw_push(value)?,
+            first => fields.raw_set(
+                &*name,
+                lua.create_sequence_from([first, Value::String(value)])?,
+            )?,
+        }
+    }
+    Ok(fields)
 }
 
 /// Takes memory for the result of a call, before it is allocated.
@@ -102,37 +167,94 @@ pub(super) fn hash(lua: &Lua) -> mlua::Result<Table> {
     library.raw_set("md5", digest::<Md5>(lua)?)?;
     library.raw_set("sha1", digest::<Sha1>(lua)?)?;
     library.raw_set("sha256", digest::<Sha256>(lua)?)?;
+    library.raw_set("sha384", digest::<Sha384>(lua)?)?;
     library.raw_set("sha512", digest::<Sha512>(lua)?)?;
     library.raw_set("hmac_sha1", hmac_with::<Sha1>(lua)?)?;
     library.raw_set("hmac_sha256", hmac_with::<Sha256>(lua)?)?;
+    library.raw_set("hmac_sha384", hmac_with::<Sha384>(lua)?)?;
     library.raw_set("hmac_sha512", hmac_with::<Sha512>(lua)?)?;
+    library.raw_set("sign", function(lua, signing::sign)?)?;
     Ok(library)
 }
 
-/// Creates a function that returns the digest of a text in hexadecimal digits.
+/// Creates a function that returns the digest of a text.
 fn digest<D: md5::Digest>(lua: &Lua) -> mlua::Result<Function> {
-    function(lua, |_, text: LuaString| {
-        Ok(hex(&D::digest(&*text.as_bytes())))
+    function(lua, |lua, (text, form): (LuaString, Value)| {
+        formed(lua, &D::digest(&*text.as_bytes()), &form)
     })
 }
 
-/// Creates a function that returns the HMAC (RFC 2104) of a key and a text in hexadecimal digits.
+/// Creates a function that returns the HMAC (RFC 2104) of a key and a text.
 fn hmac_with<D: EagerHash>(lua: &Lua) -> mlua::Result<Function> {
-    function(lua, |_, (key, text): (LuaString, LuaString)| {
-        let mut hmac =
-            Hmac::<D>::new_from_slice(&key.as_bytes()).expect("a key for HMAC may have any length");
-        hmac.update(&text.as_bytes());
-        Ok(hex(&hmac.finalize().into_bytes()))
-    })
+    function(
+        lua,
+        |lua, (key, text, form): (LuaString, LuaString, Value)| {
+            let mut hmac = Hmac::<D>::new_from_slice(&key.as_bytes())
+                .expect("a key for HMAC may have any length");
+            hmac.update(&text.as_bytes());
+            formed(lua, &hmac.finalize().into_bytes(), &form)
+        },
+    )
 }
 
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
+/// Returns a digest in hexadecimal digits or, where the plan asks for `"raw"`, as its bytes.
+fn formed(lua: &Lua, digest: &[u8], form: &Value) -> mlua::Result<LuaString> {
+    match form {
+        Value::Nil => lua.create_string(HEXLOWER.encode(digest)),
+        Value::String(form) if *form == "raw" => lua.create_string(digest),
+        other => Err(mlua::Error::runtime(describe_mismatch(
+            "the form of a digest",
+            "\"raw\", or left out for hexadecimal digits",
+            other,
+        ))),
+    }
+}
+
+/// Creates `hex`.
+pub(super) fn hex(lua: &Lua) -> mlua::Result<Table> {
+    encoding(lua, "hexadecimal", HEXLOWER, HEXLOWER_PERMISSIVE)
+}
+
+/// Creates `base32` (RFC 4648, section 6); texts are read without padding, too.
+pub(super) fn base32(lua: &Lua) -> mlua::Result<Table> {
+    encoding(lua, "base32", BASE32, BASE32_NOPAD_NOCASE)
+}
+
+/// Creates a library that encodes bytes as texts, and decodes those, in any case and without padding.
+fn encoding(
+    lua: &Lua,
+    name: &'static str,
+    written: Encoding,
+    read: Encoding,
+) -> mlua::Result<Table> {
+    let library = lua.create_table()?;
+    let encode = move |lua: &Lua, bytes: LuaString| {
+        let bytes = bytes.as_bytes();
+        take(lua, bytes.len().saturating_mul(2))?;
+        lua.create_string(written.encode(&bytes))
+    };
+    library.raw_set("encode", function(lua, encode)?)?;
+    let decode = move |lua: &Lua, text: LuaString| {
+        let text = text.as_bytes();
+        take(lua, text.len().saturating_mul(2))?;
+        let plain = text
+            .iter()
+            .filter(|byte| !byte.is_ascii_whitespace() && **byte != b'=');
+        let plain: Vec<u8> = plain.copied().collect();
+        let bytes = read.decode(&plain).map_err(|error| {
+            let byte = plain
+                .get(error.position)
+                .filter(|_| error.kind == DecodeKind::Symbol);
+            let what = byte.map_or_else(
+                || "it is cut short".to_owned(),
+                |byte| format!("it contains '{}'", byte.escape_ascii()),
+            );
+            mlua::Error::runtime(format!("this is not {name}: {what}"))
+        })?;
+        lua.create_string(bytes)
+    };
+    library.raw_set("decode", function(lua, decode)?)?;
+    Ok(library)
 }
 
 fn upper_digit(half: u8) -> char {

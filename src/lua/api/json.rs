@@ -1,10 +1,11 @@
-//! `json`: `encode`, `decode`, `array` and `null`.
+//! `json`: `encode`, `decode`, `get`, `array` and `null`.
 
 use super::function::function;
+use super::json_at;
 use crate::lua::large_integers;
-use crate::lua::requests::encode_json;
+use crate::lua::requests::{JsonPath, encode_json};
 use crate::lua::sandbox::VmHost;
-use crate::lua::values::describe_mismatch;
+use crate::lua::values::{describe_mismatch, escape_invalid};
 use mlua::{IntoLua as _, Lua, LuaSerdeExt as _, LuaString, Table, Value};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::cell::RefCell;
@@ -25,6 +26,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     })?;
     library.raw_set("encode", encode)?;
     library.raw_set("array", function(lua, array)?)?;
+    library.raw_set("get", function(lua, get)?)?;
     Ok(library)
 }
 
@@ -63,33 +65,86 @@ fn array(lua: &Lua, value: Value) -> mlua::Result<Table> {
 /// Builds the value in Lua as it reads, where the limit of the VM counts it: 63 MB of `{"":0}` would be gigabytes as a value
 /// of serde_json.
 pub(super) fn decode(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
-    let decoder = JsonDecoder {
-        lua,
-        host: VmHost::of(lua),
-        failure: RefCell::default(),
+    let decoder = JsonDecoder::of(lua);
+    decoder.read(text, &decoder)
+}
+
+/// Decodes what a path leads to in JSON text, or all of it without one.
+pub(super) fn decode_at(lua: &Lua, text: &[u8], path: Option<&JsonPath>) -> mlua::Result<Value> {
+    match path {
+        Some(path) => json_at::in_json(path, &JsonDecoder::of(lua), text),
+        None => decode(lua, text),
+    }
+}
+
+/// Reads the path that a plan passes, if it passes one.
+pub(super) fn path(value: &Value) -> mlua::Result<Option<JsonPath>> {
+    let path = match value {
+        Value::Nil => return Ok(None),
+        Value::String(text) => JsonPath::read(&escape_invalid(text)),
+        other => Err(describe_mismatch(
+            "the path",
+            "a string such as \"data.items[0].id\"",
+            other,
+        )),
     };
-    let quoted = large_integers::quoted(text);
-    let mut json = serde_json::Deserializer::from_slice(quoted.as_deref().unwrap_or(text));
-    let decoded = decoder
-        .deserialize(&mut json)
-        .and_then(|value| json.end().map(|()| value));
-    decoded.map_err(|error| match decoder.failure.take() {
-        Some(failure) => failure,
-        None => mlua::Error::runtime(format!("this is not JSON: {error}")),
-    })
+    path.map(Some).map_err(mlua::Error::runtime)
+}
+
+/// `json.get(value, path)`.
+fn get(lua: &Lua, (value, at): (Value, Value)) -> mlua::Result<Value> {
+    let Some(path) = path(&at)? else {
+        let message = describe_mismatch("json.get(value, path): the path", "a string", &at);
+        return Err(mlua::Error::runtime(message));
+    };
+    if let Value::String(_) = value {
+        let message = "json.get(value, path): the value is a text; decode it first, or call response:json(path)";
+        return Err(mlua::Error::runtime(message));
+    }
+    json_at::in_value(&path, lua, &value)
 }
 
 /// Makes Lua values of what a deserializer reads.
-struct JsonDecoder<'a> {
-    lua: &'a Lua,
+pub(super) struct JsonDecoder<'a> {
+    pub(super) lua: &'a Lua,
     host: Rc<VmHost>,
     /// What Lua raised, such as that there is no memory left.
     failure: RefCell<Option<mlua::Error>>,
 }
 
-impl JsonDecoder<'_> {
+impl<'a> JsonDecoder<'a> {
+    fn of(lua: &'a Lua) -> JsonDecoder<'a> {
+        JsonDecoder {
+            lua,
+            host: VmHost::of(lua),
+            failure: RefCell::default(),
+        }
+    }
+
+    /// Reads JSON text by a seed that uses this decoder.
+    pub(super) fn read<V>(
+        &self,
+        text: &[u8],
+        seed: impl for<'de> DeserializeSeed<'de, Value = V>,
+    ) -> mlua::Result<V> {
+        let quoted = large_integers::quoted(text);
+        let mut json = serde_json::Deserializer::from_slice(quoted.as_deref().unwrap_or(text));
+        let read = seed
+            .deserialize(&mut json)
+            .and_then(|value| json.end().map(|()| value));
+        read.map_err(|error| match self.failure.take() {
+            Some(failure) => failure,
+            None => mlua::Error::runtime(format!("this is not JSON: {error}")),
+        })
+    }
+
+    /// Counts the reading of an element or a member as work.
+    pub(super) fn spend<E: serde::de::Error>(&self) -> Result<(), E> {
+        self.check(self.host.limits.spend(self.lua, 64))
+    }
+
     /// Notes what Lua has raised, for which errors of serde have no room.
-    fn check<T, E: serde::de::Error>(&self, made: mlua::Result<T>) -> Result<T, E> {
+    pub(super) fn check<T, E: serde::de::Error>(&self, made: mlua::Result<T>) -> Result<T, E> {
         made.map_err(|error| {
             let raised = E::custom("Lua raised an error");
             self.failure.replace(Some(error));
@@ -143,7 +198,7 @@ impl<'de> Visitor<'de> for &JsonDecoder<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
         let table = self.check(self.lua.create_table())?;
         while let Some(value) = list.next_element_seed(self)? {
-            self.check(self.host.limits.spend(self.lua, 64))?;
+            self.spend()?;
             self.check(table.raw_push(value))?;
         }
         // Tells an empty list from an empty object when it is encoded again.
@@ -155,7 +210,7 @@ impl<'de> Visitor<'de> for &JsonDecoder<'_> {
         let table = self.check(self.lua.create_table())?;
         while let Some(key) = map.next_key_seed(self)? {
             let value = map.next_value_seed(self)?;
-            self.check(self.host.limits.spend(self.lua, 64))?;
+            self.spend()?;
             self.check(table.raw_set(key, value))?;
         }
         Ok(Value::Table(table))

@@ -5,7 +5,7 @@ use super::function::{self, function};
 use super::parts::{self, PreludePart};
 use super::{
     codec, data, file, forms, json, load, log, metric, names, os, page, random, regex, require,
-    response, run, session, tags, wait,
+    response, run, session, tags, time, wait,
 };
 use crate::error::{Diagnostic, bounded_name};
 use crate::lua::diagnostics;
@@ -49,6 +49,9 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             "hash" => codec::hash(lua)?.into_lua(lua),
             "html" => page::library(lua)?.into_lua(lua),
             "os" => os::library(lua)?.into_lua(lua),
+            "time" => time::library(lua)?.into_lua(lua),
+            "base32" => codec::base32(lua)?.into_lua(lua),
+            "hex" => codec::hex(lua)?.into_lua(lua),
             "wait" => wait::library(lua)?.into_lua(lua),
             "load" => function(lua, load::load)?.into_lua(lua),
             "metric" => metric::library(lua)?.into_lua(lua),

@@ -10,6 +10,7 @@ mod fixture;
 mod forms;
 mod function;
 mod json;
+mod json_at;
 mod load;
 mod log;
 mod lookup;
@@ -28,9 +29,11 @@ mod run;
 mod session;
 mod shared;
 mod shown;
+mod signing;
 mod tags;
 #[cfg(test)]
 mod tests;
+mod time;
 mod wait;
 
 pub(super) use names::USER_FIELDS;

@@ -40,7 +40,7 @@ pub(in crate::lua) const USER_FIELDS: [&str; 30] = [
 ];
 
 /// The globals that are made in Rust, for messages.
-pub(in crate::lua) const GLOBALS: [&str; 19] = [
+pub(in crate::lua) const GLOBALS: [&str; 22] = [
     "shared",
     "run",
     "regex",
@@ -50,6 +50,9 @@ pub(in crate::lua) const GLOBALS: [&str; 19] = [
     "file",
     "url",
     "base64",
+    "base32",
+    "hex",
+    "time",
     "hash",
     "html",
     "os",
@@ -92,8 +95,8 @@ pub(super) fn refused(
 const ELSEWHERE: [(&str, &str); 18] = [
     ("sleep", "a task pauses by user:wait(seconds)"),
     (
-        "time",
-        "a task pauses by user:wait(seconds), and os.time() is the time",
+        "wrk",
+        "a task sends its requests: user:request { method = \"POST\", path = \"/\", body = text }",
     ),
     ("setTimeout", "a task pauses by user:wait(seconds)"),
     (
@@ -153,8 +156,14 @@ pub(super) fn unknown_member(
     (library, DisplayText(name), members): (String, DisplayText, Table),
 ) -> mlua::Result<String> {
     let name = shorten(&name);
-    if (library.as_str(), name.as_str()) == ("os", "getenv") {
-        return Ok("'os.getenv' does not exist; env(\"NAME\") reads a variable".to_owned());
+    let instead = match (library.as_str(), name.as_str()) {
+        ("os", "getenv") => Some("env(\"NAME\") reads a variable"),
+        ("time", "sleep") => Some("a task pauses by user:wait(seconds)"),
+        ("math", "randomseed") => Some("'--seed' is that of all random choices of a run"),
+        _ => None,
+    };
+    if let Some(instead) = instead {
+        return Ok(format!("'{library}.{name}' does not exist; {instead}"));
     }
     let mut names: Vec<String> = members
         .pairs::<String, Value>()

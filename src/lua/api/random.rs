@@ -8,6 +8,9 @@ use mlua::{Lua, Table, Value, Variadic};
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// The most random bytes at once.
+const MOST_BYTES: i64 = 1 << 20;
+
 /// Creates `random`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
@@ -23,6 +26,14 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     )?;
     library.raw_set("choice", function(lua, choice)?)?;
     library.raw_set("weighted", function(lua, weighted)?)?;
+    library.raw_set("sample", function(lua, sample)?)?;
+    library.raw_set(
+        "shuffle",
+        function(lua, |lua, list: Table| {
+            drawn(lua, &unwrap_view(&list), usize::MAX)
+        })?,
+    )?;
+    library.raw_set("bytes", function(lua, bytes)?)?;
     library.raw_set("string", function(lua, string)?)?;
     library.raw_set("words", function(lua, words)?)?;
     library.raw_set("uuid", function(lua, uuid)?)?;
@@ -77,6 +88,47 @@ fn choice(lua: &Lua, list: Table) -> mlua::Result<Value> {
         0 => Err(problem("random.choice(list): the list is empty")),
         n => list.raw_get(with(lua, |random| random.random_range(1..=n))),
     }
+}
+
+/// `random.sample(list, n)`: some elements, each place at most once.
+fn sample(lua: &Lua, (list, n): (Table, i64)) -> mlua::Result<Table> {
+    let list = unwrap_view(&list);
+    let length = list.raw_len();
+    match usize::try_from(n) {
+        Ok(n) if n <= length => drawn(lua, &list, n),
+        _ => Err(problem(&format!(
+            "random.sample(list, n): n must be from 0 to the length of the list, {length}, not {n}"
+        ))),
+    }
+}
+
+/// Returns a list of at most `n` elements of another in random order (Fisher-Yates).
+fn drawn(lua: &Lua, list: &Table, n: usize) -> mlua::Result<Table> {
+    let host = VmHost::of(lua);
+    let copy = lua.create_table()?;
+    for place in 1..=list.raw_len() {
+        host.limits.spend(lua, 64)?;
+        copy.raw_push(list.raw_get::<Value>(place)?)?;
+    }
+    let length = copy.raw_len();
+    let n = n.min(length);
+    for place in 1..=n {
+        host.limits.spend(lua, 64)?;
+        let other = with(lua, |random| random.random_range(place..=length));
+        let (here, there): (Value, Value) = (copy.raw_get(place)?, copy.raw_get(other)?);
+        copy.raw_set(place, there)?;
+        copy.raw_set(other, here)?;
+    }
+    for place in (n + 1..=length).rev() {
+        copy.raw_set(place, Value::Nil)?;
+    }
+    Ok(copy)
+}
+
+fn bytes(lua: &Lua, n: i64) -> mlua::Result<mlua::LuaString> {
+    let mut bytes = vec![0; count(n, MOST_BYTES, "random.bytes")?];
+    with(lua, |random| random.fill(&mut bytes[..]));
+    lua.create_string(bytes)
 }
 
 fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {

@@ -39,8 +39,9 @@ pub(in crate::lua) const METHODS: [&str; 15] = [
 /// Returns the method with that name, or nil.
 pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let method = match name {
-        "json" => function(lua, |lua, this: CalledResponse| {
-            json::decode(lua, &this.body_text(lua)?)
+        "json" => function(lua, |lua, (this, path): (CalledResponse, Value)| {
+            let path = json::path(&path)?;
+            json::decode_at(lua, &this.body_text(lua)?, path.as_ref())
         })?,
         "title" => function(lua, |lua, this: CalledResponse| {
             Ok(lgoose_html::title(&this.body_text(lua)?))

@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with what is installed.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub(crate) const STUBS: [(&str, &str); 7] = [
+pub(crate) const STUBS: [(&str, &str); 10] = [
     ("plan.lua", include_str!("../../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../../lua/meta/options.lua")),
@@ -15,12 +15,24 @@ pub(crate) const STUBS: [(&str, &str); 7] = [
         include_str!("../../../lua/meta/libraries.lua"),
     ),
     (
+        "lgoose/aws.lua",
+        include_str!("../../../lua/lgoose/aws.lua"),
+    ),
+    (
         "lgoose/drupal.lua",
         include_str!("../../../lua/lgoose/drupal.lua"),
     ),
     (
+        "lgoose/jwt.lua",
+        include_str!("../../../lua/lgoose/jwt.lua"),
+    ),
+    (
         "lgoose/shared.lua",
         include_str!("../../../lua/lgoose/shared.lua"),
+    ),
+    (
+        "lgoose/totp.lua",
+        include_str!("../../../lua/lgoose/totp.lua"),
     ),
 ];
 

@@ -10,15 +10,18 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The modules that lgoose brings, by name.
-pub(in crate::lua) const BUILT_IN: [(&str, &str); 2] = [
+pub(in crate::lua) const BUILT_IN: [(&str, &str); 5] = [
+    ("lgoose.aws", include_str!("../../../lua/lgoose/aws.lua")),
     (
         "lgoose.drupal",
         include_str!("../../../lua/lgoose/drupal.lua"),
     ),
+    ("lgoose.jwt", include_str!("../../../lua/lgoose/jwt.lua")),
     (
         "lgoose.shared",
         include_str!("../../../lua/lgoose/shared.lua"),
     ),
+    ("lgoose.totp", include_str!("../../../lua/lgoose/totp.lua")),
 ];
 
 /// The modules that have been compiled so far.

@@ -2,6 +2,7 @@
 
 use super::expect::{Expectations, ExpectedHeader, ExpectedRedirect, TitlePattern};
 use super::json;
+use super::json_path::JsonPath;
 use crate::config::unknown_word;
 use crate::lua::limits::{Budget, Held};
 use crate::lua::plan_files::{CompiledRegex, Pattern};
@@ -130,6 +131,22 @@ fn expected_redirect(value: &Value, budget: &mut Budget) -> Result<ExpectedRedir
     }
 }
 
+/// Returns a path as `items.1.id`, whichever way it was written; a name with brackets stays a name.
+fn dotted(path: String) -> Result<String, String> {
+    if !path.contains('[') {
+        return Ok(path);
+    }
+    let Ok(read) = JsonPath::read(&path) else {
+        return Ok(path);
+    };
+    read.dotted().ok_or_else(|| {
+        format!(
+            "'expect.json', path '{}': only names and numbers lead to one value; compare others with response:json(path)",
+            shorten(&path)
+        )
+    })
+}
+
 fn expected_json(
     value: &Value,
     budget: &mut Budget,
@@ -146,7 +163,7 @@ fn expected_json(
     let one = |(path, value): (String, Value)| {
         let value = json::convert(&value, budget)
             .map_err(|error| format!("'expect.json', field '{}': {error}", shorten(&path)))?;
-        Ok((path, value))
+        Ok((dotted(path)?, value))
     };
     pairs.into_iter().map(one).collect()
 }

@@ -9,6 +9,7 @@ mod fetch;
 mod found;
 mod json;
 mod json_fields;
+mod json_path;
 mod multipart;
 mod op;
 mod options;
@@ -21,6 +22,7 @@ pub(super) use charset::{encoding, text_within};
 pub(super) use expect_options::EXPECT;
 pub(super) use found::RecentUrls;
 pub(super) use json::{convert as convert_json, encode as encode_json};
+pub(super) use json_path::{JsonPath, PathStep, place_of};
 pub use op::Op;
 #[cfg_attr(
     not(test),

@@ -1,0 +1,2 @@
+task { function(user) user:get "/" end }
+local id = json.get({}, "items[")

@@ -1,0 +1,2 @@
+math.randomseed(42)
+task { function(user) user:get "/" end }

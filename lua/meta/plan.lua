@@ -109,7 +109,7 @@ function plan(options) end
 ---@class lgoose.Scenario
 ---@field [1] string # the name, unique in the plan
 ---@field [integer] lgoose.Task|string
----@field weight? integer # share of the users, relative to other scenarios (default: 1)
+---@field weight? integer # share of the users, relative to other scenarios (default: 1); 0 leaves it out
 ---@field tags? string|string[]|table<string, string|number|boolean> # '--tags' selects all its tasks by these; named values are also tags of its requests: { "slow", region = "eu" } (default: none)
 ---@field users? integer # a fixed number of the run's users instead of a weight; if the scenario has its own load, the number of its users
 ---@field rate? number|string # iterations of this scenario started per second, however long responses take
@@ -139,7 +139,7 @@ function scenario(spec) end
 ---@class lgoose.Task
 ---@field [1] string|lgoose.TaskFunction
 ---@field [2]? lgoose.TaskFunction
----@field weight? integer # how often it runs in one iteration (default: 1)
+---@field weight? integer # how often it runs in one iteration (default: 1); 0 leaves it out
 ---@field tags? string|string[]|table<string, string|number|boolean> # '--tags' selects it by these; named values are also tags of its requests (default: none)
 ---@field sequence? integer # tasks with a sequence run before those without, in ascending order; equal numbers form a group
 ---@field on_start? boolean # run once per user, when it starts, and not in iterations (default: false)

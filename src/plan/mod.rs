@@ -30,7 +30,7 @@ pub(crate) use outline::{list, outline};
 pub(crate) use paths::{are_alike, path_of, without_ids};
 pub(crate) use scenario::{Hook, PlanEvent, Scenario, Task, TaskOrder};
 pub(crate) use schedule::{Schedule, ScheduleCursor, TaskGroup};
-pub(crate) use select::select;
+pub(crate) use select::{leave_out_unweighted, select};
 pub(crate) use shape::Shape;
 use std::collections::BTreeMap;
 pub(crate) use wait::{TaskPause, TaskTiming, Wait, scaled};

@@ -11,6 +11,7 @@ use crate::wildcard::fits;
 /// A name or a tag that nothing in the plan has, or a choice that leaves nothing to run.
 pub(crate) fn select(plan: &mut Plan, config: &RunConfig) -> Result<(), Diagnostic> {
     retain_scenarios(plan, &config.scenarios)?;
+    leave_out_unweighted(plan)?;
     exclude_tags(plan, &config.exclude_tags)?;
     retain_tags(plan, &config.tags)
 }
@@ -36,6 +37,28 @@ fn retain_scenarios(plan: &mut Plan, names: &[String]) -> Result<(), Diagnostic>
             .retain(|scenario| names.iter().any(|name| fits(name, &scenario.name)));
     }
     Ok(())
+}
+
+/// Leaves out scenarios and tasks with the weight 0, and scenarios of which only `on_start` and `on_stop` are left.
+///
+/// # Errors
+/// Weights that leave nothing to run.
+pub(crate) fn leave_out_unweighted(plan: &mut Plan) -> Result<(), Diagnostic> {
+    plan.scenarios.retain_mut(|scenario| {
+        let before = scenario.tasks.len();
+        scenario.tasks.retain(|task| task.weight > 0);
+        let is_whole = scenario.tasks.len() == before;
+        let mut tasks = scenario.tasks.iter();
+        scenario.weight > 0 && (is_whole || tasks.any(|task| !task.on_start && !task.on_stop))
+    });
+    if plan.scenarios.is_empty() {
+        Err(
+            Diagnostic::new("the weights of this plan leave no task to run: they are 0")
+                .help("give a task and its scenario a weight from 1"),
+        )
+    } else {
+        Ok(())
+    }
 }
 
 /// Keeps the tasks that have one of the tags, or whose scenario has one; all if there is no tag. A scenario that
@@ -140,6 +163,28 @@ mod tests {
         assert_eq!(retain_scenarios(&mut plan, &names), Ok(()));
         let selected: Vec<&str> = plan.scenarios.iter().map(|s| &*s.name).collect();
         assert_eq!(selected, ["visitor", "admin"]);
+    }
+
+    #[test]
+    fn what_has_the_weight_0_is_left_out() {
+        let mut plan = plan();
+        let weighted = |weight| Task {
+            weight,
+            ..task("t", &[], false)
+        };
+        plan.scenarios[0].tasks = vec![weighted(0), weighted(3)];
+        plan.scenarios[1].tasks = vec![weighted(0), task("log in", &[], true)];
+        plan.scenarios[2].tasks = vec![weighted(1)];
+        plan.scenarios[2].weight = 0;
+        assert_eq!(leave_out_unweighted(&mut plan), Ok(()));
+        let kept: Vec<(&str, usize)> = plan
+            .scenarios
+            .iter()
+            .map(|one| (&*one.name, one.tasks.len()))
+            .collect();
+        assert_eq!(kept, [("visitor", 1)]);
+        plan.scenarios[0].weight = 0;
+        assert!(leave_out_unweighted(&mut plan).is_err());
     }
 
     fn task(name: &str, tags: &[&str], on_start: bool) -> Task {

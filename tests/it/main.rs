@@ -82,6 +82,7 @@ mod sandbox;
 mod secure;
 mod seed;
 mod server;
+mod signatures;
 mod skipping;
 mod steering;
 mod stopping;

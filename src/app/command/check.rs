@@ -18,7 +18,9 @@ use url::Url;
 pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     let (name, source) = lua::read(&flags.plan)?;
     let variables = flags::read_variables(flags.env_file.as_deref(), &flags.env, &[])?;
-    let (program, plan, settings) = loading::load(&name, &source, variables, (Some(0), 0), None)?;
+    let (program, mut plan, settings) =
+        loading::load(&name, &source, variables, (Some(0), 0), None)?;
+    plan::leave_out_unweighted(&mut plan)?;
     let typed = Settings {
         host: flags.host.clone(),
         users: flags.users,

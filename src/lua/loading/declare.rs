@@ -303,7 +303,7 @@ fn declare_task(
     }
     for_each_field(table, &owner, |field| {
         match field.name.as_str() {
-            "weight" => task.weight = field.at_least_one()?,
+            "weight" => task.weight = field.weight()?,
             "sequence" => task.sequence = Some(field.whole()?),
             "on_start" => task.on_start = field.flag()?,
             "on_stop" => task.on_stop = field.flag()?,

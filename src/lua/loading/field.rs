@@ -70,6 +70,14 @@ impl<'a> DeclaredField<'a> {
         }
     }
 
+    /// Reads a weight; 0 leaves out what has it.
+    pub(super) fn weight(&self) -> Result<u32, DeclarationError> {
+        match self.value.as_integer() {
+            Some(n) if (0..=1_000_000).contains(&n) => Ok(n as u32),
+            _ => Err(self.wrong("a whole number from 0 to 1,000,000")),
+        }
+    }
+
     pub(super) fn whole(&self) -> Result<i64, DeclarationError> {
         self.value
             .as_integer()

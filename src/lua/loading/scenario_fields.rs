@@ -53,7 +53,7 @@ pub(super) fn read_scenario_fields(
     for_each_field(table, owner, |field| {
         match field.name.as_str() {
             "weight" => {
-                scenario.weight = field.at_least_one()?;
+                scenario.weight = field.weight()?;
                 weighted = Some(field.name.clone());
             }
             "users" => scenario.users = Some(field.at_least_one()?),

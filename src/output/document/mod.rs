@@ -27,7 +27,7 @@ pub(crate) use requests::NamedFigures;
 pub(crate) use requests::once;
 pub(crate) use scope::Scope;
 pub(crate) use table::{Column, ColumnKind, Row, Table};
-pub(crate) use tasks::tasks;
+pub(crate) use tasks::{tasks, tasks_in_order};
 
 /// Returns the tables of a report in reading order; those without rows are left out.
 pub(super) fn tables(report: &Report, scope: Scope) -> Vec<Table<'_>> {

@@ -2,8 +2,9 @@
 
 use super::requests::durations;
 use super::{Cell, Column, Scope, Table};
-use crate::metrics::{Latency, Report};
+use crate::metrics::{Latency, Report, TaskRow};
 use crate::output::display::per_second;
+use std::collections::HashMap;
 
 pub(super) fn scenarios(report: &Report) -> Table<'_> {
     let mut columns = vec![Column::text("scenario")];
@@ -28,6 +29,17 @@ pub(super) fn scenarios(report: &Report) -> Table<'_> {
     Table::new("scenarios", "Scenarios", columns).with(rows)
 }
 
+/// Returns the tasks of a report by their scenarios: transactions come to it when they are first run, behind the tasks of all.
+pub(crate) fn tasks_in_order(report: &Report) -> Vec<&TaskRow> {
+    let mut first: HashMap<&str, usize> = HashMap::new();
+    for (at, task) in report.tasks.iter().enumerate() {
+        first.entry(&task.scenario).or_insert(at);
+    }
+    let mut tasks: Vec<&TaskRow> = report.tasks.iter().collect();
+    tasks.sort_by_key(|task| first[&*task.scenario]);
+    tasks
+}
+
 /// Returns the tasks of all scenarios.
 pub(crate) fn tasks(report: &Report, scope: Scope) -> Table<'_> {
     let mut columns = vec![Column::group("scenario"), Column::text("task")];
@@ -42,7 +54,7 @@ pub(crate) fn tasks(report: &Report, scope: Scope) -> Table<'_> {
         ("max", 2),
     ];
     columns.extend(figures.map(|(title, rank)| Column::number(title).rank(rank)));
-    let rows = report.tasks.iter().map(|row| {
+    let rows = tasks_in_order(report).into_iter().map(|row| {
         let mut cells = vec![
             Cell::foreign(&*row.scenario),
             Cell::foreign(&*row.name),

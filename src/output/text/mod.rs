@@ -282,6 +282,25 @@ mod tests {
     }
 
     #[test]
+    fn a_scenario_heads_all_its_tasks_also_those_that_came_late() {
+        let mut report = fixture::report();
+        let mut late = report.tasks[0].clone();
+        late.name = "a transaction".to_owned();
+        report.tasks.push(late);
+        let text = tables(&report, 80, TableOptions::default());
+        let tasks = text
+            .split_once("\n Tasks and transactions")
+            .expect("a table")
+            .1;
+        let tasks = tasks.split_once("\n\n").expect("its end").0;
+        assert_eq!(tasks.matches("\n Anonymous\n").count(), 1, "{tasks}");
+        assert!(
+            tasks.find("a transaction") < tasks.find("log in"),
+            "{tasks}"
+        );
+    }
+
+    #[test]
     fn a_run_on_workers_ends_with_them_and_their_labels() {
         for width in [80, 120] {
             let text = tables(&fixture::gaggle(), width, TableOptions::default());

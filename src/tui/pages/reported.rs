@@ -3,8 +3,8 @@
 use super::super::listing::{Listing, ListingRow, column};
 use super::super::text::one_line;
 use super::words::{error_key, moment, request_key};
-use crate::metrics::{Figures, Report, RequestRow, ScenarioRow};
-use crate::output::document::{NamedFigures, Scope, Table, tasks as all_tasks};
+use crate::metrics::{Figures, Report, RequestRow, ScenarioRow, TaskRow};
+use crate::output::document::{NamedFigures, Scope, Table, tasks as all_tasks, tasks_in_order};
 use crate::units::{counted, show_count};
 use std::time::Duration;
 
@@ -41,17 +41,15 @@ fn by_name(
 
 /// Returns the tasks of all scenarios, or of one.
 pub(super) fn tasks(report: &Report, only: Option<&str>) -> Listing {
+    let is_shown = |task: &&TaskRow| only.is_none_or(|only| task.scenario == only);
+    let all = tasks_in_order(report);
     let mut table = all_tasks(report, Scope::Usual);
-    let tasks = || {
-        let tasks = report.tasks.iter();
-        tasks.filter(|task| only.is_none_or(|only| task.scenario == only))
-    };
-    let mut is_shown = report
-        .tasks
+    let mut shown = all.iter().map(is_shown);
+    table.rows.retain(|_| shown.next().unwrap_or_default());
+    let tasks: Vec<&TaskRow> = all.iter().copied().filter(is_shown).collect();
+    let keys = tasks
         .iter()
-        .map(|task| only.is_none_or(|only| task.scenario == only));
-    table.rows.retain(|_| is_shown.next().unwrap_or_default());
-    let keys = tasks().map(|task| format!("{}\n{}", task.scenario, task.name));
+        .map(|task| format!("{}\n{}", task.scenario, task.name));
     let mut listing = Listing {
         title: "Task",
         empty: "no task has ended yet".to_owned(),
@@ -66,7 +64,7 @@ pub(super) fn tasks(report: &Report, only: Option<&str>) -> Listing {
         }
     }
     let rows = listing.rows.iter_mut().filter(|row| !row.heading);
-    for (row, task) in rows.zip(tasks()) {
+    for (row, task) in rows.zip(tasks) {
         row.bad = task.failures > 0;
         row.failing = task.failures as f64 / task.runs.max(1) as f64;
     }

@@ -90,4 +90,7 @@ task { "paths", function(user)
   raises("the value is a text", function() json.get(text, "data") end)
   raises("the path must be a string, not nil", function() json.get({}) end)
   same(json.get({ a = 1 }, "a.b"), nil, "not within a number")
+  local loop = {}
+  loop[1], loop[2] = loop, loop
+  same(#json.get(loop, ("[*]"):rep(10)), 1024, "a table within itself")
 end }

@@ -61,14 +61,9 @@ pub(super) fn url(lua: &Lua) -> mlua::Result<Table> {
     library.raw_set("join", function(lua, join)?)?;
     library.raw_set("parse", function(lua, parse)?)?;
     let query = |lua: &Lua, query: LuaString| {
-        take(lua, query.as_bytes().len().saturating_mul(2))?;
-        query_fields(
-            lua,
-            query
-                .as_bytes()
-                .strip_prefix(b"?")
-                .unwrap_or(&query.as_bytes()),
-        )
+        let query = query.as_bytes();
+        take(lua, query.len().saturating_mul(2))?;
+        query_fields(lua, query.strip_prefix(b"?").unwrap_or(&query))
     };
     library.raw_set("query", function(lua, query)?)?;
     Ok(library)
@@ -92,17 +87,10 @@ fn parse(lua: &Lua, text: LuaString) -> mlua::Result<Table> {
         "query",
         query_fields(lua, url.query().unwrap_or_default().as_bytes())?,
     )?;
+    let decoded = |text: &str| lua.create_string(percent_decoded(text.as_bytes()));
     let user = Some(url.username()).filter(|user| !user.is_empty());
-    parts.raw_set(
-        "user",
-        user.map(|user| percent_decoded(user.as_bytes()))
-            .map(|user| lua.create_string(user))
-            .transpose()?,
-    )?;
-    let password = url
-        .password()
-        .map(|password| lua.create_string(percent_decoded(password.as_bytes())));
-    parts.raw_set("password", password.transpose()?)?;
+    parts.raw_set("user", user.map(decoded).transpose()?)?;
+    parts.raw_set("password", url.password().map(decoded).transpose()?)?;
     Ok(parts)
 }
 

@@ -1,7 +1,8 @@
 //! What a path leads to in JSON, read so that only that becomes a value of Lua, or in a value that a plan has.
 
 use super::json::JsonDecoder;
-use crate::lua::requests::{JsonPath, PathStep, place_of};
+use crate::lua::requests::{JsonPath, PathStep, place_of, scalars_are_passed_over};
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::unwrap_view;
 use mlua::{Lua, LuaSerdeExt as _, Table, Value};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -28,7 +29,7 @@ pub(super) fn in_json(
 /// Returns the value in a value of Lua to which a path leads, nil if there is none; for a path with `[*]`, a list.
 pub(super) fn in_value(path: &JsonPath, lua: &Lua, value: &Value) -> mlua::Result<Value> {
     let found = lua.create_table()?;
-    follow(value, path.steps(), &found)?;
+    follow(lua, value, path.steps(), &found)?;
     result(path, lua, found)
 }
 
@@ -41,7 +42,9 @@ fn result(path: &JsonPath, lua: &Lua, found: Table) -> mlua::Result<Value> {
 }
 
 /// Adds to `found` what the steps lead to in a value.
-fn follow(value: &Value, steps: &[PathStep], found: &Table) -> mlua::Result<()> {
+fn follow(lua: &Lua, value: &Value, steps: &[PathStep], found: &Table) -> mlua::Result<()> {
+    // A table may contain itself, so that there is no end to what '[*]' finds in it.
+    VmHost::of(lua).limits.spend(lua, 64)?;
     let Some((step, rest)) = steps.split_first() else {
         return match value {
             Value::Nil => Ok(()),
@@ -59,7 +62,7 @@ fn follow(value: &Value, steps: &[PathStep], found: &Table) -> mlua::Result<()> 
                 Some(place) if member.is_nil() => table.raw_get(place + 1)?,
                 _ => member,
             };
-            follow(&value, rest, found)
+            follow(lua, &value, rest, found)
         }
         PathStep::Element(number) => {
             let length = i64::try_from(table.raw_len()).unwrap_or(i64::MAX);
@@ -69,6 +72,7 @@ fn follow(value: &Value, steps: &[PathStep], found: &Table) -> mlua::Result<()> 
                 *number
             };
             follow(
+                lua,
                 &table.raw_get::<Value>(place.saturating_add(1))?,
                 rest,
                 found,
@@ -76,7 +80,7 @@ fn follow(value: &Value, steps: &[PathStep], found: &Table) -> mlua::Result<()> 
         }
         PathStep::All => {
             for place in 1..=table.raw_len() {
-                follow(&table.raw_get::<Value>(place)?, rest, found)?;
+                follow(lua, &table.raw_get::<Value>(place)?, rest, found)?;
             }
             Ok(())
         }
@@ -161,29 +165,7 @@ impl<'de> Visitor<'de> for PathReader<'_> {
         f.write_str("a value")
     }
 
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
+    scalars_are_passed_over!();
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let place = match &self.steps[0] {

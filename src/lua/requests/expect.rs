@@ -3,6 +3,7 @@
 use super::charset;
 use super::check_time::{CheckTime, STEP_BYTES};
 use super::json_fields::{self, ExpectedField};
+use super::json_path::place_of;
 use crate::http::{Exchange, Response};
 use crate::lua::plan_files::CompiledRegex;
 use crate::lua::values::{ENTRY_BYTES, escape_invalid_bytes, shorten_reason};
@@ -299,7 +300,7 @@ pub(super) fn at_path<'a>(
     path: &str,
 ) -> Option<&'a serde_json::Value> {
     path.split('.').try_fold(value, |value, step| match value {
-        serde_json::Value::Array(list) => list.get(step.parse::<usize>().ok()?.checked_sub(1)?),
+        serde_json::Value::Array(list) => list.get(place_of(step)?),
         other => other.get(step),
     })
 }

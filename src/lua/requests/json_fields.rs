@@ -3,6 +3,7 @@
 
 use super::check_time::{CheckTime, STEP_BYTES};
 use super::expect::{at_path, same_json};
+use super::json_path::scalars_are_passed_over;
 use crate::lua::large_integers;
 use crate::lua::values::{ENTRY_BYTES, shorten_reason};
 use serde::de::{
@@ -184,29 +185,7 @@ impl<'de> Visitor<'de> for NestedReader<'_> {
         f.write_str("a value")
     }
 
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
+    scalars_are_passed_over!();
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let mut numbers = self.numbers().into_iter().peekable();

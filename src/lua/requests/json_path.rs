@@ -120,6 +120,36 @@ fn bracket(inside: &str) -> Result<(PathStep, &str), &'static str> {
     Ok((step, after))
 }
 
+/// The methods of a visitor that follows paths through JSON: no path leads into a value that is no list and no object.
+macro_rules! scalars_are_passed_over {
+    () => {
+        fn visit_unit<E>(self) -> Result<(), E> {
+            Ok(())
+        }
+
+        fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+            Ok(())
+        }
+
+        fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+            Ok(())
+        }
+
+        fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+            Ok(())
+        }
+
+        fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+            Ok(())
+        }
+
+        fn visit_str<E>(self, _: &str) -> Result<(), E> {
+            Ok(())
+        }
+    };
+}
+pub(in crate::lua) use scalars_are_passed_over;
+
 /// Returns the place in a list that a name leads to: `items.1` is the first.
 pub(in crate::lua) fn place_of(name: &str) -> Option<usize> {
     name.parse::<usize>().ok()?.checked_sub(1)

@@ -22,7 +22,7 @@ pub(super) use charset::{encoding, text_within};
 pub(super) use expect_options::EXPECT;
 pub(super) use found::RecentUrls;
 pub(super) use json::{convert as convert_json, encode as encode_json};
-pub(super) use json_path::{JsonPath, PathStep, place_of};
+pub(super) use json_path::{JsonPath, PathStep, place_of, scalars_are_passed_over};
 pub use op::Op;
 #[cfg_attr(
     not(test),

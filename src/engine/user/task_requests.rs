@@ -457,27 +457,24 @@ impl TaskRequests {
         else {
             return;
         };
-        let open = &self.open;
-        let identity = RequestOrigin::of(self.number, &self.role, self.task);
+        let conclusion = OperationConclusion {
+            operation: &self.open,
+            session: &self.session,
+            identity: self.identity(),
+        };
         let failure = SampleFailure {
             message: &raised.message,
             line: raised.line.as_deref(),
         };
         let recorder = &mut *self.shared.recorder.borrow_mut();
-        let latest = open.rows.len().checked_sub(1);
+        let latest = self.open.rows.len().checked_sub(1);
         vm.each_open(|place, finished| {
-            if Some(place) != latest || !finished.was_sent() {
-                return;
+            if Some(place) == latest && finished.was_sent() {
+                let keep = |sample: &Sample<'_>| {
+                    recorder.keep_for_task(self.role.tasks[task].0, &failure, sample);
+                };
+                conclusion.sampled(place, finished, None, keep);
             }
-            let outcome = open.outcome(place, finished, &self.session);
-            let context = outcome
-                .as_ref()
-                .map(|outcome| identity.context(finished.exchange.connection, outcome));
-            let sample = Sample {
-                context,
-                ..open.sample(place, finished, None)
-            };
-            recorder.keep_for_task(self.role.tasks[task].0, &failure, &sample);
         });
     }
 
@@ -525,18 +522,29 @@ impl OperationConclusion<'_> {
         if !finished.was_sent() {
             return;
         }
-        let outcome = self.operation.outcome(place, finished, self.session);
         let verdict = finished.verdict();
-        let sample = Sample {
+        let count = |sample: &Sample<'_>| match finished.entered {
+            None => recorder.record(sample),
+            Some(failed) => recorder.conclude(sample, &before(failed, finished)),
+        };
+        self.sampled(place, finished, verdict.as_deref(), count);
+    }
+
+    /// Passes the sample of a request, with the facts about it, to `count`.
+    fn sampled(
+        &self,
+        place: usize,
+        finished: &Finished,
+        verdict: Option<&str>,
+        count: impl FnOnce(&Sample<'_>),
+    ) {
+        let outcome = self.operation.outcome(place, finished, self.session);
+        count(&Sample {
             context: outcome
                 .as_ref()
                 .map(|outcome| self.identity.context(finished.exchange.connection, outcome)),
-            ..self.operation.sample(place, finished, verdict.as_deref())
-        };
-        match finished.entered {
-            None => recorder.record(&sample),
-            Some(failed) => recorder.conclude(&sample, &before(failed, finished)),
-        }
+            ..self.operation.sample(place, finished, verdict)
+        });
     }
 }
 

@@ -14,6 +14,9 @@ const MOST_CODES: usize = 5;
 /// A figure of requests: its title, the least scope that shows it, and how it is made.
 type Figure = (&'static str, Scope, fn(&Figures, &Report) -> Cell);
 
+/// A count of requests: its title, and how it is made.
+type CountFigure = (&'static str, fn(&Figures) -> Cell);
+
 /// A figure of a latency: its title, how soon it is left out where lines are short, and its value in milliseconds.
 type LatencyFigure = (&'static str, u8, fn(&Latency) -> f64);
 
@@ -25,12 +28,10 @@ pub(crate) struct NamedFigures<'a> {
 }
 
 /// The figures of the first table, but for the latency.
-const COUNTS: [Figure; 3] = [
-    ("requests", Scope::Brief, |all, _| Cell::count(all.count)),
-    ("failed", Scope::Brief, |all, _| {
-        Cell::failures(all.failures, all.count)
-    }),
-    ("req/s", Scope::Brief, |all, _| Cell::rate(all.rate)),
+const COUNTS: [CountFigure; 3] = [
+    ("requests", |all| Cell::count(all.count)),
+    ("failed", |all| Cell::failures(all.failures, all.count)),
+    ("req/s", |all| Cell::rate(all.rate)),
 ];
 
 /// All figures of a latency.
@@ -272,7 +273,7 @@ impl NamedFigures<'_> {
             } else {
                 all.latency_ms
             };
-            let mut cells: Vec<Cell> = COUNTS.iter().map(|(.., cell)| cell(all, report)).collect();
+            let mut cells: Vec<Cell> = COUNTS.iter().map(|(_, cell)| cell(all)).collect();
             cells.extend(latencies().map(|(.., value)| {
                 Cell::of(latency.as_ref(), |latency| Cell::duration(value(latency)))
             }));
@@ -371,7 +372,7 @@ pub(super) fn start_stop(report: &Report) -> Table<'_> {
 
 /// Returns a row for each scenario and tag and, where all is shown, for each request name of it.
 pub(super) fn tags(report: &Report, scope: Scope) -> Table<'_> {
-    let columns = || Column::numbers(["requests", "failed", "req/s", "p50", "p95", "p99", "max"]);
+    let columns = Column::numbers(["requests", "failed", "req/s", "p50", "p95", "p99", "max"]);
     let parts = report.by_tag.iter();
     let parts = parts.map(|part| {
         (
@@ -383,7 +384,7 @@ pub(super) fn tags(report: &Report, scope: Scope) -> Table<'_> {
     });
     let table = by_part(
         ("tags", "Scenarios and tags", "tag"),
-        columns().collect(),
+        columns.collect(),
         parts,
         scope,
     );

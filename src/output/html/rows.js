@@ -39,8 +39,8 @@ function detail(name, overTime) {
     figures.append(...rowsOf(section, name).map(body => figuresOf(section, body)));
   }
   place.append(figures);
-  for (const [section, title] of [['slowest', 'Slowest'], ['errors', 'Failed']].flatMap(([id, title]) => sectionsOf(id).map(section => [section, title]))) {
-    const samples = rowsOf(section, name).map(body => samplesOf(section, body));
+  for (const [id, title] of [['slowest', 'Slowest'], ['errors', 'Failed']]) {
+    const samples = sectionsOf(id).flatMap(section => rowsOf(section, name).map(body => samplesOf(section, body)));
     if (samples.length) place.append(make('h3', {}, title), ...samples);
   }
   if (overTime) place.append(overTime);

@@ -152,14 +152,16 @@ fn table(table: &Table<'_>, out: &mut String) {
                 .map_or("", |at| mark(&cells[at]));
             format!("{mark}{}", cell(&cells[at], column.kind))
         });
-        line(cells.collect())
+        cells.collect::<Vec<String>>()
     };
     if let Some(total) = &table.total {
-        *out += &row(total, None);
+        let mut cells = row(total, None);
+        cells[names] = format!("**{}**", cells[names]);
+        *out += &line(cells);
     }
     let mut before = None;
     for each in &table.rows {
-        *out += &row(&each.cells, before);
+        *out += &line(row(&each.cells, before));
         before = Some(&each.cells);
     }
     for remark in &table.remarks {
@@ -173,7 +175,6 @@ fn cell(cell: &Cell, kind: ColumnKind) -> String {
             code(&cut(&one_line(text), LONGEST_MESSAGE))
         }
         Cell::Foreign(text) => name(text),
-        Cell::Words(text) if text == "Aggregated" => format!("**{text}**"),
         Cell::Words(text) => prose(&cut(text, LONGEST_MESSAGE)),
         Cell::Figure(_, text, _) => prose(text),
         Cell::Mark(_) | Cell::None => String::new(),

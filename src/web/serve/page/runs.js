@@ -79,17 +79,19 @@ function button(text, run, action) {
 
 const cell = (look, ...children) => make("td", { class: look }, ...children);
 
+const hasFailed = ({ state, exit_code: exit, report }) => state === "failed" || (report?.exit_code ?? 0) > 0 || (exit ?? 0) > 0;
+
 // How a run stands, in a word: what went wrong is in its result.
-function badge({ state, exit_code: exit, report }) {
-  const failed = state === "failed" || (report?.exit_code ?? exit ?? 0) > 0;
-  const word = state === "kept" ? (failed ? "failed" : report?.exit_code === 0 ? "passed" : "kept") : state;
+function badge(run) {
+  const word = run.state !== "kept" ? run.state : hasFailed(run) ? "failed" : run.report?.exit_code === 0 ? "passed" : "kept";
   return make("span", { class: `badge ${word}` }, word);
 }
 
 // The runs that are checked, in the order of their starts: the earlier one is the one before the change.
 const checked = new Set();
-const ordered = () => known.filter((run) => checked.has(run.id)).sort((a, b) => (startOf(a) < startOf(b) ? -1 : 1));
+const ordered = () => byStart(known.filter((run) => checked.has(run.id)));
 const startOf = (run) => run.report?.started ?? run.started ?? "";
+const byStart = (runs) => [...runs].sort((a, b) => (startOf(a) < startOf(b) ? -1 : 1));
 
 function showChecked() {
   const runs = ordered(), ready = runs.length === 2;
@@ -138,7 +140,6 @@ function row(run, readOnly) {
   const head = make("th", { class: "text", scope: "row", title: run.id },
     make("span", { class: "plan" }, run.plan || run.id), make("span", { class: "host" }, host));
   const time = run.started ?? run.queued;
-  const bad = run.state === "failed" || (report?.exit_code ?? 0) > 0 || (run.exit_code ?? 0) > 0;
   const [files, actions] = [cell("files"), cell("actions")];
   if (run.state === "running") {
     files.append(link("watch", "/run", run, "Page"));
@@ -170,7 +171,7 @@ function row(run, readOnly) {
     cell("num", number(report?.requests)),
     cell("num", number(report?.failures)),
     cell("num", ms(report?.p95_ms)),
-    cell(bad ? "text long bad" : "text long", result(run)),
+    cell(hasFailed(run) ? "text long bad" : "text long", result(run)),
   );
 }
 
@@ -204,7 +205,7 @@ function overRuns(plan, runs) {
 
 function showOverRuns() {
   const plans = new Map();
-  for (const run of [...known].sort((a, b) => (startOf(a) < startOf(b) ? -1 : 1))) {
+  for (const run of byStart(known)) {
     if (run.state !== "kept" || typeof run.report?.p95_ms !== "number") continue;
     plans.set(run.plan, [...(plans.get(run.plan) ?? []), run]);
   }

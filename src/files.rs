@@ -34,6 +34,18 @@ pub(crate) fn is_handed_over(path: &Path) -> bool {
 /// # Errors
 /// As `File::open`, and one in words for a folder, a pipe, a socket, a device or a file larger than the memory.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let file = open_of_any_size(path)?;
+    if !is_handed_over(path) {
+        fits(file.metadata()?.len())?;
+    }
+    Ok(file)
+}
+
+/// Opens a file to be read in parts: it may be larger than the memory.
+///
+/// # Errors
+/// As [`open`], but for its size.
+pub(crate) fn open_of_any_size(path: &Path) -> io::Result<File> {
     if is_handed_over(path) {
         return File::open(path);
     }
@@ -46,7 +58,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     let metadata = file.metadata()?;
     let kind = metadata.file_type();
     let what = match () {
-        () if kind.is_file() => return fits(metadata.len()).map(|()| file),
+        () if kind.is_file() => return Ok(file),
         () if kind.is_dir() => "a folder",
         () if kind.is_fifo() => "a pipe",
         () => "a device",

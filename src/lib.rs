@@ -117,6 +117,7 @@ mod units;
 #[cfg(feature = "web")]
 mod web;
 mod wildcard;
+mod yaml;
 
 pub mod report {
     //! The results of a run: the [`Report`] with its parts, [`Snapshot`]s, and the formats of reports.

@@ -43,8 +43,9 @@ http      pem phases trace wildcard error units
 plan      config threshold tags wildcard error units
 protocols http metrics phases tags
 cli       threshold config error units
-import    files error
-lua       allotment plan threshold config protocols http metrics tags files secrets error units
+yaml      error
+import    yaml files error
+lua       allotment plan threshold config protocols http metrics tags files secrets yaml error units
 engine    allotment lua plan config threshold protocols http metrics control machine phases tags trace error units
 capacity  threshold metrics units
 compare   metrics error units

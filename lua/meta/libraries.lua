@@ -65,6 +65,12 @@ function json.encode(value) end
 ---@return T[]
 function json.array(list) end
 
+---Returns a copy of a value that the plan can change, also of `shared` and of what `data.json` returns.
+---@generic T
+---@param value T
+---@return T
+function json.copy(value) end
+
 ---Returns what a path leads to in a value, such as `"data.items[0].id"`; nil if nothing is there. `[0]` is the first element of a
 ---list and `[-1]` the last; `.1` is the first, too, as Lua counts. With `[*]`, the result is a list: `"data.items[*].id"`. A name with a
 ---dot stands in quotes: `"['a.b']"`. `response:json(path)` does the same with a response, and reads nothing else of it.
@@ -314,20 +320,37 @@ data = {}
 ---@class lgoose.DataOptions
 ---@field order? "circular"|"random"|"unique"|"sequential" # (default: "circular")
 
----@class lgoose.CsvOptions: lgoose.DataOptions
----@field separator? string # the separator between two cells, one byte, such as ";" or "\t" (default: ",")
+---@class lgoose.LinesOptions: lgoose.DataOptions
+---@field stream? boolean # rows stay in the file, which may be larger than the memory: each is read when it is taken (default: false)
 
----Reads a CSV file. The first line has the names of the columns.
+---@class lgoose.CsvOptions: lgoose.LinesOptions
+---@field separator? string # the separator between two cells, one byte, such as ";" or "\t" (default: ",")
+---@field columns? string[] # the names of the columns, for a file whose first line is a row
+
+---Reads a CSV file, also one compressed with gzip. Without `columns`, the first line has the names of the columns.
 ---@param file string
 ---@param options? lgoose.CsvOptions
 ---@return lgoose.Rows
 function data.csv(file, options) end
 
----Reads a JSON file and returns its value. With an order, it returns the rows of a list, which use memory only once for all users.
+---Reads a JSON file, also one compressed with gzip, and returns its value. All users of the process share one copy of it, so it cannot be
+---changed; `json.copy` makes a copy that can. With an order, `data.json` returns the rows of a list.
 ---@param file string
 ---@param options? lgoose.DataOptions
 ---@return any
 function data.json(file, options) end
+
+---Reads a JSON5 file, like `data.json`.
+---@param file string
+---@param options? lgoose.DataOptions
+---@return any
+function data.json5(file, options) end
+
+---Reads a YAML file of one document, like `data.json`.
+---@param file string
+---@param options? lgoose.DataOptions
+---@return any
+function data.yaml(file, options) end
 
 ---Reads a file with one JSON value per line (`.jsonl`), like a list in `data.json`.
 ---@param file string
@@ -335,9 +358,9 @@ function data.json(file, options) end
 ---@return any
 function data.jsonl(file, options) end
 
----Reads the lines of a file that are not empty.
+---Reads the lines of a file that are not empty, also of one compressed with gzip.
 ---@param file string
----@param options? lgoose.DataOptions
+---@param options? lgoose.LinesOptions
 ---@return lgoose.Rows
 function data.lines(file, options) end
 

@@ -180,6 +180,7 @@ function on(event, handler) end
 ---@field redirects integer
 ---@field tags table<string, string> # the tags of its task, and its own
 
----The return value of the function of `on("test_start", …)`. It cannot be set. Each user has its own copy of tables in it.
+---The return value of the function of `on("test_start", …)`. All users of the process share one copy of it,
+---so it cannot be changed: `json.copy(shared.list)` makes a copy that can.
 ---@type any
 shared = nil

@@ -144,7 +144,7 @@ fn call(
     let returned = limits::call::<Value>(&lua, &host.limits, &handler, report);
     heartbeat.leave();
     host.limits.reraise()?;
-    Ok(read(&returned?))
+    Ok(read(&host.without_views(&lua, returned?)?))
 }
 
 /// The most files that the function may return.

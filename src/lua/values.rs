@@ -200,13 +200,6 @@ pub(super) fn read_texts(
     }
 }
 
-/// Returns the table behind a read-only view such as `shared`, or the table itself.
-pub(super) fn unwrap_view(table: &Table) -> Table {
-    let behind = |metatable: Table| metatable.raw_get::<Table>("plain").ok();
-    let seen = table.metatable().and_then(behind);
-    seen.unwrap_or_else(|| table.clone())
-}
-
 /// Returns the length of a string in bytes, 0 for any other value.
 pub(super) fn byte_length(value: &Value) -> usize {
     value.as_string().map_or(0, |text| text.as_bytes().len())
@@ -238,7 +231,6 @@ pub(super) fn encode_form(
     let Value::Table(table) = value else {
         return Err(describe_mismatch(what, "a table { name = value }", value));
     };
-    let table = unwrap_view(table);
     let mut pairs = Vec::new();
     if matches!(table.raw_get(1), Ok(Value::Table(_))) {
         add_pairs(&table, what, budget, &mut pairs)?;
@@ -259,7 +251,7 @@ fn add_pairs(
     for (at, pair) in list_values(list, what)?.into_iter().enumerate() {
         let what = format!("{what}, field {}", at + 1);
         let values = match &pair {
-            Value::Table(pair) => list_values(&unwrap_view(pair), &what)?,
+            Value::Table(pair) => list_values(pair, &what)?,
             _ => Vec::new(),
         };
         let [Value::String(name), value] = values.as_slice() else {
@@ -301,7 +293,6 @@ fn add_fields(
         let field = || format!("{what}, field '{}'", shorten(&escape_invalid_bytes(&name)));
         match &value {
             Value::Table(inner) => {
-                let inner = unwrap_view(inner);
                 if !is_list(&inner) {
                     if name.iter().filter(|byte| **byte == b'[').count() >= DEEPEST_FORM {
                         return Err(format!("{}: tables are nested too deeply", field()));
@@ -406,7 +397,7 @@ pub(super) fn sorted_pairs(
     budget: &mut Budget,
 ) -> Result<Vec<(String, Value)>, String> {
     let mut entries = Vec::new();
-    for pair in unwrap_view(table).pairs::<Value, Value>() {
+    for pair in table.pairs::<Value, Value>() {
         let (key, value) = pair.map_err(|error| error.to_string())?;
         budget.take(byte_length(&key) + ENTRY_BYTES)?;
         entries.push((read_string(&key, what)?, value));

@@ -389,7 +389,8 @@ impl Vm {
         };
         let random = || self.host.random.borrow_mut().random::<f64>();
         let mut budget = self.host.budget(&self.lua);
-        match Op::read(yielded, &mut budget, random) {
+        let see = |value| self.host.without_views(&self.lua, value);
+        match Op::read(yielded, &see, &mut budget, random) {
             Some(Ok(mut op)) => {
                 if let Some(tags) = &mut *self.host.tags.borrow_mut()
                     && let Err(problem) = op.tag(tags, &mut budget)

@@ -29,14 +29,14 @@ scenario { "one", users = 1, task { "looks", function(user)
   same(json.decode(json.encode(shared)).greeting, "hello", "as JSON")
   same(user:post("/echo", nil, { json = shared.nested }):json().body, '{"deep":{"n":1}}', "sent")
   same(#random.choice(shared.list), 1, "drawn")
-  raises("cannot set 'greeting' of shared", function() shared.greeting = "bye" end)
-  raises("cannot set 'n' of shared", function() shared.nested.deep.n = 2 end)
-  raises("cannot set '4' of shared", function() shared.list[4] = "d" end)
+  raises("cannot set 'greeting': this value is the same for all users", function() shared.greeting = "bye" end)
+  raises("cannot set 'n': this value is the same for all users", function() shared.nested.deep.n = 2 end)
+  raises("cannot set '4': this value is the same for all users", function() shared.list[4] = "d" end)
   for _, value in pairs(shared) do
-    if type(value) == "table" then raises("of shared", function() value.x = 1 end) end
+    if type(value) == "table" then raises("this value is the same for all users", function() value.x = 1 end) end
   end
   same(table.concat(shared.list, ","), shared.list[1] .. "," .. shared.list[2] .. "," .. shared.list[3], "concat")
-  raises("cannot set 'more' of shared", function() shared.more = 1 end)
+  raises("cannot set 'more': this value is the same for all users", function() shared.more = 1 end)
   same(shared.greeting, "hello", "as it was")
 end } }
 

@@ -51,10 +51,94 @@ task { "json", function()
   same(data.json("data/nodes.json", { order = "circular" }):next().id, 1, "rows of a list")
 end }
 
+task { "csv without names, compressed, and row by row from the file", function(user)
+  local columns = { "name", "pass" }
+  local bare = data.csv("data/bare.csv", { columns = columns })
+  same(#bare, 2, "its first line is a row")
+  same(bare[2].pass, "b,2", "by the names of the plan")
+  same(data.csv("data/users.csv.gz")[2].pass, "b,2", "compressed")
+  same(data.lines("data/users.csv.gz")[1], "name,pass", "lines of a compressed file")
+  local streamed = data.csv("data/users.csv", { stream = true, order = "sequential" })
+  same(#streamed, 3, "rows that stay in the file")
+  same(streamed[3].name, "cat", "by number")
+  same(streamed:next().name .. streamed:next().pass, "annb,2", "one after the other")
+  same(data.csv("data/bare.csv", { stream = true, columns = columns })[1].name, "ann", "with names of the plan")
+  same(data.lines("data/paths.txt", { stream = true })[3], "/c", "a line")
+  local count = 0
+  for place, row in pairs(streamed) do
+    count = count + 1
+    same(row.name, streamed[place].name, "in turn")
+  end
+  same(count, 3, "all of them")
+end }
+
+task { "json5 and yaml", function(user)
+  for _, shop in ipairs { data.json5 "data/shop.json5", data.yaml "data/shop.yaml" } do
+    same(shop.currency, "EUR", "a text")
+    same(shop.items[1].price, 0.5, "a number")
+    same(#shop.items, 2, "a list")
+  end
+  same(data.json5("data/shop.json5").large, 16, "hexadecimal digits")
+  same(data.yaml("data/shop.yaml").best.id, 2, "an alias")
+  same(data.yaml("data/shop.yaml").nothing, json.null, "null")
+  raises("nested", data.json5, "data/deep.json5")
+  raises("is not YAML", data.yaml, "data/deep.json5")
+end }
+
+task { "a value that all users have once", function(user)
+  local shop = data.yaml "data/shop.yaml"
+  same(type(shop) .. type(shop.items), "tabletable", "types")
+  same(shop.items == shop.items, true, "the same each time")
+  same(#shop.items .. #shop, "20", "lengths")
+  same(shop.absent, nil, "no such name")
+  same(shop.items[3], nil, "beyond the last")
+  same(shop.items[0], nil, "before the first")
+  same(shop.items[1.0].id, 1, "a whole number")
+  same(next(shop), "best", "not empty")
+  same(next(shop.items, 2), nil, "after the last")
+  raises("invalid key", next, shop, "absent")
+  local names = {}
+  for name in pairs(shop) do names[#names + 1] = name end
+  same(table.concat(names, " "), "best currency items nothing", "names in their order")
+  local sum = 0
+  for place, item in pairs(shop.items) do sum = sum + place * item.id end
+  for place, item in ipairs(shop.items) do sum = sum + place * item.id end
+  same(sum, 10, "both iterators")
+  same(select("#", table.unpack(shop.items)), 2, "unpacked")
+  raises("cannot set 'currency'", function() shop.currency = "USD" end)
+  raises("cannot set '3'", table.insert, shop.items, {})
+  raises("json.copy(value)", table.sort, shop.items, function(a, b) return a.id > b.id end)
+  same(getmetatable(shop), false, "no way behind it")
+
+  local copy = json.copy(shop)
+  copy.currency, copy.items[3] = "USD", { id = 3 }
+  same(copy.currency .. #copy.items .. shop.currency .. #shop.items, "USD3EUR2", "a copy of the plan's own")
+  local mixed = { within = { shop.items, "x" } }
+  same(json.copy(mixed).within[1][2].id, 2, "a copy of what is within a table")
+
+  -- Whatever reads tables reads these.
+  same(json.encode(shop.items), '[{"id":1,"price":0.5},{"id":2}]', "encoded")
+  same(json.encode(mixed), '{"within":[[{"id":1,"price":0.5},{"id":2}],"x"]}', "encoded within a table")
+  same(json.get(shop, "items[-1].id"), 2, "a path")
+  same(#json.get(mixed, "within[0][*].id"), 2, "a path within a table")
+  same(random.choice(shop.items).id < 3, true, "drawn")
+  same(#random.sample(shop.items, 2), 2, "a sample")
+  same(#random.shuffle(shop.items), 2, "shuffled")
+  same(user:post("/echo", nil, { json = { list = shop.items } }):json().body, '{"list":[{"id":1,"price":0.5},{"id":2}]}', "sent as JSON")
+  same(user:post("/echo", nil, { form = shop.best }):json().body, "id=2", "sent as a form")
+  same(user:request { path = "/echo", method = "POST", form = { pair = shop.best } } :json().body, "pair%5Bid%5D=2", "within a form")
+end }
+
 task { "mistakes", function()
   raises("there is no file 'data/nothing.csv'", data.csv, "data/nothing.csv")
   raises("outside of the plan's folder", data.lines, "../../Cargo.toml")
   raises("did you mean 'unique'?", data.csv, "data/users.csv", { order = "uniqe" })
+  raises("option 'columns' must be a list of names", data.csv, "data/bare.csv", { columns = "name" })
+  raises("two columns are named 'a'", data.csv, "data/bare.csv", { columns = { "a", "a" } })
+  raises("2 columns, but option 'columns' names 3", data.csv, "data/bare.csv", { columns = { "a", "b", "c" } })
+  raises("option 'stream' must be true or false", data.csv, "data/bare.csv", { stream = 1 })
+  raises("unknown option 'stream'", data.json, "data/nodes.json", { stream = true })
+  raises("is compressed", data.csv, "data/users.csv.gz", { stream = true })
   raises("did you mean 'order'?", data.csv, "data/users.csv", { ordr = "unique" })
   raises("unknown option 'separator'", data.lines, "data/paths.txt", { separator = ";" })
   raises("option 'separator' is one character", data.csv, "data/users.csv", { separator = "" })

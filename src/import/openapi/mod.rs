@@ -25,7 +25,6 @@ mod servers;
 mod shared;
 mod styles;
 mod swagger;
-mod yaml;
 
 use super::calls::{self, OutlineFunction, OutlineStep, OutlineTask, PlanOutline};
 use super::imported::{Imported, KINDS};
@@ -34,6 +33,7 @@ use super::request::PlanAttachments;
 use super::site::{Choices, is_host_named};
 use super::visit::MOST;
 use crate::error::Diagnostic;
+use crate::yaml;
 use document::OpenApiDocument;
 use operation::{CallContext, Operation};
 use serde_json::{Map, Value};

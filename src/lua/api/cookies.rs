@@ -5,7 +5,7 @@ use crate::config::unknown_word;
 use crate::http::{CookieScope, StoredCookie};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{
-    DisplayText, describe_mismatch, read_flag, read_string, shorten, to_one_line, unwrap_view,
+    DisplayText, describe_mismatch, read_flag, read_string, shorten, to_one_line,
 };
 use mlua::{IntoLua as _, Lua, Table, Value};
 
@@ -98,7 +98,7 @@ fn read_scope(value: &Value) -> mlua::Result<CookieScope> {
     let mut scope = CookieScope::default();
     let table = match value {
         Value::Nil => return Ok(scope),
-        Value::Table(table) => unwrap_view(table),
+        Value::Table(table) => table,
         other => {
             let kind = "a table such as { path = \"/admin\" }";
             let problem = describe_mismatch("where a cookie belongs", kind, other);

@@ -3,14 +3,18 @@
 
 use super::file;
 use super::function::function;
+use super::json_view;
 use super::names::unknown;
 use crate::allotment::Taken;
 use crate::config::unknown_word;
 use crate::lua::limits::{HeapSize, Held};
-use crate::lua::plan_files::{DataFormat, DataRow, DataRows, RowOrder};
+use crate::lua::plan_files::{CsvFormat, DataFormat, DataRow, DataRows, RowOrder};
 use crate::lua::requests::marker;
 use crate::lua::sandbox::VmHost;
-use crate::lua::values::{describe_mismatch, escape_invalid, to_one_line};
+use crate::lua::values::{
+    describe_mismatch, escape_invalid, escape_invalid_bytes, list_values, read_flag, read_string,
+    shorten, to_one_line,
+};
 use mlua::{
     Function, IntoLua as _, Lua, LuaSerdeExt as _, MetaMethod, Table, UserDataFields,
     UserDataMethods, Value,
@@ -35,8 +39,10 @@ impl HeapSize for RowReader {
 }
 
 pub(in crate::lua) const OPTIONS: [&str; 1] = ["order"];
-/// The additional options of CSV.
-pub(in crate::lua) const CSV_OPTIONS: [&str; 1] = ["separator"];
+/// The additional options of lines and CSV.
+pub(in crate::lua) const LINES_OPTIONS: [&str; 1] = ["stream"];
+/// Those of CSV alone.
+pub(in crate::lua) const CSV_OPTIONS: [&str; 2] = ["columns", "separator"];
 
 const MEMBERS: [&str; 2] = ["next", "get"];
 
@@ -69,14 +75,16 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     // The same file in the same order is the same reader: a task may ask for it in every iteration.
     let opened = lua.create_table()?;
     for (name, format) in [
-        ("csv", DataFormat::Csv(b',')),
-        ("lines", DataFormat::Lines),
+        ("csv", DataFormat::Csv(CsvFormat::default())),
+        ("lines", DataFormat::Lines { streamed: false }),
         ("json", DataFormat::Json),
+        ("json5", DataFormat::Json5),
         ("jsonl", DataFormat::JsonLines),
+        ("yaml", DataFormat::Yaml),
     ] {
         let opened = opened.clone();
         let open = function(lua, move |lua, (file, options): (Value, Value)| {
-            open(lua, &opened, (name, format), &file, &options)
+            open(lua, &opened, (name, format.clone()), &file, &options)
         })?;
         library.raw_set(name, open)?;
     }
@@ -104,9 +112,9 @@ fn open(
         return Ok(module);
     }
     let library = &VmHost::of(lua).program.data;
-    let rows = library.open(format, &file).map_err(mlua::Error::runtime)?;
+    let rows = library.open(&format, &file).map_err(mlua::Error::runtime)?;
     if let (Some(json), None) = (rows.json(), order) {
-        return lua.to_value(json);
+        return json_view::view(lua, json);
     }
     if rows.len() == 0 {
         let message =
@@ -139,31 +147,69 @@ fn read_options(
         }
     };
     let names = match format {
-        DataFormat::Csv(_) => [&OPTIONS[..], &CSV_OPTIONS].concat(),
+        DataFormat::Csv(_) => [&OPTIONS[..], &LINES_OPTIONS, &CSV_OPTIONS].concat(),
+        DataFormat::Lines { .. } => [OPTIONS, LINES_OPTIONS].concat(),
         _ => OPTIONS.to_vec(),
     };
     let mut order = None;
     for pair in table.pairs::<Value, Value>() {
         let (key, value) = pair.map_err(|error| error.to_string())?;
         let key = key.to_string().unwrap_or_default();
-        if !names.contains(&key.as_str()) {
-            let owner = format!("data.{name}");
-            return Err(to_one_line(unknown_word("option", &key, &owner, &names)));
+        let what = format!("option '{key}'");
+        match (key.as_str(), &mut format) {
+            ("stream", DataFormat::Csv(csv)) => csv.streamed = read_flag(&value, &what)?,
+            ("stream", DataFormat::Lines { streamed }) => *streamed = read_flag(&value, &what)?,
+            ("columns", DataFormat::Csv(csv)) => csv.columns = Some(columns(&value)?),
+            ("separator", DataFormat::Csv(csv)) => {
+                csv.separator = separator(&read_text(&value, &what)?)?;
+            }
+            ("order", _) => {
+                let value = escape_invalid_bytes(&read_text(&value, &what)?);
+                let parsed = RowOrder::parse(&value);
+                let unknown = || unknown_word("order", &value, "rows", &RowOrder::NAMES);
+                order = Some(parsed.ok_or_else(|| to_one_line(unknown()))?);
+            }
+            _ => {
+                let owner = format!("data.{name}");
+                return Err(to_one_line(unknown_word("option", &key, &owner, &names)));
+            }
         }
-        let Value::String(value) = &value else {
-            let what = format!("option '{key}'");
-            return Err(describe_mismatch(&what, "a string", &value));
-        };
-        if key == CSV_OPTIONS[0] {
-            format = DataFormat::Csv(separator(&value.as_bytes())?);
-            continue;
-        }
-        let value = escape_invalid(value);
-        let parsed = RowOrder::parse(&value)
-            .ok_or_else(|| to_one_line(unknown_word("order", &value, "rows", &RowOrder::NAMES)))?;
-        order = Some(parsed);
     }
     Ok((order, format))
+}
+
+fn read_text(value: &Value, what: &str) -> Result<Vec<u8>, String> {
+    match value {
+        Value::String(text) => Ok(text.as_bytes().to_vec()),
+        other => Err(describe_mismatch(what, "a string", other)),
+    }
+}
+
+/// Reads the names of columns, for a file whose first line is a row.
+fn columns(value: &Value) -> Result<Vec<String>, String> {
+    const WHAT: &str = "option 'columns'";
+    let Value::Table(list) = value else {
+        let kind = "a list of names, such as { \"user\", \"password\" }";
+        return Err(describe_mismatch(WHAT, kind, value));
+    };
+    let mut names = Vec::new();
+    for name in list_values(list, WHAT)? {
+        let name = read_string(&name, "a name in option 'columns'")?;
+        if name.is_empty() {
+            return Err(format!("{WHAT}: a name is empty"));
+        }
+        if names.contains(&name) {
+            return Err(format!(
+                "{WHAT}: two columns are named '{}'",
+                shorten(&name)
+            ));
+        }
+        names.push(name);
+    }
+    if names.is_empty() {
+        return Err(format!("{WHAT} has no name"));
+    }
+    Ok(names)
 }
 
 fn separator(text: &[u8]) -> Result<u8, String> {
@@ -181,6 +227,10 @@ where
     registry.add_field("next", next);
     registry.add_method("get", |lua, this, place: i64| nth(lua, this, place));
     registry.add_meta_method(MetaMethod::Len, |_, this, ()| Ok(this.rows.len()));
+    registry.add_meta_function(MetaMethod::Pairs, |lua, rows: Value| {
+        let ipairs: Function = lua.globals().raw_get("ipairs")?;
+        ipairs.call::<mlua::MultiValue>(rows)
+    });
     registry.add_meta_method(MetaMethod::Index, |lua, this, key: Value| match key {
         Value::Integer(place) => nth(lua, this, place),
         key => {
@@ -194,10 +244,19 @@ where
 
 /// Returns the row with that number, from 1, or nil.
 fn nth(lua: &Lua, this: &RowReader, place: i64) -> mlua::Result<Value> {
-    let row = usize::try_from(place.wrapping_sub(1))
-        .ok()
-        .and_then(|place| this.rows.row(place));
-    row.map_or(Ok(Value::Nil), |row| value(lua, row))
+    let place = place.checked_sub(1);
+    match place.and_then(|place| usize::try_from(place).ok()) {
+        Some(place) => row(lua, &this.rows, place),
+        None => Ok(Value::Nil),
+    }
+}
+
+/// Returns the row with that index, from 0, as a table or text of the plan's own, or nil.
+fn row(lua: &Lua, rows: &DataRows, place: usize) -> mlua::Result<Value> {
+    match rows.row(place).map_err(mlua::Error::runtime)? {
+        Some(row) => value(lua, row),
+        None => Ok(Value::Nil),
+    }
 }
 
 /// Takes the next row; nil after a warning if all have been taken. Returns also whether to wait for it.
@@ -215,8 +274,8 @@ fn take(lua: &Lua, rows: mlua::UserDataRef<Held<RowReader>>) -> mlua::Result<(Va
         Taken::Nothing => None,
     };
     rows.own.set(own);
-    match place.and_then(|place| rows.rows.row(place as usize)) {
-        Some(row) => Ok((value(lua, row)?, false)),
+    match place {
+        Some(place) => Ok((row(lua, &rows.rows, place as usize)?, false)),
         None => {
             if rows.rows.claim_warning() {
                 warn(&host, &rows.rows);
@@ -251,6 +310,6 @@ fn value(lua: &Lua, row: DataRow<'_>) -> mlua::Result<Value> {
             table.into_lua(lua)
         }
         DataRow::Line(line) => lua.create_string(line)?.into_lua(lua),
-        DataRow::Json(value) => lua.to_value(value),
+        DataRow::Json(value) => lua.to_value(&value),
     }
 }

@@ -41,7 +41,7 @@ fn open(lua: &Lua, call: &str, name: &Value) -> mlua::Result<PlanFile> {
         )));
     };
     let name = escape_invalid(name);
-    let rows = VmHost::of(lua).program.data.open(DataFormat::Whole, &name);
+    let rows = VmHost::of(lua).program.data.open(&DataFormat::Whole, &name);
     let rows = rows.map_err(mlua::Error::runtime)?;
     let whole = rows.whole();
     whole.ok_or_else(|| mlua::Error::runtime(format!("'{name}' cannot be read as a whole")))

@@ -7,7 +7,7 @@ use crate::error::nearest;
 use crate::lua::diagnostics::plan_line;
 use crate::lua::requests::{SUBMIT, pressed};
 use crate::lua::sandbox::VmHost;
-use crate::lua::values::{escape_invalid, shorten, unwrap_view};
+use crate::lua::values::{escape_invalid, shorten};
 use indexmap::IndexSet;
 use lgoose_html::{ControlPosition, Document, Form, ReferrerPolicy};
 use mlua::{IntoLua as _, Lua, LuaString, Table, Value};
@@ -137,18 +137,16 @@ pub(super) fn check_fields(
     lua: &Lua,
     (form, fields, options): (Table, Value, Value),
 ) -> mlua::Result<()> {
-    warn_of_empty(lua, &unwrap_view(&form), &fields, &options)?;
-    let (Value::Table(fields), Ok(Value::Table(order))) =
-        (fields, unwrap_view(&form).raw_get::<Value>("order"))
+    warn_of_empty(lua, &form, &fields, &options)?;
+    let (Value::Table(fields), Ok(Value::Table(order))) = (fields, form.raw_get::<Value>("order"))
     else {
         // A form that the plan has made itself has the fields that the plan gives it.
         return Ok(());
     };
-    let form = unwrap_view(&form);
-    let preset: Table = unwrap_view(&form.raw_get("fields")?);
+    let preset: Table = form.raw_get("fields")?;
     let mut field_names = None;
     let mut lacking = Vec::new();
-    for pair in unwrap_view(&fields).pairs::<Value, Value>() {
+    for pair in fields.pairs::<Value, Value>() {
         let Ok((Value::String(name), _)) = pair else {
             continue;
         };
@@ -173,14 +171,13 @@ pub(super) fn check_fields(
 
 /// Returns whether a plan says that scripts of the page add a field: `added = true` of all, or with a list of names.
 fn is_added(options: &Value, name: &LuaString) -> mlua::Result<bool> {
-    let Some(options) = options.as_table().map(unwrap_view) else {
+    let Some(options) = options.as_table() else {
         return Ok(false);
     };
     // What is neither, submit refuses.
     match options.raw_get("added")? {
         Value::Boolean(all) => Ok(all),
         Value::Table(names) => {
-            let names = unwrap_view(&names);
             let mut names = names.sequence_values::<Value>().flatten();
             Ok(names.any(|added| added.as_string() == Some(name)))
         }
@@ -193,28 +190,31 @@ fn warn_of_empty(lua: &Lua, form: &Table, fields: &Value, options: &Value) -> ml
     let Value::Table(required) = form.raw_get("required")? else {
         return Ok(());
     };
-    let button = options.as_table().map(unwrap_view);
+    let button = options.as_table();
     let button = button.map_or(Ok(Value::Nil), |options| options.raw_get(SUBMIT[0]))?;
     if let Some(button) = pressed(form, &button)
         && !button.raw_get::<Value>("novalidate")?.is_nil()
     {
         return Ok(());
     }
-    let filled = fields.as_table().map(unwrap_view);
+    let filled = fields.as_table();
     let preset: Option<Table> = form.raw_get("fields")?;
-    let preset = preset.as_ref().map(unwrap_view);
-    for name in unwrap_view(&required).sequence_values::<LuaString>() {
+    for name in required.sequence_values::<LuaString>() {
         let name = name?;
-        let value = |of: &Option<Table>| match of {
+        let value = |of: Option<&Table>| match of {
             Some(table) => table.raw_get::<Value>(&name),
             None => Ok(Value::Nil),
         };
-        let own = value(&filled)?;
-        let value = if own.is_nil() { value(&preset)? } else { own };
+        let own = value(filled)?;
+        let value = if own.is_nil() {
+            value(preset.as_ref())?
+        } else {
+            own
+        };
         let empty = match &value {
             Value::Nil => true,
             Value::String(text) => text.as_bytes().is_empty(),
-            Value::Table(table) => unwrap_view(table).is_empty(),
+            Value::Table(table) => table.is_empty(),
             _ => false,
         };
         if empty {
@@ -248,7 +248,7 @@ fn names(form: &Table, order: &Table) -> mlua::Result<IndexSet<String>> {
         button.raw_get("name").ok()
     };
     let mut names = IndexSet::new();
-    for place in unwrap_view(order).sequence_values::<Value>() {
+    for place in order.sequence_values::<Value>() {
         let name = match place? {
             Value::String(name) => Some(name),
             Value::Integer(place) => button(place),

@@ -1,6 +1,7 @@
 //! Functions and methods that plans call. One that is passed more than it takes raises: whoever passes something means
 //! something by it, and Lua would drop it in silence.
 
+use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, type_phrase};
 use mlua::{
     FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Table, UserDataMethods,
@@ -56,11 +57,29 @@ struct Known<A>(A);
 
 impl<A: Arguments> FromLuaMulti for Known<A> {
     fn from_lua_multi(values: MultiValue, lua: &Lua) -> mlua::Result<Self> {
-        if values.len() > A::MOST {
-            refuse_more(values.iter().skip(A::MOST))?;
-        }
-        A::from_lua_multi(values, lua).map(Known)
+        let values = known::<A>(values)?;
+        let host = VmHost::of(lua);
+        let seen = values
+            .into_iter()
+            .map(|value| host.without_views(lua, value));
+        A::from_lua_multi(seen.collect::<mlua::Result<_>>()?, lua).map(Known)
     }
+}
+
+/// The arguments of a call that has no more than the function takes, with views as they are.
+struct Viewed<A>(A);
+
+impl<A: Arguments> FromLuaMulti for Viewed<A> {
+    fn from_lua_multi(values: MultiValue, lua: &Lua) -> mlua::Result<Self> {
+        A::from_lua_multi(known::<A>(values)?, lua).map(Viewed)
+    }
+}
+
+fn known<A: Arguments>(values: MultiValue) -> mlua::Result<MultiValue> {
+    if values.len() > A::MOST {
+        refuse_more(values.iter().skip(A::MOST))?;
+    }
+    Ok(values)
 }
 
 /// Raises for the first argument that a function does not take. Nil is nothing.
@@ -87,6 +106,17 @@ where
     F: Fn(&Lua, A) -> mlua::Result<R> + 'static,
 {
     lua.create_function(move |lua, Known(arguments): Known<A>| call(lua, arguments))
+}
+
+/// Creates a function of a plan that reads views as it reads tables, and copies none: it calls nothing that looks at a
+/// table in another way than `get` and `len`.
+pub(super) fn function_of_views<A, R, F>(lua: &Lua, call: F) -> mlua::Result<Function>
+where
+    A: Arguments,
+    R: IntoLuaMulti,
+    F: Fn(&Lua, A) -> mlua::Result<R> + 'static,
+{
+    lua.create_function(move |lua, Viewed(arguments): Viewed<A>| call(lua, arguments))
 }
 
 /// Adds a method that plans call.

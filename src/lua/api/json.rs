@@ -1,7 +1,8 @@
 //! `json`: `encode`, `decode`, `get`, `array` and `null`.
 
-use super::function::function;
+use super::function::{function, function_of_views};
 use super::json_at;
+use super::json_view;
 use crate::lua::large_integers;
 use crate::lua::requests::{JsonPath, encode_json};
 use crate::lua::sandbox::VmHost;
@@ -25,8 +26,9 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         encode_json(&value, &mut budget).map_err(mlua::Error::runtime)
     })?;
     library.raw_set("encode", encode)?;
+    library.raw_set("copy", function_of_views(lua, json_view::copy)?)?;
     library.raw_set("array", function(lua, array)?)?;
-    library.raw_set("get", function(lua, get)?)?;
+    library.raw_set("get", function_of_views(lua, get)?)?;
     Ok(library)
 }
 

@@ -2,8 +2,7 @@
 
 use super::json::JsonDecoder;
 use crate::lua::requests::{JsonPath, PathStep, place_of, scalars_are_passed_over};
-use crate::lua::sandbox::VmHost;
-use crate::lua::values::unwrap_view;
+use crate::lua::sandbox::{VmHost, entry, length};
 use mlua::{Lua, LuaSerdeExt as _, Table, Value};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
@@ -54,33 +53,27 @@ fn follow(lua: &Lua, value: &Value, steps: &[PathStep], found: &Table) -> mlua::
     let Value::Table(table) = value else {
         return Ok(());
     };
-    let table = unwrap_view(table);
     match step {
         PathStep::Member(name) => {
-            let member: Value = table.raw_get(&**name)?;
+            let member = entry(table, &**name)?;
             let value = match place_of(name) {
-                Some(place) if member.is_nil() => table.raw_get(place + 1)?,
+                Some(place) if member.is_nil() => entry(table, place + 1)?,
                 _ => member,
             };
             follow(lua, &value, rest, found)
         }
         PathStep::Element(number) => {
-            let length = i64::try_from(table.raw_len()).unwrap_or(i64::MAX);
+            let length = i64::try_from(length(table)?).unwrap_or(i64::MAX);
             let place = if *number < 0 {
                 length + number
             } else {
                 *number
             };
-            follow(
-                lua,
-                &table.raw_get::<Value>(place.saturating_add(1))?,
-                rest,
-                found,
-            )
+            follow(lua, &entry(table, place.saturating_add(1))?, rest, found)
         }
         PathStep::All => {
-            for place in 1..=table.raw_len() {
-                follow(lua, &table.raw_get::<Value>(place)?, rest, found)?;
+            for place in 1..=length(table)? {
+                follow(lua, &entry(table, place)?, rest, found)?;
             }
             Ok(())
         }

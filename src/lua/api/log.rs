@@ -2,18 +2,19 @@
 //! program's log, not to standard output, which belongs to the report.
 
 use super::elements::Element;
+use super::function::function;
 use super::shown::{is_response, response};
 use crate::lua::limits::Held;
 use crate::lua::limits::TABLE_LOOK;
 use crate::lua::sandbox::VmHost;
-use crate::lua::values::{MOST_SHOWN, escape_invalid, shorten, unwrap_view};
+use crate::lua::values::{MOST_SHOWN, escape_invalid, shorten};
 use mlua::{Lua, Table, Value, Variadic};
 
 /// Creates `log`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     for level in ["debug", "info", "warn", "error"] {
-        let write = lua.create_function(move |lua, text: Variadic<Value>| {
+        let write = function(lua, move |lua, text: Variadic<Value>| {
             write(lua, level, &joined(lua, &text)?);
             Ok(())
         })?;
@@ -75,7 +76,7 @@ fn shown(lua: &Lua, value: &Value) -> mlua::Result<String> {
         Value::Table(table) if is_response(table) => Ok(response(lua, table)),
         Value::Table(table) if is_plain(table) => {
             let mut out = String::new();
-            show_table(lua, &unwrap_view(table), 1, &mut out)?;
+            show_table(lua, table, 1, &mut out)?;
             Ok(out)
         }
         other => other.to_string(),
@@ -84,7 +85,7 @@ fn shown(lua: &Lua, value: &Value) -> mlua::Result<String> {
 
 /// Returns whether a table is shown by its fields: it has no metatable of its own, or is a view of such a table.
 fn is_plain(table: &Table) -> bool {
-    let behind = unwrap_view(table);
+    let behind = table;
     behind.metatable().is_none()
 }
 
@@ -144,7 +145,7 @@ fn show_table(lua: &Lua, table: &Table, depth: usize, out: &mut String) -> mlua:
             Value::Table(inner) if is_response(inner) => {
                 out.push_str(&response(lua, inner));
             }
-            Value::Table(inner) => show_table(lua, &unwrap_view(inner), depth + 1, out)?,
+            Value::Table(inner) => show_table(lua, inner, depth + 1, out)?,
             value => out.push_str(&scalar(value)),
         }
     }

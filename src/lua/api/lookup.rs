@@ -4,8 +4,8 @@
 use super::function::{self, function};
 use super::parts::{self, PreludePart};
 use super::{
-    codec, data, file, forms, json, load, log, metric, names, os, page, random, regex, require,
-    response, run, session, tags, time, wait,
+    codec, data, file, forms, json, json_view, load, log, metric, names, os, page, random, regex,
+    require, response, run, session, tags, time, wait,
 };
 use crate::error::{Diagnostic, bounded_name};
 use crate::lua::diagnostics;
@@ -60,10 +60,11 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             "run" => run::library(lua)?.into_lua(lua),
             "require" => require::function(lua)?.into_lua(lua),
             "math" => random::math(lua)?.into_lua(lua),
-            "print" => lua.create_function(log::print)?.into_lua(lua),
+            "print" => function(lua, log::print)?.into_lua(lua),
             "warn" => lua.create_function(log::warn)?.into_lua(lua),
             "pairs" if VmHost::of(lua).limits.is_loading() => sandbox::pairs(lua)?.into_lua(lua),
             "shared" => session::shared(lua),
+            "next" => json_view::next(lua)?.into_lua(lua),
             #[cfg(test)]
             "test_call" => super::fixture::test_call(lua)?.into_lua(lua),
             other => sandbox::standard(lua, other),
@@ -104,18 +105,18 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "with_stack" => lua.create_function(with_stack)?.into_lua(lua),
         "note_line" => lua.create_function(response::note_line)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
-        "check_fields" => lua.create_function(forms::check_fields)?.into_lua(lua),
+        "check_fields" => function(lua, forms::check_fields)?.into_lua(lua),
         "surplus" => lua
             .create_function(|_, value: Value| Ok(function::describe(&value)))?
             .into_lua(lua),
         "missed_form" => lua
             .create_function(|lua, ()| Ok(VmHost::of(lua).missing_form_message.borrow().clone()))?
             .into_lua(lua),
-        "log" => lua.create_function(log::log)?.into_lua(lua),
+        "log" => function(lua, log::log)?.into_lua(lua),
         "set_host" => lua.create_function(session::set_host)?.into_lua(lua),
-        "share" => lua.create_function(session::share)?.into_lua(lua),
+        "share" => function(lua, session::share)?.into_lua(lua),
         "clock" => lua.create_function(metric::clock)?.into_lua(lua),
-        "begin_tagged" => lua.create_function(tags::start_transaction)?.into_lua(lua),
+        "begin_tagged" => function(lua, tags::start_transaction)?.into_lua(lua),
         "end_tagged" => lua.create_function(tags::leave_transaction)?.into_lua(lua),
         "enter_tagged" => lua.create_function(tags::enter_coroutine)?.into_lua(lua),
         "leave_tagged" => lua.create_function(tags::leave_coroutine)?.into_lua(lua),

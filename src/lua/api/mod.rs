@@ -11,6 +11,7 @@ mod forms;
 mod function;
 mod json;
 mod json_at;
+mod json_view;
 mod load;
 mod log;
 mod lookup;
@@ -44,7 +45,7 @@ pub(super) use response::{FIELDS as RESPONSE_FIELDS, METHODS as RESPONSE_METHODS
 #[cfg(test)]
 pub(super) mod members {
     pub(in crate::lua) use super::cookies::{COOKIE, SCOPE, cookies};
-    pub(in crate::lua) use super::data::{CSV_OPTIONS, OPTIONS as DATA_OPTIONS};
+    pub(in crate::lua) use super::data::{CSV_OPTIONS, LINES_OPTIONS, OPTIONS as DATA_OPTIONS};
     pub(in crate::lua) use super::fixture::classes;
     pub(in crate::lua) use super::lookup::lookup;
     pub(in crate::lua) use super::names::{GLOBALS, USER_FIELDS};

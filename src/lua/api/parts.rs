@@ -23,6 +23,9 @@ pub(super) static FORMS: PreludePart =
 /// `user:fetch` and `user:batch`.
 pub(super) static LISTS: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/lists.lua"));
+/// Views of what a process has once.
+pub(super) static JSON_VIEW: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/json_view.lua"));
 /// Protected calls within one another.
 pub(super) static NESTING: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/nesting.lua"));

@@ -1,9 +1,8 @@
 //! `random`, and `math.random` over the same stream: one per user, determined by the run's seed and the user's number,
 //! so that a run can be repeated.
 
-use super::function::function;
-use crate::lua::sandbox::{self, VmHost};
-use crate::lua::values::unwrap_view;
+use super::function::{function, function_of_views};
+use crate::lua::sandbox::{self, VmHost, entry, length};
 use mlua::{Lua, Table, Value, Variadic};
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -24,14 +23,12 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
             Ok(with(lua, |random| random.random::<f64>()))
         })?,
     )?;
-    library.raw_set("choice", function(lua, choice)?)?;
+    library.raw_set("choice", function_of_views(lua, choice)?)?;
     library.raw_set("weighted", function(lua, weighted)?)?;
-    library.raw_set("sample", function(lua, sample)?)?;
+    library.raw_set("sample", function_of_views(lua, sample)?)?;
     library.raw_set(
         "shuffle",
-        function(lua, |lua, list: Table| {
-            drawn(lua, &unwrap_view(&list), usize::MAX)
-        })?,
+        function_of_views(lua, |lua, list: Table| drawn(lua, &list, usize::MAX))?,
     )?;
     library.raw_set("bytes", function(lua, bytes)?)?;
     library.raw_set("string", function(lua, string)?)?;
@@ -83,17 +80,15 @@ fn math_random(lua: &Lua, bounds: Variadic<i64>) -> mlua::Result<Value> {
 }
 
 fn choice(lua: &Lua, list: Table) -> mlua::Result<Value> {
-    let list = unwrap_view(&list);
-    match list.raw_len() {
+    match length(&list)? {
         0 => Err(problem("random.choice(list): the list is empty")),
-        n => list.raw_get(with(lua, |random| random.random_range(1..=n))),
+        n => entry(&list, with(lua, |random| random.random_range(1..=n))),
     }
 }
 
 /// `random.sample(list, n)`: some elements, each place at most once.
 fn sample(lua: &Lua, (list, n): (Table, i64)) -> mlua::Result<Table> {
-    let list = unwrap_view(&list);
-    let length = list.raw_len();
+    let length = length(&list)?;
     match usize::try_from(n) {
         Ok(n) if n <= length => drawn(lua, &list, n),
         _ => Err(problem(&format!(
@@ -106,9 +101,9 @@ fn sample(lua: &Lua, (list, n): (Table, i64)) -> mlua::Result<Table> {
 fn drawn(lua: &Lua, list: &Table, n: usize) -> mlua::Result<Table> {
     let host = VmHost::of(lua);
     let copy = lua.create_table()?;
-    for place in 1..=list.raw_len() {
+    for place in 1..=length(list)? {
         host.limits.spend(lua, 64)?;
-        copy.raw_push(list.raw_get::<Value>(place)?)?;
+        copy.raw_push(entry(list, place)?)?;
     }
     let length = copy.raw_len();
     let n = n.min(length);
@@ -132,7 +127,7 @@ fn bytes(lua: &Lua, n: i64) -> mlua::Result<mlua::LuaString> {
 }
 
 fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
-    let mut entries = by_name(lua, &unwrap_view(&weights))?;
+    let mut entries = by_name(lua, &weights)?;
     let total: f64 = entries.iter().map(|(_, weight)| weight.max(0.0)).sum();
     if !(total > 0.0 && total.is_finite()) {
         return Err(problem(

@@ -3,16 +3,18 @@
 
 use super::cookies::cookies;
 use super::function::function;
+use super::json_view;
 use super::lookup::{MemberValue, part};
 use super::parts;
 use super::tags::user_tags;
 use crate::http::{DigestCredentials, Session};
+use crate::lua::plan_files::JsonTree;
 use crate::lua::requests::{basic, bearer, convert_json, header_line, marker};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar, shorten};
 use crate::units::split_credentials;
 use http::{HeaderName, HeaderValue, header};
-use mlua::{Lua, LuaSerdeExt as _, LuaString, Value};
+use mlua::{Lua, LuaString, Value};
 use std::rc::Rc;
 
 /// Returns a member of `user` and how the prelude makes it, or nil.
@@ -91,47 +93,9 @@ pub(super) fn set_host(lua: &Lua, url: Value) -> mlua::Result<String> {
     })
 }
 
-/// The code of a read-only view of a table. Rust reads the table behind it with [`values::unwrap_view`].
-const VIEW: &str = r#"
-local whole, refuse = ...
-local function view(plain)
-  local views = {}
-  local function seen(key, value)
-    if type(value) ~= "table" then return value end
-    views[key] = views[key] or view(value)
-    return views[key]
-  end
-  return setmetatable({}, {
-    plain = plain,
-    __metatable = false,
-    __index = function(_, key) return seen(key, plain[key]) end,
-    __len = function() return #plain end,
-    __pairs = function()
-      return function(_, key)
-        local following, value = next(plain, key)
-        return following, seen(following, value)
-      end
-    end,
-    __newindex = function(_, key) error(refuse(tostring(key)), 2) end,
-  })
-end
-return view(whole)"#;
-
 /// Returns the value that `test_start` returned, for this VM.
 pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
-    let value = match VmHost::of(lua).program.shared.get() {
-        Some(value) => lua.to_value(value)?,
-        None => Value::Table(lua.create_table()?),
-    };
-    if !value.is_table() {
-        return Ok(value);
-    }
-    let refuse = function(lua, |_, DisplayText(key): DisplayText| {
-        Ok(format!(
-            "cannot set '{key}' of shared: it is the same for all users; keep what belongs to one in user.data"
-        ))
-    })?;
-    lua.load(VIEW).set_name("=lgoose").call((value, refuse))
+    json_view::view(lua, VmHost::of(lua).program.shared_value())
 }
 
 /// Stores the value that `test_start` returned, for all users.
@@ -142,8 +106,8 @@ pub(super) fn share(lua: &Lua, value: Value) -> mlua::Result<()> {
             "what test_start returns must be strings, numbers, booleans and tables of them: {error}"
         ))
     })?;
-    // A test starts once.
-    let _twice = VmHost::of(lua).program.shared.set(shared);
+    let tree = JsonTree::read(&shared).map_err(mlua::Error::external)?;
+    VmHost::of(lua).program.set_shared(tree);
     Ok(())
 }
 

@@ -212,6 +212,7 @@ fn declaration(
     let builder = builder.clone();
     lua.create_function(move |lua, argument: Value| {
         let place = plan_line(lua).unwrap_or_default();
+        let argument = VmHost::of(lua).without_views(lua, argument)?;
         let Value::Table(table) = argument else {
             let message = format!("expected a table here, not {}", type_phrase(&argument));
             return Err(error_at_plan_line(

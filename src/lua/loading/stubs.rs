@@ -168,6 +168,7 @@ mod tests {
             // Read in Lua.
             ("lgoose.Retry", &["times", "wait"]),
             ("lgoose.DataOptions", &members::DATA_OPTIONS),
+            ("lgoose.LinesOptions", &members::LINES_OPTIONS),
             ("lgoose.CsvOptions", &members::CSV_OPTIONS),
         ] {
             names.extend(members.iter().map(|member| format!("{class}.{member}")));

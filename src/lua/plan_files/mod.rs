@@ -7,6 +7,7 @@ mod classes;
 mod costly;
 mod data_files;
 mod digest;
+mod json_tree;
 mod modules;
 mod patterns;
 mod program;
@@ -16,7 +17,8 @@ mod variables;
 pub(crate) use bundle::Bundle;
 pub(super) use bytecode::{compile, compile_once};
 pub(super) use costly::check as check_costs;
-pub(super) use data_files::{DataFormat, DataRow, DataRows, PlanFile, RowOrder};
+pub(super) use data_files::{CsvFormat, DataFormat, DataRow, DataRows, PlanFile, RowOrder};
+pub(super) use json_tree::{JsonNode, JsonTree, JsonValue};
 #[cfg(test)]
 pub(super) use modules::BUILT_IN;
 pub(super) use modules::ModuleError;

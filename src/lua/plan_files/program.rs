@@ -2,6 +2,7 @@
 
 use super::data_files::DataFiles;
 use super::digest;
+use super::json_tree::JsonTree;
 use super::modules::Modules;
 use super::patterns::Patterns;
 use super::sources::{SourceLine, Sources};
@@ -12,7 +13,7 @@ use crate::error::Error;
 use crate::lua::state::SharedState;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use tempfile::TempDir;
 
 /// The location of a task's declaration and of its function.
@@ -44,7 +45,7 @@ pub struct Program {
     /// The names of the tasks by index of declaration.
     pub(in crate::lua) task_names: Vec<Option<String>>,
     /// The value that `test_start` returned, for all users.
-    pub(in crate::lua) shared: OnceLock<serde_json::Value>,
+    shared: OnceLock<Arc<JsonTree>>,
     /// The state that users share while they run.
     state: OnceLock<Arc<SharedState>>,
     /// The locations of the tasks by index of declaration.
@@ -119,7 +120,8 @@ impl Program {
 
     /// Returns the value that `test_start` returned, as JSON.
     pub fn shared(&self) -> Option<String> {
-        self.shared.get().map(serde_json::Value::to_string)
+        let json = serde_json::to_string(&self.shared.get()?.root());
+        Some(json.expect("a tree is JSON"))
     }
 
     /// Takes over the value that `test_start` returned elsewhere, as [`shared`](Program::shared) gave it.
@@ -127,11 +129,22 @@ impl Program {
     /// # Errors
     /// Trouble with a text that is no JSON.
     pub fn share(&self, json: &str) -> Result<(), Error> {
-        let value = serde_json::from_str(json);
-        let value = value.map_err(|error| Error::cannot("read what test_start returned", error))?;
-        // A test starts once.
-        let _twice = self.shared.set(value);
+        let tree = JsonTree::read(&mut serde_json::Deserializer::from_str(json));
+        let tree = tree.map_err(|error| Error::cannot("read what test_start returned", error))?;
+        self.set_shared(tree);
         Ok(())
+    }
+
+    /// Keeps the value that `test_start` returned, for all users.
+    pub(in crate::lua) fn set_shared(&self, value: JsonTree) {
+        // A test starts once.
+        let _twice = self.shared.set(Arc::new(value));
+    }
+
+    /// Returns the value that `test_start` returned, an empty object before.
+    pub(in crate::lua) fn shared_value(&self) -> &Arc<JsonTree> {
+        static NOTHING: LazyLock<Arc<JsonTree>> = LazyLock::new(|| Arc::new(JsonTree::empty()));
+        self.shared.get().unwrap_or(&NOTHING)
     }
 
     /// Takes up variables that the plan may ask for later, so that a bundle has them.

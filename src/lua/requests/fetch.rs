@@ -2,9 +2,10 @@
 
 use super::options;
 use super::request::RequestOp;
+use super::yielded::{SeeThrough, values_of};
 use crate::http::{Discard, Request};
 use crate::lua::limits::{Budget, StackTable, StackValue, YieldedValues};
-use crate::lua::values::{self, ENTRY_BYTES, describe_mismatch, unwrap_view};
+use crate::lua::values::{self, ENTRY_BYTES, describe_mismatch};
 use foldhash::{HashSet, fast::RandomState};
 use http::Method;
 use mlua::Value;
@@ -16,6 +17,7 @@ use std::rc::Rc;
 /// The message to raise at the plan's line.
 pub(super) fn read(
     yielded: YieldedValues<'_>,
+    see: &SeeThrough<'_>,
     budget: &mut Budget,
 ) -> Result<Vec<RequestOp>, String> {
     let urls = match yielded.at(1) {
@@ -26,8 +28,7 @@ pub(super) fn read(
     let urls = match urls {
         Some(urls) if read_usual_options(&mut model, yielded.at(2)) => urls,
         urls => {
-            let values = yielded.into_values::<(Value, Value, Value)>();
-            let (_, list, options) = values.map_err(|error| error.to_string())?;
+            let [list, options, _] = values_of(yielded, see)?;
             let urls = match urls {
                 Some(urls) => urls,
                 None => read_urls(&list, budget)?,
@@ -113,7 +114,7 @@ fn read_urls(list: &Value, budget: &mut Budget) -> Result<Vec<Rc<str>>, String> 
         return Err(describe_mismatch("user:fetch", "a list of URLs", list));
     };
     let mut urls = Vec::new();
-    for url in values::list_values(&unwrap_view(table), "the list of user:fetch")? {
+    for url in values::list_values(table, "the list of user:fetch")? {
         match &url {
             Value::String(text) => {
                 budget.take(url_bytes(text.as_bytes().len()))?;

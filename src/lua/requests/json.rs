@@ -2,7 +2,7 @@
 
 use super::json_fields::OBJECT_BYTES;
 use crate::lua::limits::{Budget, TABLE_LOOK};
-use crate::lua::values::{escape_invalid, shorten, type_phrase, unwrap_view};
+use crate::lua::values::{escape_invalid, shorten, type_phrase};
 use mlua::Value;
 
 /// The deepest nesting of tables. Deeper ones would overflow the thread's stack; decoding has the same limit.
@@ -18,7 +18,6 @@ pub(in crate::lua) fn encode(value: &Value, budget: &mut Budget) -> Result<Strin
         each: 16,
         object: 0,
     };
-    let value = &behind_view(value);
     // The serializer walks over the tables once more.
     let fitting = budget.twice(|budget| fits(value, COST, DEEPEST, budget));
     fitting.map_err(|unfit| match unfit {
@@ -45,7 +44,6 @@ pub(in crate::lua) fn convert(
         each: 192,
         object: OBJECT_BYTES,
     };
-    let value = &behind_view(value);
     let fitting = budget.twice(|budget| fits(value, COST, DEEPEST, budget));
     fitting.map_err(|(Unfit::Limit(problem) | Unfit::Value(problem))| problem)?;
     serde_json::to_value(value).map_err(|error| error.to_string())
@@ -67,13 +65,6 @@ impl From<String> for Unfit {
     /// Takes the message of a budget.
     fn from(problem: String) -> Unfit {
         Unfit::Limit(problem)
-    }
-}
-
-fn behind_view(value: &Value) -> Value {
-    match value {
-        Value::Table(table) => Value::Table(unwrap_view(table)),
-        other => other.clone(),
     }
 }
 

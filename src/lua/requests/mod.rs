@@ -17,6 +17,7 @@ mod request;
 mod responses;
 mod submit;
 mod tags;
+mod yielded;
 
 pub(super) use charset::{encoding, text_within};
 pub(super) use expect_options::EXPECT;

@@ -5,7 +5,7 @@ use crate::config::unknown_word;
 use crate::lua::limits::Budget;
 use crate::lua::values::{
     ENTRY_BYTES, byte_length, describe_mismatch, list_values, read_scalar, read_string, shorten,
-    sorted_pairs, to_one_line, unwrap_view,
+    sorted_pairs, to_one_line,
 };
 use bytes::Bytes;
 use mlua::{Table, Value};
@@ -28,14 +28,13 @@ pub(super) fn encode(parts: &Value, budget: &mut Budget) -> Result<(Vec<u8>, Str
             parts,
         ));
     };
-    let parts = unwrap_view(parts);
     let mut read = Vec::new();
     if is_list(&parts) {
         listed(&parts, &mut read, budget)?;
         return Ok(joined(&read));
     }
     for (name, value) in sorted_pairs(&parts, "names of parts", budget)? {
-        match value.as_table().map(unwrap_view).filter(is_list) {
+        match value.as_table().filter(|table| is_list(table)) {
             Some(several) => {
                 for value in
                     list_values(&several, &format!("'multipart', part '{}'", shorten(&name)))?
@@ -145,7 +144,7 @@ impl MultipartField {
                 data,
             });
         };
-        let table = &unwrap_view(table);
+        let table = table;
         for (field, _) in sorted_pairs(table, &format!("fields of {what}"), budget)? {
             if !fields.contains(&field.as_str()) {
                 return Err(to_one_line(unknown_word("field", &field, &what, fields)));

@@ -6,6 +6,7 @@ use super::options::{self, REQUEST};
 use super::request::RequestOp;
 use super::submit;
 use super::tags::OwnTags;
+use super::yielded::{SeeThrough, values_of};
 use crate::lua::limits::{self, Budget, HeapSize, Held, StackValue, YieldedValues};
 use crate::lua::state::{PendingValue, Queue, SharedQueue};
 use crate::lua::values::{
@@ -133,6 +134,7 @@ impl Op {
     /// The message to raise at the plan's line.
     pub(in crate::lua) fn read(
         yielded: YieldedValues<'_>,
+        see: &SeeThrough<'_>,
         budget: &mut Budget,
         random: impl FnOnce() -> f64,
     ) -> Option<Result<Op, String>> {
@@ -141,16 +143,16 @@ impl Op {
         };
         let place = number.checked_sub(1)?;
         if let Some(method) = METHODS.get(place) {
-            let op = read_request(method.clone(), yielded, budget);
+            let op = read_request(method.clone(), yielded, see, budget);
             return Some(op.map(Op::Request));
         }
         let name = MARKERS.get(place)?;
         if *name == "fetch" {
-            return Some(fetch::read(yielded, budget).map(Op::Fetch));
+            return Some(fetch::read(yielded, see, budget).map(Op::Fetch));
         }
-        let (_, a, b, c) = match yielded.into_values::<(Value, Value, Value, Value)>() {
+        let [a, b, c] = match values_of(yielded, see) {
             Ok(values) => values,
-            Err(error) => return Some(Err(error.to_string())),
+            Err(problem) => return Some(Err(problem)),
         };
         let op = match *name {
             "batch" => read_batch(a, budget),
@@ -249,13 +251,13 @@ fn read_method(value: &Value) -> Result<Method, String> {
 fn read_request(
     method: Method,
     yielded: YieldedValues<'_>,
+    see: &SeeThrough<'_>,
     budget: &mut Budget,
 ) -> Result<Box<RequestOp>, String> {
     if let Some(usual) = UsualRequest::read(&yielded) {
         return usual.request(method, budget);
     }
-    let values = yielded.into_values::<(Value, Value, Value, Value)>();
-    let (_, path, body, options) = values.map_err(|error| error.to_string())?;
+    let [path, body, options] = values_of(yielded, see)?;
     let mut op = Box::new(RequestOp::bare(method, &path, &body, budget)?);
     match &options {
         Value::Nil => {}

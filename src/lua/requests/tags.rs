@@ -3,7 +3,7 @@
 use crate::config::unknown_word;
 use crate::lua::limits::HeldBytes;
 use crate::lua::values::{
-    DisplayText, describe_mismatch, escape_invalid, read_scalar, shorten, to_one_line, unwrap_view,
+    DisplayText, describe_mismatch, escape_invalid, read_scalar, shorten, to_one_line,
 };
 use crate::tags::{MOST_BYTES, SCENARIO, Tags};
 use mlua::{Table, Value};
@@ -140,7 +140,7 @@ pub(in crate::lua) fn read_tags(value: &Value, what: &str) -> Result<Tags, Strin
         return Err(wrong());
     };
     let mut tags = Tags::default();
-    for pair in unwrap_view(table).pairs::<Value, Value>() {
+    for pair in table.pairs::<Value, Value>() {
         match pair.map_err(|error| error.to_string())? {
             (Value::String(key), value) => set_tag(&mut tags, &escape_invalid(&key), &value)?,
             _ => return Err(wrong()),

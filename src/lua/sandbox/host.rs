@@ -1,5 +1,6 @@
 //! The state of a VM that functions made in Rust work on: one [`Host`] per VM, kept as its app data.
 
+use super::views::JsonViews;
 use crate::error::Diagnostic;
 use crate::http::Session;
 use crate::lua::diagnostics::{RaisedError, plan_line};
@@ -13,7 +14,7 @@ use crate::metrics::Recorder;
 use bytes::Bytes;
 use encoding_rs::Encoding;
 use lgoose_html::{Document, PageUrls, ReferrerPolicy};
-use mlua::{AnyUserData, Lua, Table};
+use mlua::{AnyUserData, Lua, Table, Value};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -33,6 +34,8 @@ pub(in crate::lua) struct VmHost {
     /// The prelude's weak table of the responses that the plan holds, by slot; empty while the plan is loaded.
     pub(in crate::lua) live: OnceCell<Table>,
     pub(in crate::lua) random: RefCell<Xoshiro256PlusPlus>,
+    /// The values that the plan sees as views.
+    pub(in crate::lua) views: JsonViews,
     /// The user's number, 0 while a plan is loaded.
     pub(in crate::lua) user: u64,
     pub(in crate::lua) scenario: String,
@@ -80,6 +83,7 @@ impl VmHost {
             program,
             responses: RefCell::new(Responses::new()),
             live: OnceCell::new(),
+            views: JsonViews::default(),
             user,
             scenario: scenario.to_owned(),
             task: Cell::new(None),
@@ -130,6 +134,14 @@ impl VmHost {
             Some(format!("{file}:{line}"))
         });
         raised
+    }
+
+    /// Returns a value as functions in Rust read it: a copy where it is a view or has one in it, and else itself.
+    ///
+    /// # Errors
+    /// There is no memory for the copy, or the task's time is over.
+    pub(in crate::lua) fn without_views(&self, lua: &Lua, value: Value) -> mlua::Result<Value> {
+        self.views.seen_through(lua, &self.limits, value)
     }
 
     /// Returns the bytes that the VM holds outside of Lua.

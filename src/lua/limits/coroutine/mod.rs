@@ -268,18 +268,19 @@ pub(in crate::lua) struct StackTable<'a> {
 }
 
 impl StackTable<'_> {
-    /// Shows each key with its value, without metamethods, as long as `each` returns true. Returns whether it has always
-    /// done so.
+    /// Shows each key with its value as long as `each` returns true. Returns whether it has always done so: a table with a
+    /// metatable may stand for another one, and nothing of it is shown.
     pub(in crate::lua) fn all(
         self,
         mut each: impl FnMut(StackValue<'_>, StackValue<'_>) -> bool,
     ) -> bool {
         let state = self.state;
-        // SAFETY: the table is at its place; `lua_next` raises only for a key that the table does not have, and the
+        // SAFETY: the table is at its place; `lua_getmetatable` does not raise; `lua_next` raises only for a key that the table does not have, and the
         // keys are its own; `see` does not change them. What a round leaves on the stack is taken off it.
         unsafe {
             let top = ffi::lua_gettop(state);
-            let mut go_on = ffi::lua_checkstack(state, 3) != 0;
+            let mut go_on =
+                ffi::lua_checkstack(state, 3) != 0 && ffi::lua_getmetatable(state, self.place) == 0;
             if go_on {
                 ffi::lua_pushnil(state);
             }

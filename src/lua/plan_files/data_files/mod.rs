@@ -1,15 +1,19 @@
-//! Data files of a plan: rows of a CSV file, lines, JSON, or bytes as they are. Read once per process and kept
+//! Data files of a plan: rows of a CSV file, lines, JSON, YAML, or bytes as they are. Read once per process and kept
 //! outside of Lua, so that a million rows cost their memory once, whatever the number of users. Driven by
 //! `api/data.rs`; knows no Lua.
 
 mod read;
+mod streamed;
 
 use self::read::read;
+use self::streamed::StreamedRows;
 use super::cache::TextCache;
 use super::digest::{self, ContentDigest};
+use super::json_tree::{JsonNode, JsonTree};
 use crate::allotment::{Allotment, Reservations, Taken};
 use crate::config::LoadPart;
 use bytes::Bytes;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -17,16 +21,58 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The format of a data file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::lua) enum DataFormat {
-    /// Rows of cells that this byte separates.
-    Csv(u8),
-    Lines,
+    Csv(CsvFormat),
+    Lines {
+        /// Lines stay in the file.
+        streamed: bool,
+    },
     Json,
+    Json5,
     /// A value in each line.
     JsonLines,
+    Yaml,
     /// The bytes as they are.
     Whole,
+}
+
+/// The format of a CSV file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::lua) struct CsvFormat {
+    /// The byte between cells.
+    pub(in crate::lua) separator: u8,
+    /// The names of the columns, if its first line has none.
+    pub(in crate::lua) columns: Option<Vec<String>>,
+    /// Rows stay in the file.
+    pub(in crate::lua) streamed: bool,
+}
+
+impl Default for CsvFormat {
+    fn default() -> Self {
+        CsvFormat {
+            separator: b',',
+            columns: None,
+            streamed: false,
+        }
+    }
+}
+
+impl CsvFormat {
+    /// Returns a reader of the whole file.
+    fn reader(&self) -> csv::ReaderBuilder {
+        self.builder(self.columns.is_none())
+    }
+
+    /// Returns a reader of the file, or of rows alone.
+    fn builder(&self, has_headers: bool) -> csv::ReaderBuilder {
+        let mut builder = csv::ReaderBuilder::new();
+        builder
+            .trim(csv::Trim::Headers)
+            .delimiter(self.separator)
+            .has_headers(has_headers);
+        builder
+    }
 }
 
 /// A file beside a plan, read once per process.
@@ -74,8 +120,8 @@ pub(in crate::lua) struct DataFiles {
     /// The folder that its files are read from, if that is another one.
     root: Option<PathBuf>,
     files: TextCache<DataRows>,
-    /// The separators with which each file has been asked for as CSV: it is kept once for each.
-    separators: Mutex<HashMap<PathBuf, Vec<u8>>>,
+    /// The formats in which each CSV file has been read: it is kept once for each.
+    csv_formats: Mutex<HashMap<PathBuf, Vec<CsvFormat>>>,
     share: Arc<OnceLock<RowShare>>,
 }
 
@@ -120,7 +166,9 @@ enum DataContent {
         cells: CellTexts,
     },
     Lines(CellTexts),
-    Json(serde_json::Value),
+    Json(Arc<JsonTree>),
+    /// Rows that stay in the file.
+    Streamed(StreamedRows),
     Whole(Bytes),
 }
 
@@ -133,12 +181,12 @@ struct CellTexts {
 }
 
 /// One row.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(in crate::lua) enum DataRow<'a> {
     /// The names of the columns and their values, equally many.
-    Cells(Vec<(&'a str, &'a [u8])>),
-    Line(&'a [u8]),
-    Json(&'a serde_json::Value),
+    Cells(Vec<(&'a str, Cow<'a, [u8]>)>),
+    Line(Cow<'a, [u8]>),
+    Json(JsonNode<'a>),
 }
 
 impl DataFiles {
@@ -152,7 +200,7 @@ impl DataFiles {
             folder: folder.to_owned(),
             root: root.map(Path::to_owned),
             files: TextCache::new(usize::MAX),
-            separators: Mutex::default(),
+            csv_formats: Mutex::default(),
             share: Arc::default(),
         }
     }
@@ -178,12 +226,12 @@ impl DataFiles {
     /// A sentence that names the file, and its line if one is wrong.
     pub(in crate::lua) fn open(
         &self,
-        format: DataFormat,
+        format: &DataFormat,
         file: &str,
     ) -> Result<Arc<DataRows>, String> {
         let path = self.resolve(file)?;
-        if let DataFormat::Csv(separator) = format {
-            self.note_separator(&path, separator, file)?;
+        if let DataFormat::Csv(csv) = format {
+            self.note_format(&path, csv, file)?;
         }
         let key = format!("{format:?} {}", path.display());
         self.files.get_or_insert_with(&key, |_| {
@@ -206,24 +254,22 @@ impl DataFiles {
         })
     }
 
-    /// Refuses one separator too many: a file has one, and a plan that tries them out does not know more.
-    fn note_separator(&self, path: &Path, separator: u8, file: &str) -> Result<(), String> {
-        const MOST_SEPARATORS: usize = 4;
-        let mut noted = self
-            .separators
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let separators = noted.entry(path.to_owned()).or_default();
-        if separators.contains(&separator) {
+    /// Refuses one format too many: a file has one, and a plan that tries them out does not know more.
+    fn note_format(&self, path: &Path, format: &CsvFormat, file: &str) -> Result<(), String> {
+        const MOST_FORMATS: usize = 4;
+        let noted = self.csv_formats.lock();
+        let mut noted = noted.unwrap_or_else(PoisonError::into_inner);
+        let formats = noted.entry(path.to_owned()).or_default();
+        if formats.contains(format) {
             return Ok(());
         }
-        if separators.len() == MOST_SEPARATORS {
+        if formats.len() == MOST_FORMATS {
             return Err(format!(
-                "'{file}' has been read with {MOST_SEPARATORS} other separators, and each takes its memory once more; \
-                 choose the one that it has"
+                "'{file}' has been read with {MOST_FORMATS} other separators or columns, and each takes its memory once \
+                 more; choose those that it has"
             ));
         }
-        separators.push(separator);
+        formats.push(format.clone());
         Ok(())
     }
 
@@ -296,15 +342,16 @@ impl DataRows {
         match &self.content {
             DataContent::Table { columns, cells } => cells.spans.len() / columns.len(),
             DataContent::Lines(cells) => cells.spans.len(),
-            DataContent::Json(value) => value.as_array().map_or(0, Vec::len),
+            DataContent::Json(tree) => tree.root().elements().len(),
+            DataContent::Streamed(rows) => rows.len(),
             DataContent::Whole(_) => 0,
         }
     }
 
     /// Returns the whole value of a JSON file.
-    pub(in crate::lua) fn json(&self) -> Option<&serde_json::Value> {
+    pub(in crate::lua) fn json(&self) -> Option<&Arc<JsonTree>> {
         match &self.content {
-            DataContent::Json(value) => Some(value),
+            DataContent::Json(tree) => Some(tree),
             _ => None,
         }
     }
@@ -322,22 +369,31 @@ impl DataRows {
     }
 
     /// Returns the row with that index, from 0.
-    pub(in crate::lua) fn row(&self, place: usize) -> Option<DataRow<'_>> {
-        match &self.content {
+    ///
+    /// # Errors
+    /// A row that stays in its file cannot be read.
+    pub(in crate::lua) fn row(&self, place: usize) -> Result<Option<DataRow<'_>>, String> {
+        Ok(match &self.content {
             DataContent::Table { columns, cells } => {
-                let from = place.checked_mul(columns.len())?;
-                let spans = cells.spans.get(from..from.checked_add(columns.len())?)?;
-                let names = columns.iter().map(String::as_str);
-                Some(DataRow::Cells(
-                    names
-                        .zip(spans.iter().map(|span| cells.text(*span)))
-                        .collect(),
-                ))
+                let from = place.checked_mul(columns.len());
+                let to = from.and_then(|from| from.checked_add(columns.len()));
+                let spans = from
+                    .zip(to)
+                    .and_then(|(from, to)| cells.spans.get(from..to));
+                spans.map(|spans| {
+                    let cells = spans.iter().map(|span| Cow::Borrowed(cells.text(*span)));
+                    let names = columns.iter().map(String::as_str);
+                    DataRow::Cells(names.zip(cells).collect())
+                })
             }
-            DataContent::Lines(cells) => Some(DataRow::Line(cells.text(*cells.spans.get(place)?))),
-            DataContent::Json(value) => value.get(place).map(DataRow::Json),
+            DataContent::Lines(cells) => {
+                let span = cells.spans.get(place);
+                span.map(|span| DataRow::Line(Cow::Borrowed(cells.text(*span))))
+            }
+            DataContent::Json(tree) => tree.root().element(place).map(DataRow::Json),
+            DataContent::Streamed(rows) => return rows.row(place),
             DataContent::Whole(_) => None,
-        }
+        })
     }
 
     /// Takes the index of the next row, from 0. `own` is how many the user has taken, `draw` returns a random number

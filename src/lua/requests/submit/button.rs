@@ -1,6 +1,6 @@
 //! The button that submits a form.
 
-use crate::lua::values::{describe_mismatch, escape_invalid, raw_field, shorten, unwrap_view};
+use crate::lua::values::{describe_mismatch, escape_invalid, raw_field, shorten};
 use mlua::{LuaString, Table, Value};
 
 /// The button that submits the form.
@@ -96,7 +96,6 @@ pub(super) fn buttons(form: &Table) -> Vec<Table> {
     let Value::Table(list) = raw_field(form, "buttons") else {
         return Vec::new();
     };
-    let list = unwrap_view(&list);
     list.sequence_values::<Table>()
         .map_while(Result::ok)
         .collect()

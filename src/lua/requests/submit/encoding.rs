@@ -5,9 +5,7 @@ use super::fields::SubmittedEntry;
 use crate::lua::limits::Budget;
 use crate::lua::requests::multipart::{self, MultipartField, NAMED};
 use crate::lua::requests::request::plan_file;
-use crate::lua::values::{
-    encode_pairs, escape_invalid_bytes, form_bytes, raw_field, read_scalar, unwrap_view,
-};
+use crate::lua::values::{encode_pairs, escape_invalid_bytes, form_bytes, raw_field, read_scalar};
 use encoding_rs::{Encoding, UTF_8};
 use lgoose_html::{Enctype, ValueRule};
 use memchr::memchr2;
@@ -55,7 +53,7 @@ pub(super) fn texts(
                 budget.take(name.len().saturating_mul(4))?;
                 name
             }
-            Value::Table(part) => match raw_field(&unwrap_view(part), "filename") {
+            Value::Table(part) => match raw_field(part, "filename") {
                 Value::String(name) => name.as_bytes().to_vec(),
                 _ => {
                     return Err(format!(

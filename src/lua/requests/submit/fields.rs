@@ -4,7 +4,7 @@ use super::button::{SubmitButton, buttons, default, entries};
 use crate::lua::limits::Budget;
 use crate::lua::values::{
     ENTRY_BYTES, byte_length, describe_mismatch, escape_invalid, escape_invalid_bytes, is_list,
-    list_values, raw_field, shorten, unwrap_view,
+    list_values, raw_field, shorten,
 };
 use lgoose_html::ValueRule;
 use mlua::{LuaString, Table, Value};
@@ -41,7 +41,7 @@ impl SubmittedFields {
             fields.take_all(&preset, budget, false)?;
         }
         if let Value::Table(files) = raw_field(form, "files") {
-            for name in unwrap_view(&files).sequence_values::<LuaString>() {
+            for name in files.sequence_values::<LuaString>() {
                 let name = name.map_err(|error| error.to_string())?.as_bytes().to_vec();
                 budget.take(name.len().saturating_mul(3) + 2 * ENTRY_BYTES)?;
                 fields.values.entry(name).or_default().push_back(Value::Nil);
@@ -62,7 +62,7 @@ impl SubmittedFields {
     }
 
     fn take_all(&mut self, table: &Table, budget: &mut Budget, filled: bool) -> Result<(), String> {
-        for pair in unwrap_view(table).pairs::<LuaString, Value>() {
+        for pair in table.pairs::<LuaString, Value>() {
             let (name, value) =
                 pair.map_err(|_| "user:submit: names of fields are strings".to_owned())?;
             let name = name.as_bytes().to_vec();
@@ -70,7 +70,7 @@ impl SubmittedFields {
             if filled {
                 self.filled.insert(name.clone());
             }
-            let values = match value.as_table().map(unwrap_view) {
+            let values = match value.as_table() {
                 Some(table) if raw_field(&table, "data").is_nil() => {
                     let mut values = VecDeque::new();
                     let text = || shorten(&escape_invalid_bytes(&name));
@@ -137,13 +137,13 @@ impl SubmittedFields {
         };
         let mut places = Vec::new();
         if let Value::Table(order) = raw_field(form, "order") {
-            for place in unwrap_view(&order).sequence_values::<Value>() {
+            for place in order.sequence_values::<Value>() {
                 budget.take(ENTRY_BYTES)?;
                 places.push(place.map_err(|error| error.to_string())?);
             }
         }
         let types = raw_field(form, "types");
-        let types = types.as_table().map(unwrap_view);
+        let types = types.as_table();
         let mut remaining: HashMap<Vec<u8>, usize> = HashMap::new();
         for name in places.iter().filter_map(Value::as_string) {
             budget.take(byte_length(&Value::String(name.clone())).saturating_mul(2))?;

@@ -9,9 +9,7 @@ use super::options::{self, names_content_type, set_content_type};
 use super::request::RequestOp;
 use crate::http::Referrer;
 use crate::lua::limits::Budget;
-use crate::lua::values::{
-    describe_mismatch, encode_pairs, escape_invalid, list_values, raw_field, unwrap_view,
-};
+use crate::lua::values::{describe_mismatch, encode_pairs, escape_invalid, list_values, raw_field};
 use button::SubmitButton;
 use encoding::{encode, texts};
 use encoding_rs::{Encoding, UTF_8};
@@ -38,10 +36,10 @@ pub(super) fn read(
     let Value::Table(form) = form else {
         return Err(describe_mismatch("user:submit", "a form", form));
     };
-    let form = &unwrap_view(form);
+    let form = form;
     let options = match options {
         Value::Nil => None,
-        Value::Table(options) => Some(unwrap_view(options)),
+        Value::Table(options) => Some(options),
         other => {
             return Err(describe_mismatch(
                 "the options of user:submit",
@@ -108,7 +106,7 @@ fn check_added(added: &Value) -> Result<(), String> {
     match added {
         Value::Nil | Value::Boolean(_) => Ok(()),
         Value::Table(names) => {
-            let names = list_values(&unwrap_view(names), "option 'added'")?;
+            let names = list_values(names, "option 'added'")?;
             let other = names.iter().find(|name| !name.is_string());
             other.map_or(Ok(()), |other| {
                 Err(describe_mismatch(

@@ -1,24 +1,24 @@
 //! YAML as JSON values, within bounds: few lines can stand for more than any memory takes.
 
-use crate::import::lua_text::comment;
+use crate::error::printable;
 use serde_json::Value;
 use serde_saphyr::Error;
 use serde_saphyr::budget::BudgetBreach;
 
 /// What is wrong with a text.
 #[derive(Debug)]
-pub(super) struct YamlFault {
+pub(crate) struct YamlFault {
     /// In words, with its place.
-    pub(super) what: String,
+    pub(crate) what: String,
     /// It stands for more than is read, which took its time to find out.
-    pub(super) is_large: bool,
+    pub(crate) is_large: bool,
 }
 
 /// Reads a text.
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub(super) fn parse(text: &str) -> Result<Value, YamlFault> {
+pub(crate) fn parse(text: &str) -> Result<Value, YamlFault> {
     let options = serde_saphyr::options! {
         with_snippet: false,
         strict_booleans: true,
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Value, YamlFault> {
         let text = error.to_string();
         let text = text.lines().next().unwrap_or_default();
         // Where an alias was defined says nothing more.
-        let text = comment(text.split(" (defined").next().unwrap_or_default());
+        let text = one_line(text.split(" (defined").next().unwrap_or_default());
         let is_large = is_large(&error);
         let what = match is_large {
             _ if has_several_documents(&error) => "it has more than one document".to_owned(),
@@ -42,6 +42,15 @@ pub(super) fn parse(text: &str) -> Result<Value, YamlFault> {
         };
         YamlFault { what, is_large }
     })
+}
+
+/// Returns the beginning of a message, with nothing that moves a terminal's cursor.
+fn one_line(text: &str) -> String {
+    let shown = text.chars().take(120);
+    let line: String = shown
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    printable(&line).into_owned()
 }
 
 fn is_large(error: &Error) -> bool {

@@ -40,8 +40,12 @@ end
 
 local function or_raise(co, ok, problem, ...)
   if ok then return problem, ... end
-  if H.has_filled_memory(co) then H.note_full() end
-  error(problem, 0)
+  if H.has_filled_memory(co) then
+    H.note_full()
+    error(problem, 0)
+  end
+  -- As the plan's own: Lua takes a text for what it would say itself.
+  host("global:error")(problem, 0)
 end
 
 -- The coroutines that the plan made: only they may yield to it, and only they are resumed and closed by it. The

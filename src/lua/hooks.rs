@@ -5,7 +5,7 @@ use crate::error::{Error, cut};
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, RaisedError};
 use crate::lua::limits::{self, Heartbeat, VmLimits};
-use crate::lua::plan_files::Program;
+use crate::lua::plan_files::{Program, Sources};
 use crate::lua::sandbox::{self, VmHost};
 use crate::lua::values::{describe_mismatch, escape_invalid};
 use crate::plan::Hook;
@@ -56,6 +56,15 @@ impl HookRequest<'_> {
     }
 }
 
+/// Returns what a function without a user has raised.
+pub(in crate::lua) fn raised(error: &mlua::Error, sources: &Sources) -> RaisedError {
+    let mut raised = diagnostics::to_raised(error, sources);
+    if diagnostics::is_of_yield(error) {
+        raised.message = "it has no user: it cannot send requests nor wait".to_owned();
+    }
+    raised
+}
+
 /// Warns of an error in the function of `on("request")`, each once in a run.
 pub(in crate::lua) fn warn(host: &VmHost, raised: &RaisedError) {
     let message = describe_raised(Hook::Request, raised);
@@ -73,11 +82,7 @@ fn describe_raised(hook: Hook, raised: &RaisedError) -> String {
     let name = hook.name();
     let line = raised.line.as_deref();
     let place = line.map_or_else(String::new, |line| format!(" ({line})"));
-    let message = if raised.message.contains("yield from outside a coroutine") {
-        "it has no user: it cannot send requests nor wait"
-    } else {
-        &raised.message
-    };
+    let message = &raised.message;
     format!("on(\"{name}\") raised: {message}{place}")
 }
 
@@ -101,11 +106,13 @@ pub(crate) fn report(
     report: &serde_json::Value,
     heartbeat: &Arc<Heartbeat>,
 ) -> Result<Vec<Written>, Error> {
-    let raised = |error: mlua::Error| {
-        let raised = diagnostics::to_raised(&error, &program.sources);
-        Error::trouble(describe_raised(Hook::Report, &raised))
+    let trouble = |error: mlua::Error| {
+        Error::trouble(describe_raised(
+            Hook::Report,
+            &raised(&error, &program.sources),
+        ))
     };
-    let written = call(program, report, heartbeat).map_err(raised)?;
+    let written = call(program, report, heartbeat).map_err(trouble)?;
     written.map_err(|problem| Error::trouble(format!("on(\"report\"): {problem}")))
 }
 

@@ -31,6 +31,8 @@ pub(super) fn type_phrase(value: &Value) -> &'static str {
         Value::Table(_) => "a table",
         Value::Function(_) => "a function",
         Value::Thread(_) => "a coroutine",
+        // The only one that plans have.
+        Value::LightUserData(_) => "json.null",
         other => other.type_name(),
     }
 }

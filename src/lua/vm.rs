@@ -439,7 +439,7 @@ impl Vm {
             }
             if let Err(error) = result {
                 let error = limits.with_place(error);
-                let raised = diagnostics::to_raised(&error, &self.host.program.sources);
+                let raised = hooks::raised(&error, &self.host.program.sources);
                 hooks::warn(&self.host, &raised);
             }
         }

@@ -182,6 +182,11 @@ fn an_error_in_them_is_told_with_its_line() {
             "on(\"request\") raised: odd 200 (",
         ),
         (
+            "hook_sees_own_words",
+            "on('request', function() error('attempt to yield from outside a coroutine', 0) end)",
+            "on(\"request\") raised: attempt to yield from outside a coroutine",
+        ),
+        (
             "hook_sees_sends",
             "on('request', function() of.user:get '/more' end)",
             "it has no user: it cannot send requests nor wait",

@@ -73,3 +73,20 @@ task { "many responses", function(user)
     same(kept[i].headers["content-length"] ~= nil, true, "its headers")
   end
 end }
+
+task { "errors in words of Lua's own", function(user)
+  for _, text in ipairs { "not enough memory", "attempt to yield from outside a coroutine", "stack overflow" } do
+    local ok, problem = pcall(error, text, 0)
+    same(problem, text, "caught")
+    ok, problem = pcall(assert, false, text)
+    same(problem, text, "asserted")
+    ok, problem = pcall(coroutine.wrap(function() error(text, 0) end))
+    same(problem, text, "out of a coroutine")
+    ok, problem = coroutine.resume(coroutine.create(function() error(text, 0) end))
+    same(problem, text, "of a coroutine that is resumed")
+    ok, problem = xpcall(error, function(of) return "<" .. of .. ">" end, text, 0)
+    same(problem, "<" .. text .. ">", "seen by a handler")
+    user.data.kept = text
+    same(user.data.kept, text, "the user keeps its data")
+  end
+end }

@@ -94,3 +94,26 @@ task { "paths", function(user)
   loop[1], loop[2] = loop, loop
   same(#json.get(loop, ("[*]"):rep(10)), 1024, "a table within itself")
 end }
+
+task { "null by its name", function(user)
+  local value = json.decode('{"a":null}').a
+  same(value, json.null, "the same")
+  same(tostring(value), "json.null", "as text")
+  same(type(value), "userdata", "type")
+  for what, fn in pairs {
+    ["attempt to index json.null (field 'b')"] = function() return value.b end,
+    ["attempt to index json.null (field 'c')"] = function() value.c = 1 end,
+    ["attempt to concatenate json.null"] = function() return "a" .. value end,
+    ["attempt to perform arithmetic on json.null"] = function() return 1 - value end,
+    ["attempt to call json.null"] = function() value() end,
+    ["attempt to get length of json.null"] = function() return #value end,
+    ["attempt to compare json.null"] = function() return value < 1 end,
+    ["string expected, got json.null"] = function() return ("x"):find(value) end,
+    ["expected a string here, not json.null"] = function() return string.rep(value, 2) end,
+    ["the path must be a string, not json.null"] = function() user:get(value) end,
+    ["must be a number of seconds, not json.null"] = function() user:get("/", { timeout = value }) end,
+    ["header 'a' must be a string, a number or a boolean, not json.null"] = function() user:set_header("a", value) end,
+  } do
+    raises(what, fn)
+  end
+end }

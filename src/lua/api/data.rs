@@ -16,8 +16,7 @@ use crate::lua::values::{
     shorten, to_one_line,
 };
 use mlua::{
-    Function, IntoLua as _, Lua, LuaSerdeExt as _, MetaMethod, Table, UserDataFields,
-    UserDataMethods, Value,
+    Function, IntoLua as _, Lua, MetaMethod, Table, UserDataFields, UserDataMethods, Value,
 };
 use rand::RngExt as _;
 use std::cell::Cell;
@@ -310,6 +309,6 @@ fn value(lua: &Lua, row: DataRow<'_>) -> mlua::Result<Value> {
             table.into_lua(lua)
         }
         DataRow::Line(line) => lua.create_string(line)?.into_lua(lua),
-        DataRow::Json(value) => lua.to_value(&value),
+        DataRow::Json(value) => json_view::to_lua(lua, value),
     }
 }

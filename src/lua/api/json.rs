@@ -5,7 +5,7 @@ use super::json_at;
 use super::json_view;
 use crate::lua::large_integers;
 use crate::lua::requests::{JsonPath, encode_json};
-use crate::lua::sandbox::VmHost;
+use crate::lua::sandbox::{VmHost, null};
 use crate::lua::values::{describe_mismatch, escape_invalid};
 use mlua::{IntoLua as _, Lua, LuaSerdeExt as _, LuaString, Table, Value};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -16,7 +16,7 @@ use std::rc::Rc;
 /// Creates `json`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
-    library.raw_set("null", lua.null())?;
+    library.raw_set("null", null(lua)?)?;
     library.raw_set(
         "decode",
         function(lua, |lua, text: LuaString| decode(lua, &text.as_bytes()))?,
@@ -171,7 +171,7 @@ impl<'de> Visitor<'de> for &JsonDecoder<'_> {
     }
 
     fn visit_unit<E: serde::de::Error>(self) -> Result<Value, E> {
-        Ok(self.lua.null())
+        self.check(null(self.lua))
     }
 
     fn visit_bool<E: serde::de::Error>(self, flag: bool) -> Result<Value, E> {

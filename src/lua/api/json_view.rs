@@ -3,7 +3,7 @@
 
 use super::parts;
 use crate::lua::plan_files::{JsonNode, JsonTree, JsonValue};
-use crate::lua::sandbox::{VmHost, view_marker, viewed};
+use crate::lua::sandbox::{VmHost, null, view_marker, viewed};
 use crate::lua::values::DisplayText;
 use mlua::{FromLua as _, Function, IntoLua as _, Lua, LuaSerdeExt as _, Table, Value};
 use std::sync::Arc;
@@ -105,7 +105,7 @@ fn is_table(node: JsonNode<'_>) -> bool {
 
 fn scalar(lua: &Lua, node: JsonNode<'_>) -> mlua::Result<Value> {
     match node.value() {
-        JsonValue::Null => Ok(lua.null()),
+        JsonValue::Null => null(lua),
         JsonValue::Flag(flag) => Ok(Value::Boolean(flag)),
         JsonValue::Integer(number) => Ok(Value::Integer(number)),
         JsonValue::Number(number) => Ok(Value::Number(number)),
@@ -168,10 +168,17 @@ fn place_of(key: &Value) -> Option<usize> {
     }
 }
 
+/// Makes a value of Lua that the plan may change.
+pub(super) fn to_lua(lua: &Lua, node: JsonNode<'_>) -> mlua::Result<Value> {
+    // It may have some.
+    null(lua)?;
+    lua.to_value(&node)
+}
+
 /// Makes a table of all of a value.
 fn whole(lua: &Lua, node: i64) -> mlua::Result<Table> {
     with(lua, node, |_, node| {
-        Table::from_lua(lua.to_value(&node)?, lua)
+        Table::from_lua(to_lua(lua, node)?, lua)
     })
 }
 

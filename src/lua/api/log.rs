@@ -79,6 +79,7 @@ fn shown(lua: &Lua, value: &Value) -> mlua::Result<String> {
             show_table(lua, table, 1, &mut out)?;
             Ok(out)
         }
+        Value::LightUserData(_) => Ok("json.null".to_owned()),
         other => other.to_string(),
     }
 }
@@ -165,6 +166,7 @@ fn scalar(value: &Value) -> String {
             Ok(element) => shorten(&element.shown()),
             Err(_) => "userdata".to_owned(),
         },
+        Value::LightUserData(_) => "json.null".to_owned(),
         other => other.type_name().to_owned(),
     }
 }

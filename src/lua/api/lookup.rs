@@ -8,7 +8,7 @@ use super::{
     require, response, run, session, tags, time, wait,
 };
 use crate::error::{Diagnostic, bounded_name};
-use crate::lua::diagnostics;
+use crate::lua::diagnostics::{self, PlainText};
 use crate::lua::limits;
 use crate::lua::requests;
 use crate::lua::sandbox::{self, VmHost, error_at_plan_line};
@@ -198,6 +198,9 @@ fn error_text(lua: &Lua, problem: Value) -> mlua::Result<Value> {
     };
     if let Some(diagnostic) = error.downcast_ref::<Diagnostic>() {
         return diagnostic.message().into_lua(lua);
+    }
+    if let Some(PlainText(text)) = error.downcast_ref() {
+        return text.as_str().into_lua(lua);
     }
     let raised = diagnostics::to_raised(error, &VmHost::of(lua).program.sources);
     match raised.line {

@@ -8,8 +8,7 @@ use super::lookup::{MemberValue, part};
 use super::parts;
 use super::tags::user_tags;
 use crate::http::{DigestCredentials, Session};
-use crate::lua::plan_files::JsonTree;
-use crate::lua::requests::{basic, bearer, convert_json, header_line, marker};
+use crate::lua::requests::{basic, bearer, convert_to_tree, header_line, marker};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{self, DisplayText, describe_mismatch, read_scalar, shorten};
 use crate::units::split_credentials;
@@ -101,13 +100,12 @@ pub(super) fn shared(lua: &Lua) -> mlua::Result<Value> {
 /// Stores the value that `test_start` returned, for all users.
 pub(super) fn share(lua: &Lua, value: Value) -> mlua::Result<()> {
     let mut budget = VmHost::of(lua).budget(lua);
-    let shared = convert_json(&value, &mut budget).map_err(|error| {
+    let shared = convert_to_tree(&value, &mut budget).map_err(|error| {
         mlua::Error::runtime(format!(
             "what test_start returns must be strings, numbers, booleans and tables of them: {error}"
         ))
     })?;
-    let tree = JsonTree::read(&shared).map_err(mlua::Error::external)?;
-    VmHost::of(lua).program.set_shared(tree);
+    VmHost::of(lua).program.set_shared(shared);
     Ok(())
 }
 

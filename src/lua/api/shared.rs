@@ -7,7 +7,7 @@ use crate::error::Diagnostic;
 use crate::lua::diagnostics::here;
 use crate::lua::limits::{HeapSize, Held};
 use crate::lua::requests::{convert_json, marker};
-use crate::lua::sandbox::{VmHost, error_at_plan_line};
+use crate::lua::sandbox::{VmHost, error_at_plan_line, null};
 use crate::lua::state::{
     self, Claim, Counter, Map, MapLookup, PendingValue, SharedQueue, SharedState,
 };
@@ -305,7 +305,12 @@ impl UserData for Held<OpenClaim> {
 }
 
 fn copy(lua: &Lua, value: Option<state::SharedValue>) -> mlua::Result<Value> {
-    value.map_or(Ok(Value::Nil), |value| lua.to_value(&*value))
+    let Some(value) = value else {
+        return Ok(Value::Nil);
+    };
+    // It may have some.
+    null(lua)?;
+    lua.to_value(&*value)
 }
 
 /// Takes a value if there is one, without waiting.

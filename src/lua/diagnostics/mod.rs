@@ -8,6 +8,6 @@ mod word_line;
 
 pub(super) use location::{MOST_LEVELS, here, plan_line};
 pub(crate) use raised::RaisedError;
-pub(super) use raised::{diagnose, is_of_memory, to_raised};
+pub(super) use raised::{PlainText, diagnose, is_of_memory, is_of_yield, to_raised};
 pub(super) use tokens::{Token, TokenKind, tokens};
 pub(super) use word_line::word_line;

@@ -3,6 +3,7 @@
 use super::syntax;
 use crate::error::{Diagnostic, cut};
 use crate::lua::plan_files::Sources;
+use std::fmt;
 
 /// An error that a task raised. It counts as a task failure; the user goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,18 @@ pub struct RaisedError {
     /// The stack trace of the plan's calls.
     pub backtrace: Option<String>,
 }
+
+/// A message that a plan raises in words that Lua has, too: it is none of Lua's, and has no line.
+#[derive(Debug)]
+pub(in crate::lua) struct PlainText(pub(in crate::lua) String);
+
+impl fmt::Display for PlainText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PlainText {}
 
 /// Splits an error into message, location and stack trace.
 pub(in crate::lua) fn to_raised(error: &mlua::Error, sources: &Sources) -> RaisedError {
@@ -50,6 +63,16 @@ pub(in crate::lua) fn to_raised(error: &mlua::Error, sources: &Sources) -> Raise
 /// Returns whether Lua raised the error because its memory is full.
 pub(in crate::lua) fn is_of_memory(error: &mlua::Error) -> bool {
     matches!(innermost(error), mlua::Error::MemoryError(_))
+}
+
+/// Returns whether Lua raised the error because code yielded that nothing can resume. The function that yields is Lua's own,
+/// so that the error has no line, and what a plan raises in these words is [`PlainText`].
+pub(in crate::lua) fn is_of_yield(error: &mlua::Error) -> bool {
+    let mlua::Error::RuntimeError(text) = error else {
+        return false;
+    };
+    let message = text.split("\nstack traceback:").next();
+    message == Some("attempt to yield from outside a coroutine")
 }
 
 /// Converts an error that stops a plan from loading to a diagnostic.
@@ -143,6 +166,7 @@ fn describe_conversion(from: &str, to: &str) -> String {
     };
     match from {
         "nil" => format!("expected {expected} here, not nil"),
+        "lightuserdata" => format!("expected {expected} here, not json.null"),
         from => format!("expected {expected} here, not a {from}"),
     }
 }

@@ -314,6 +314,10 @@ impl<'de> Visitor<'de> for &mut Builder {
         Ok(Stored::Null)
     }
 
+    fn visit_none<E>(self) -> Result<Stored, E> {
+        Ok(Stored::Null)
+    }
+
     fn visit_bool<E>(self, flag: bool) -> Result<Stored, E> {
         Ok(Stored::Flag(flag))
     }
@@ -331,7 +335,12 @@ impl<'de> Visitor<'de> for &mut Builder {
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Stored, E> {
-        Ok(Stored::Number(number))
+        // JSON has no other numbers.
+        Ok(if number.is_finite() {
+            Stored::Number(number)
+        } else {
+            Stored::Null
+        })
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Stored, E> {

@@ -2,8 +2,10 @@
 
 use super::json_fields::OBJECT_BYTES;
 use crate::lua::limits::{Budget, TABLE_LOOK};
+use crate::lua::plan_files::JsonTree;
 use crate::lua::values::{escape_invalid, shorten, type_phrase};
 use mlua::Value;
+use mlua::serde::de::Deserializer;
 
 /// The deepest nesting of tables. Deeper ones would overflow the thread's stack; decoding has the same limit.
 const DEEPEST: u32 = 127;
@@ -39,14 +41,31 @@ pub(in crate::lua) fn convert(
     value: &Value,
     budget: &mut Budget,
 ) -> Result<serde_json::Value, String> {
+    check(value, budget)?;
+    serde_json::to_value(value).map_err(|error| error.to_string())
+}
+
+/// Converts a Lua value to one of JSON that all users of a process read.
+///
+/// # Errors
+/// The reason why it cannot be converted.
+pub(in crate::lua) fn convert_to_tree(
+    value: &Value,
+    budget: &mut Budget,
+) -> Result<JsonTree, String> {
+    check(value, budget)?;
+    JsonTree::read(Deserializer::new(value.clone())).map_err(|error| error.to_string())
+}
+
+/// Checks that a value can become one of JSON, and that there is room for it.
+fn check(value: &Value, budget: &mut Budget) -> Result<(), String> {
     /// What a value and its place in a list or map take, its name and text apart.
     const COST: ValueCost = ValueCost {
         each: 192,
         object: OBJECT_BYTES,
     };
     let fitting = budget.twice(|budget| fits(value, COST, DEEPEST, budget));
-    fitting.map_err(|(Unfit::Limit(problem) | Unfit::Value(problem))| problem)?;
-    serde_json::to_value(value).map_err(|error| error.to_string())
+    fitting.map_err(|(Unfit::Limit(problem) | Unfit::Value(problem))| problem)
 }
 
 fn cannot(problem: &str) -> String {

@@ -11,5 +11,5 @@ mod views;
 pub(crate) use host::stream;
 pub(super) use host::{ENVIRONMENT, VmHost, error_at_plan_line};
 pub(super) use safe::pairs;
-pub(super) use standard::{BASE, collect_young, library, new_state, standard};
+pub(super) use standard::{BASE, collect_young, library, new_state, null, standard};
 pub(super) use views::{entry, length, view_marker, viewed};

@@ -2,6 +2,7 @@
 
 use super::host::VmHost;
 use super::standard::library;
+use crate::lua::diagnostics::PlainText;
 use crate::lua::limits::{first_place, guard_pattern};
 use crate::lua::plan_files::compile_once;
 use crate::lua::values::escape_invalid;
@@ -144,14 +145,23 @@ pub(in crate::lua) fn pairs(lua: &Lua) -> mlua::Result<Function> {
     ))
 }
 
-/// Creates an `error` or `assert` that keeps a message whose bytes are not UTF-8: an error that is not caught leaves
+/// Creates an `error` or `assert` for plans. Lua tells by its words that its memory is full, so that the same words of a
+/// plan are raised in Rust. It also keeps a message whose bytes are not UTF-8: an error that is not caught leaves
 /// Lua as text, in which such bytes are lost.
 pub(in crate::lua) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
     static CODE: OnceLock<Vec<u8>> = OnceLock::new();
     let code = compile_once(
         &CODE,
-        "local error, assert, type, is_text, remember, sub = ...
+        "local error, assert, type, is_text, remember, raise, sub = ...
         local MOST = 1 << 20
+        local LUAS_OWN = {
+          ['not enough memory'] = true,
+          ['attempt to yield from outside a coroutine'] = true,
+        }
+        local function as_it_is(message)
+          if LUAS_OWN[message] then raise(message) end
+          error(message, 0)
+        end
         local function look(message)
           if type(message) ~= 'string' then return message end
           if #message > MOST then message = sub(message, 1, MOST) .. '…' end
@@ -161,6 +171,7 @@ pub(in crate::lua) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
         return {
           error = function(message, level)
             message = look(message)
+            if level == 0 then as_it_is(message) end
             if level == nil then level = 1 end
             error(message, type(level) == 'number' and level > 0 and level + 1 or level)
           end,
@@ -168,7 +179,7 @@ pub(in crate::lua) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
             local ok, message = ...
             if ok then return ... end
             message = look(message)
-            if message ~= nil then error(message, 0) end
+            if message ~= nil then as_it_is(message) end
             return assert(...)
           end,
         }",
@@ -182,12 +193,14 @@ pub(in crate::lua) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
         VmHost::of(lua).raised_bytes.replace(Some(bytes));
         Ok(())
     };
+    let raise = |_: &Lua, text: String| Err::<(), _>(mlua::Error::external(PlainText(text)));
     let both: Table = lua.load(code).set_mode(ChunkMode::Binary).call((
         base("error")?,
         base("assert")?,
         base("type")?,
         utf8.raw_get::<Function>("len")?,
         lua.create_function(remember)?,
+        lua.create_function(raise)?,
         library(lua, "string")?.raw_get::<Function>("sub")?,
     ))?;
     both.raw_get(name)

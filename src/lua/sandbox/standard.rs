@@ -2,8 +2,11 @@
 //! outside.
 
 use super::safe;
+use crate::lua::plan_files::compile_once;
+use mlua::chunk::ChunkMode;
 use mlua::state::{GcGenParams, GcMode};
-use mlua::{Function, Lua, LuaOptions, StdLib, Table, Value};
+use mlua::{Function, LightUserData, Lua, LuaOptions, LuaSerdeExt as _, StdLib, Table, Value};
+use std::sync::OnceLock;
 
 /// The functions of the base library that plans have as they are.
 pub(in crate::lua) const BASE: [&str; 19] = [
@@ -118,6 +121,40 @@ pub(in crate::lua) fn standard(lua: &Lua, name: &str) -> mlua::Result<Value> {
         _ if BASE.contains(&name) => globals.raw_get(name),
         _ => Ok(Value::Nil),
     }
+}
+
+/// Returns `json.null`. Lua's own messages call a light userdata by its name once the VM has met it.
+pub(in crate::lua) fn null(lua: &Lua) -> mlua::Result<Value> {
+    static CODE: OnceLock<Vec<u8>> = OnceLock::new();
+    if lua.type_metatable::<LightUserData>().is_none() {
+        let code = compile_once(
+            &CODE,
+            "local error, tostring, ipairs = ...
+            local NAME = 'json.null'
+            local named = { __name = NAME, __metatable = false, __tostring = function() return NAME end }
+            local function refuse(what, ...)
+              local function raise() error('attempt to ' .. what .. ' ' .. NAME, 2) end
+              for _, method in ipairs { ... } do named[method] = raise end
+            end
+            refuse('concatenate', '__concat')
+            refuse('call', '__call')
+            refuse('get length of', '__len')
+            refuse('compare', '__lt', '__le')
+            refuse('perform arithmetic on',
+              '__add', '__sub', '__mul', '__div', '__mod', '__pow', '__unm', '__idiv')
+            named.__index = function(_, key)
+              error('attempt to index ' .. NAME .. \" (field '\" .. tostring(key) .. \"')\", 2)
+            end
+            named.__newindex = named.__index
+            return named",
+        )?;
+        let globals = lua.globals();
+        let base = |name: &str| globals.raw_get::<Function>(name);
+        let code = lua.load(code).set_mode(ChunkMode::Binary);
+        let named = code.call((base("error")?, base("tostring")?, base("ipairs")?))?;
+        lua.set_type_metatable::<LightUserData>(Some(named));
+    }
+    Ok(lua.null())
 }
 
 /// Creates a `setmetatable` that refuses `__gc`: a finalizer runs where no limit holds.

@@ -166,6 +166,7 @@ impl Coroutine {
             Ok(problem) => {
                 let text = match &problem {
                     Value::String(text) => text.to_string_lossy(),
+                    Value::LightUserData(_) => "json.null".to_owned(),
                     other => other
                         .to_string()
                         .unwrap_or_else(|_| other.type_name().to_owned()),

@@ -15,7 +15,8 @@
 ---@field expect? lgoose.Expect # what a successful response must have, besides a status below 400
 ---@field auth? string|lgoose.Credentials|lgoose.Bearer # "user:password" or { "user", "password" } for basic authentication
 ---@field compress? "gzip" # compress the body
----@field discard? boolean|"successful" # count the size of the body, but do not keep it; "successful": only where the status is below 400 (default: false)
+---@field discard? boolean|"successful" # count the size of the body, but do not keep it; "successful": only where the status is below 400 (default: the plan's)
+---@field count? boolean # false: no figure, threshold or log has this request, and a failure of it makes nothing fail (default: true)
 ---@field allow_failure? boolean # a bad status does not count as a failure (default: false)
 ---@field tags? table<string, string|number|boolean> # tags for reports and thresholds: { region = "eu" }
 

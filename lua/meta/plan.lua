@@ -51,6 +51,8 @@
 ---@field max_redirects? integer # follow this many redirects; the next one is the response, with its status (default: 10, and one more is a failure)
 ---@field referer? boolean # send the page as Referer when requesting its links, forms and assets, as browsers do (default: true)
 ---@field cache? boolean # give each user a cache like a browser's; the metrics 'cache: …' count its use (default: false)
+---@field connections_per_host? integer # the maximum number of connections of a user to one host, for user:fetch and user:batch (default: 6, as in browsers)
+---@field discard? boolean|"successful" # count the size of bodies, but do not keep them; "successful": only where the status is below 400. The body of a request whose `expect` looks at it is kept (default: false)
 ---@field connections? "user"|"iteration" # how long a user keeps its connections (default: "user")
 ---@field sticky_follow? boolean # after a redirect to another host, the user continues on that host (default: false)
 ---@field trace? boolean # add a W3C traceparent to every request, to find it in the site's tracing (default: false)

@@ -116,7 +116,7 @@ function User:bearer(token) end
 
 ---Waits. The wait continues even if the user is told to stop, so a loop does not speed up. If it would end after nine tenths of
 ---`--stop-timeout` (the rest is for `on_stop` tasks), it ends the task at once, even inside a `pcall`.
----@param from lgoose.Duration # seconds
+---@param from lgoose.Duration|lgoose.Duration[]|lgoose.WaitRule # seconds, or a rule such as wait.normal(5, 2)
 ---@param to? lgoose.Duration # seconds; waits a random time between the two
 function User:wait(from, to) end
 

@@ -1,12 +1,14 @@
 //! Translates the options of a run into those of its HTTP client.
 
-use crate::config::{self, Config, Http, RunConfig, ShowLevel};
+use crate::config::{self, Config, DiscardedBodies, Http, RunConfig, ShowLevel};
 #[cfg(feature = "reqwest")]
 use crate::config::{EnvironmentProxies, Proxy};
 use crate::error::{Diagnostic, Error};
 #[cfg(feature = "reqwest")]
 use crate::http::ReqwestProxy;
-use crate::http::{AllowedHosts, ClientConfig, Resolver, Tls, TlsOptions, Transport, Version};
+use crate::http::{
+    AllowedHosts, ClientConfig, Discard, Resolver, Tls, TlsOptions, Transport, Version,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::sync::Arc;
 
@@ -44,6 +46,11 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
         max_redirects: config.max_redirects,
         referer: config.referer,
         cache: config.cache,
+        discard: match config.discard {
+            DiscardedBodies::None => Discard::Nothing,
+            DiscardedBodies::Successful => Discard::Successful,
+            DiscardedBodies::All => Discard::All,
+        },
         sticky_follow: config.sticky_follow,
         local_address: local.local_address,
         trace_sample: config.trace_sample,

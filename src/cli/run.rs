@@ -7,7 +7,8 @@ use super::one_request::OneRequest;
 use super::outputs::OutputArgs;
 use super::values::{some, threads, threshold, variable, variable_name};
 use crate::config::{
-    ClientKind, ConnectionLifetime, Http, Pin, Proxy, Settings, address, read_max_redirects,
+    ClientKind, ConnectionLifetime, DiscardedBodies, Http, Pin, Proxy, Settings, address,
+    read_connections_per_host, read_max_redirects,
 };
 use crate::threshold::Threshold;
 use crate::units;
@@ -146,6 +147,14 @@ pub(crate) struct TargetArgs {
     /// How long users keep their connections: user (their whole life) or iteration [default: user]
     #[arg(long, value_name = "SPAN", value_parser = ConnectionLifetime::parse)]
     pub connections: Option<ConnectionLifetime>,
+    /// The most connections of a user to one host at the same time [default: 6, as in browsers]
+    #[arg(long, value_name = "N", value_parser = read_connections_per_host)]
+    pub connections_per_host: Option<u32>,
+    /// Count bodies without keeping them: successful (a status below 400) or all
+    ///
+    /// The body of a request is kept if it expects something of it or says so itself.
+    #[arg(long, value_name = "BODIES", value_parser = DiscardedBodies::parse)]
+    pub discard: Option<DiscardedBodies>,
     /// After a redirect to another host, let the user continue there
     #[arg(long)]
     pub sticky_follow: bool,
@@ -323,6 +332,8 @@ impl RunArgs {
             referer: self.target.referer,
             cache: self.target.cache.then_some(true),
             connections: self.target.connections,
+            connections_per_host: self.target.connections_per_host,
+            discard: self.target.discard,
             sticky_follow: self.target.sticky_follow.then_some(true),
             trace: self.traces.trace.then_some(true),
             trace_sample: self.traces.trace_sample,

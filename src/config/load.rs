@@ -89,6 +89,32 @@ impl LoadStage {
         Ok(LoadStage { time, to })
     }
 
+    /// Reads a list of stages.
+    ///
+    /// # Errors
+    /// As [`LoadStage::parse`], and one that says how a stage is written that is a table.
+    pub(super) fn parse_list(value: &Value) -> Result<Vec<LoadStage>, String> {
+        let Value::Table(list, _) = value else {
+            return value.each(LoadStage::parse);
+        };
+        let field = |name: &str| match list.first()? {
+            Value::Table(_, fields) => match fields.get(name)? {
+                Value::Text(text) => Some(text.clone()),
+                Value::Number(number) => Some(number.to_string()),
+                _ => None,
+            },
+            Value::Map(fields) => fields.get(name).cloned(),
+            _ => None,
+        };
+        let text = match (field("duration"), field("target")) {
+            (Some(time), Some(target)) => format!("\"{time}:{target}\""),
+            _ => "\"5m:100\"".to_owned(),
+        };
+        Err(format!(
+            "a stage is a text, its duration and the users or the rate at its end: write {{ {text} }}"
+        ))
+    }
+
     /// Reads a whole test plan: `10,5m;10,30m;0,1m`.
     ///
     /// # Errors

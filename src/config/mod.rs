@@ -41,7 +41,10 @@ pub(crate) use target::{Http, Pin, address};
 #[cfg(test)]
 pub(crate) use thresholds::OPTIONS as THRESHOLD_OPTIONS;
 pub(crate) use thresholds::scenario_thresholds;
-pub(crate) use transport::{ClientKind, ConnectionLifetime, Proxy, read_max_redirects};
+pub(crate) use transport::{
+    ClientKind, ConnectionLifetime, DiscardedBodies, Proxy, read_connections_per_host,
+    read_max_redirects,
+};
 pub(crate) use unknown_word::unknown_word;
 pub use value::Value;
 

@@ -5,7 +5,10 @@ use super::load::{giving_way_to, read_threads, read_users};
 use super::request_names::RequestNames;
 use super::target::{Http, Pin, address};
 use super::thresholds::thresholds;
-use super::transport::{ClientKind, ConnectionLifetime, Proxy, few_redirects};
+use super::transport::{
+    CONNECTIONS_PER_HOST, ClientKind, ConnectionLifetime, DiscardedBodies, Proxy,
+    connections_per_host, few_redirects,
+};
 use super::{Load, LoadStage, LogFile, Misfit, MitigationCadence, Spacing, Value};
 use crate::config::unknown_word;
 use crate::error::Diagnostic;
@@ -130,7 +133,7 @@ settings! {
     /// The run time once all users have started.
     run_time: Duration = Value::duration;
     /// Stages of the load, in order.
-    stages: Vec<LoadStage> = |value| value.each(LoadStage::parse);
+    stages: Vec<LoadStage> = LoadStage::parse_list;
     /// All stages in one text.
     test_plan: Vec<LoadStage> = |value| LoadStage::parse_test_plan(&value.text()?);
     /// Iterations started per second.
@@ -199,6 +202,10 @@ settings! {
     cache: bool = Value::flag, or false;
     /// The time for which users keep their connections.
     connections: ConnectionLifetime = |value| value.text().and_then(|text| ConnectionLifetime::parse(&text)), or ConnectionLifetime::User;
+    /// The most connections of a user to one host at the same time.
+    connections_per_host: u32 = |value| value.whole(1).and_then(connections_per_host), or CONNECTIONS_PER_HOST;
+    /// The bodies that are only counted, and not kept.
+    discard: DiscardedBodies = DiscardedBodies::read, or DiscardedBodies::None;
     /// Whether a user that is redirected to another host continues there.
     sticky_follow: bool = Value::flag, or false;
     /// Whether each request has a W3C trace context.

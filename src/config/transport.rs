@@ -1,5 +1,6 @@
 //! The client that sends requests, and its proxy: `--client`, `--proxy`.
 
+use super::value::Value;
 use crate::error::Diagnostic;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -64,6 +65,84 @@ impl ConnectionLifetime {
             ConnectionLifetime::User => "user",
             ConnectionLifetime::Iteration => "iteration",
         }
+    }
+}
+
+/// The bodies of responses that are only counted, and not kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DiscardedBodies {
+    /// All are kept.
+    #[default]
+    None,
+    /// Those with a status below 400.
+    Successful,
+    /// All.
+    All,
+}
+
+impl DiscardedBodies {
+    /// Reads `successful` or `all`.
+    ///
+    /// # Errors
+    /// A sentence that names both.
+    pub fn parse(text: &str) -> Result<DiscardedBodies, String> {
+        match text {
+            "successful" => Ok(DiscardedBodies::Successful),
+            "all" => Ok(DiscardedBodies::All),
+            other => Err(format!(
+                "'{other}' is no kind of bodies: write successful or all"
+            )),
+        }
+    }
+
+    /// Reads what a plan says: true, false or `successful`.
+    ///
+    /// # Errors
+    /// A sentence that names them.
+    pub(super) fn read(value: &Value) -> Result<DiscardedBodies, String> {
+        match value {
+            Value::Flag(true) => Ok(DiscardedBodies::All),
+            Value::Flag(false) => Ok(DiscardedBodies::None),
+            Value::Text(text) if text == "successful" => Ok(DiscardedBodies::Successful),
+            other => Err(format!(
+                "expected true, false or \"successful\", not {}",
+                other.type_name()
+            )),
+        }
+    }
+
+    /// Returns the word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            DiscardedBodies::None => "none",
+            DiscardedBodies::Successful => "successful",
+            DiscardedBodies::All => "all",
+        }
+    }
+}
+
+/// The most connections of a user to one host at the same time, unless it is set: as browsers have over HTTP/1.1.
+pub(crate) const CONNECTIONS_PER_HOST: u32 = 6;
+
+/// Reads the most connections of a user to one host at the same time.
+///
+/// # Errors
+/// A sentence that says what is wanted.
+pub(crate) fn read_connections_per_host(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok();
+    number
+        .and_then(|number| connections_per_host(number).ok())
+        .ok_or_else(|| format!("'{text}' is not a whole number from 1 to 256"))
+}
+
+/// Checks a number of connections of a user to one host.
+///
+/// # Errors
+/// A sentence that says what is wanted.
+pub(super) fn connections_per_host(number: u64) -> Result<u32, String> {
+    match number {
+        1..=256 => Ok(number as u32),
+        _ => Err(format!("'{number}' is not a whole number from 1 to 256")),
     }
 }
 

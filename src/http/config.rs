@@ -4,6 +4,7 @@ use super::allowed::AllowedHosts;
 #[cfg(test)]
 use super::connect::ResponseDelay;
 use super::connect::Tls;
+use super::message::Discard;
 use super::transport::{Transport, Version};
 use http::HeaderMap;
 use std::net::IpAddr;
@@ -38,6 +39,8 @@ pub struct ClientConfig {
     pub referer: bool,
     /// Whether users cache responses as a browser does.
     pub cache: bool,
+    /// The bodies that are only counted, and not kept, of requests that do not say it themselves.
+    pub discard: Discard,
     /// Whether a user whose request is redirected to another host stays on that host.
     pub sticky_follow: bool,
     /// The local address that connections come from.
@@ -65,6 +68,7 @@ impl Default for ClientConfig {
             keep_alive: true,
             cookies: true,
             max_redirects: None,
+            discard: Discard::Nothing,
             referer: true,
             cache: false,
             sticky_follow: false,

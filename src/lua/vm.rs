@@ -14,10 +14,9 @@ use crate::lua::requests::{Finished, Op};
 use crate::lua::sandbox::{self, VmHost, stream};
 use crate::lua::state::SharedValue;
 use crate::lua::vm_setup::VmSetup;
-use crate::plan::{Hook, PlanEvent};
+use crate::plan::{Hook, PlanEvent, TaskTiming, Wait};
 use crate::protocols::{CallValue, ChannelId};
 use mlua::{Function, Lua, LuaSerdeExt as _, Table, Value};
-use rand::RngExt as _;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -387,10 +386,13 @@ impl Vm {
             Ok(ResumeResult::Ended) => return Ok(Step::Done),
             Err(error) => return Ok(ended(host, &error, &mut self.ended_by_limit)),
         };
-        let random = || self.host.random.borrow_mut().random::<f64>();
+        let draw = |wait: Wait| {
+            let random = &mut *self.host.random.borrow_mut();
+            wait.after_task(random, TaskTiming::default(), None).pause
+        };
         let mut budget = self.host.budget(&self.lua);
         let see = |value| self.host.without_views(&self.lua, value);
-        match Op::read(yielded, &see, &mut budget, random) {
+        match Op::read(yielded, &see, &mut budget, draw) {
             Some(Ok(mut op)) => {
                 if let Some(tags) = &mut *self.host.tags.borrow_mut()
                     && let Err(problem) = op.tag(tags, &mut budget)

@@ -70,7 +70,10 @@ impl Cycles {
 
     /// Adds a finished request to the cycle under way.
     pub(crate) fn request(&mut self, request: RequestId, latency: Duration) {
-        if self.requests.len() < MOST_REQUESTS {
+        if request == RequestId::UNCOUNTED {
+            // The time of what no figure has is none that the target takes.
+            self.pause(latency);
+        } else if self.requests.len() < MOST_REQUESTS {
             self.requests.push((request, nanoseconds(latency)));
         }
     }

@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 pub struct RequestId(pub(super) u32);
 
 impl RequestId {
+    /// Requests that no figure has. All methods of a recorder ignore their samples.
+    pub(crate) const UNCOUNTED: RequestId = RequestId(u32::MAX);
+
     /// Returns its place among all request names of the shard, from 0.
     pub(crate) fn place(self) -> usize {
         self.0 as usize

@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 87] = [
+const MISFITS: [(&str, &str, &[&str]); 89] = [
     (
         "--otlp",
         "plan.lua",
@@ -186,6 +186,16 @@ const MISFITS: [(&str, &str, &[&str]); 87] = [
     ("--insecure", "yes", &["unexpected value 'yes'"]),
     ("--no-keepalive", "yes", &["unexpected value 'yes'"]),
     ("--no-cookies", "yes", &["unexpected value 'yes'"]),
+    (
+        "--connections-per-host",
+        "0",
+        &["'0' is not a whole number from 1 to 256"],
+    ),
+    (
+        "--discard",
+        "failed",
+        &["'failed' is no kind of bodies", "successful or all"],
+    ),
     ("--sticky-follow", "yes", &["unexpected value 'yes'"]),
     ("--trace", "yes", &["unexpected value 'yes'"]),
     (

@@ -95,6 +95,7 @@ mod traces;
 mod typed_words;
 mod umami;
 mod unanswered;
+mod uncounted;
 mod view;
 mod web;
 mod web_client;

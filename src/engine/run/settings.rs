@@ -65,6 +65,8 @@ pub(super) fn settings_of(
         referer: config.referer,
         cache: config.cache,
         connections: config.connections.word().to_owned(),
+        connections_per_host: config.connections_per_host,
+        discard: config.discard.word().to_owned(),
         sticky_follow: config.sticky_follow,
         trace_sample: config.trace_sample,
         request_names: config.request_names.word().to_owned(),

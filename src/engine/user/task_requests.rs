@@ -206,15 +206,23 @@ impl TaskRequests {
     /// Returns the row in which a request is counted: under its own name, else the task's or its path without the
     /// query. Its tags are the task's and its own.
     fn row_of(&self, op: &RequestOp, task: &str) -> RequestId {
+        if op.uncounted {
+            return RequestId::UNCOUNTED;
+        }
         let names = self.shared.config.request_names;
         let name = row_name(op, task, names);
         let method = op.request.method.as_str();
         let recorder = &mut *self.shared.recorder.borrow_mut();
         let tags = self.tags_of(op.tags.as_deref(), recorder);
         let row = recorder.tagged_request(method, &name, tags);
-        if op.name.is_none() && names == RequestNames::Task && !task.is_empty() {
+        // What an event sets up is no page of the load.
+        if op.name.is_none() && names == RequestNames::Task && self.task.is_some() {
             let mixed = self.shared.paths.borrow_mut().differs(row, &op.request.url);
-            if let Some([one, other]) = mixed {
+            // Users of other threads may have met other paths of the row.
+            let key = || format!("paths of {method} {name}");
+            if let Some([one, other]) = mixed
+                && self.role.program.claim_warning(&key())
+            {
                 recorder.warn(format!(
                     "the row '{method} {name}' counts requests of several paths, such as {one} and {other}: name them, \
                      as in user:get(path, {{ name = \"cart\" }}), or set plan {{ request_names = \"path\" }}"
@@ -338,7 +346,7 @@ impl TaskRequests {
                 conclusion.identity.task(),
                 finished,
             );
-            if observes && finished.was_sent() {
+            if observes && finished.was_sent() && open.rows[place] != RequestId::UNCOUNTED {
                 counted.push(CountedRequest::of(place, finished));
             }
         };
@@ -391,7 +399,8 @@ impl TaskRequests {
             conclusion.of(place, finished, &mut recorder);
             let op = earlier.operation.request_at(place);
             show_verdict(shown, op, conclusion.identity.task(), finished);
-            if observes && finished.was_sent() {
+            let row = earlier.operation.rows[place];
+            if observes && finished.was_sent() && row != RequestId::UNCOUNTED {
                 counted.push(CountedRequest::of(place, finished));
             }
         });
@@ -565,6 +574,7 @@ fn shares_name(one: &RequestOp, other: &RequestOp) -> bool {
     let names = (&one.name, &other.name);
     matches!(names, (Some(name), Some(same)) if Rc::ptr_eq(name, same))
         && one.request.method == other.request.method
+        && one.uncounted == other.uncounted
         && one.tags.is_none()
         && other.tags.is_none()
 }

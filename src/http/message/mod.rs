@@ -132,7 +132,7 @@ impl Request {
             body: Bytes::new(),
             timeout: None,
             redirects: Redirects::OfRun,
-            discard: Discard::Nothing,
+            discard: Discard::OfRun,
             extras: None,
         }
     }

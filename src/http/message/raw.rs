@@ -35,15 +35,16 @@ impl BodyLimits {
         config: &ClientConfig,
         room: Option<Rc<BodyRoom>>,
     ) -> BodyLimits {
+        let discard = request.discard.or(config.discard);
         BodyLimits {
             max_body: config.max_body,
-            retain_body: match request.discard {
-                Discard::Nothing => true,
+            retain_body: match discard {
+                Discard::OfRun | Discard::Nothing => true,
                 // The cache may answer a later request that wants the body.
                 Discard::Successful => config.cache,
                 Discard::All => false,
             },
-            retain_failed: request.discard != Discard::All,
+            retain_failed: discard != Discard::All,
             room,
         }
     }
@@ -158,12 +159,24 @@ pub(in crate::http) fn reserve_more(bytes: &mut BytesMut, piece: usize, remainin
 /// The bodies of responses that are only counted, and not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Discard {
+    /// As the run sets it.
+    OfRun,
     /// All are kept.
     Nothing,
     /// Those of responses with a status below 400.
     Successful,
     /// All.
     All,
+}
+
+impl Discard {
+    /// Returns what a request says, or the setting of the run.
+    pub(in crate::http) fn or(self, of_run: Discard) -> Discard {
+        match self {
+            Discard::OfRun => of_run,
+            own => own,
+        }
+    }
 }
 
 /// The failure of a response whose body is larger than `max_body` bytes.

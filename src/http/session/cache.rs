@@ -200,8 +200,9 @@ impl Cache {
 
 /// The target of a request, if the cache has to do with it.
 fn cacheable(session: &Session, request: &Request) -> Option<Target> {
-    let cacheable =
-        request.method == Method::GET && request.body.is_empty() && request.discard != Discard::All;
+    let cacheable = request.method == Method::GET
+        && request.body.is_empty()
+        && request.discard.or(session.client.config.discard) != Discard::All;
     cacheable.then(|| session.resolve(request).ok())?
 }
 

@@ -3,12 +3,11 @@
 use super::setting::{check_size, entries, read_setting};
 use crate::config::{OwnLoadSettings, Value as Setting, scenario_thresholds, unknown_word};
 use crate::error::Diagnostic;
-use crate::lua::requests::{header_line, set_tag};
+use crate::lua::requests::{header_line, read_wait_rule, set_tag};
 use crate::lua::values::{escape_invalid, read_scalar, type_phrase};
 use crate::plan::{TaskOrder, Wait};
 use crate::tags::{SCENARIO, Tags};
 use crate::threshold::Threshold;
-use crate::units;
 use http::HeaderMap;
 use mlua::{Table, Value};
 use std::collections::BTreeMap;
@@ -227,46 +226,7 @@ impl<'a> DeclaredField<'a> {
     }
 
     pub(super) fn wait(&self) -> Result<Wait, DeclarationError> {
-        let wrong =
-            || self.wrong("{from, to} in seconds, or made with wait.between, wait.constant, …");
-        let seconds = |value: Value| match &value {
-            Value::String(text) => {
-                let time = units::duration(&escape_invalid(text)).ok();
-                time.map(|time| time.as_secs_f64())
-            }
-            value => value.as_number().or(value.as_integer().map(|n| n as f64)),
-        };
-        let time = |value: f64| {
-            units::seconds(value).map_err(|_| {
-                if value > 0.0 {
-                    self.wrong("at most ten years, 315360000 seconds")
-                } else {
-                    wrong()
-                }
-            })
-        };
-        if let Some(constant) = seconds(self.value.clone()) {
-            return Ok(Wait::Constant(time(constant)?));
-        }
-        let table = self.value.as_table().ok_or_else(wrong)?;
-        let at =
-            |place: usize| seconds(table.raw_get(place).unwrap_or(Value::Nil)).ok_or_else(wrong);
-        let kind: Option<String> = table.raw_get("kind").unwrap_or_default();
-        Ok(match kind.as_deref().unwrap_or("between") {
-            "between" if at(2)? >= at(1)? => Wait::Uniform(time(at(1)?)?, time(at(2)?)?),
-            "constant" => Wait::Constant(time(at(1)?)?),
-            "normal" => Wait::Normal {
-                mean: time(at(1)?)?,
-                deviation: time(at(2)?)?,
-            },
-            "exponential" => Wait::Exponential {
-                mean: time(at(1)?)?,
-            },
-            "pacing" => Wait::Pacing(time(at(1)?)?),
-            "tick" if at(1)? > 0.0 => Wait::Throughput(1.0 / at(1)?),
-            "throughput" if at(1)? > 0.0 => Wait::Throughput(at(1)?),
-            _ => return Err(wrong()),
-        })
+        read_wait_rule(self.value).map_err(|expected| self.wrong(expected))
     }
 }
 

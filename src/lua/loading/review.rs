@@ -134,10 +134,10 @@ fn unsatisfiable_expects(text: &str) -> Vec<(u32, String, &'static str)> {
         if without_comment(&text[line_start..head.end()]).len() < head.end() - line_start {
             return None;
         }
-        let (message, help) = contradiction(
-            up_to_closing_brace(&text[head.end()..])?,
-            &text[head.end()..],
-        )?;
+        let options = enclosing_braces(text, head.start());
+        let follows = !options.contains("redirects") && !plans_redirects(text);
+        let expect = up_to_closing_brace(&text[head.end()..])?;
+        let (message, help) = contradiction(expect, follows)?;
         let line = text[..head.start()].matches('\n').count() as u32 + 1;
         Some((line, message, help))
     });
@@ -160,7 +160,36 @@ fn up_to_closing_brace(text: &str) -> Option<&str> {
     None
 }
 
-fn contradiction(expect: &str, from_here: &str) -> Option<(String, &'static str)> {
+/// Returns the text between the braces around a place, such as the options of a request; all before it where there are
+/// none.
+fn enclosing_braces(text: &str, at: usize) -> &str {
+    let mut depth = 0;
+    for (open, c) in text[..at].char_indices().rev() {
+        match c {
+            '}' => depth += 1,
+            '{' if depth == 0 => {
+                let inside = &text[open + 1..];
+                return up_to_closing_brace(inside).unwrap_or(inside);
+            }
+            '{' => depth -= 1,
+            _ => {}
+        }
+    }
+    text
+}
+
+/// Returns whether the plan says for all its requests how redirects are followed.
+fn plans_redirects(text: &str) -> bool {
+    let plans = pattern(r"\bplan\s*\{");
+    let mut plans = plans.find_iter(text);
+    plans.any(|plan| {
+        let fields = up_to_closing_brace(&text[plan.end()..]);
+        fields.is_some_and(|fields| fields.contains("redirects"))
+    })
+}
+
+/// Returns what is wrong with what is expected, given whether the request follows redirects.
+fn contradiction(expect: &str, follows: bool) -> Option<(String, &'static str)> {
     if expect.trim().is_empty() {
         return Some((
             "this 'expect' is empty".to_owned(),
@@ -174,16 +203,12 @@ fn contradiction(expect: &str, from_here: &str) -> Option<(String, &'static str)
             format!("no final answer has the status {status}"),
             "statuses go from 200 to 599; a request that gets no answer has failed anyway",
         )),
-        // The options that contain 'expect' may end on a later line, so the next lines are read, too.
-        301 | 302 | 303 | 307 | 308 => {
-            let near: String = from_here.lines().take(3).collect();
-            (!near.contains("redirects")).then(|| {
-                (
-                    format!("a status {status} is not seen: redirects are followed to the page they lead to"),
-                    "add the option redirects = 0 to see it, or expect the final status",
-                )
-            })
-        }
+        301 | 302 | 303 | 307 | 308 if follows => Some((
+            format!(
+                "a status {status} is not seen: redirects are followed to the page they lead to"
+            ),
+            "add the option redirects = 0 to see it, or expect the final status",
+        )),
         _ => None,
     }
 }
@@ -250,6 +275,9 @@ mod tests {
             "{ expect = { status = 304 } }",
             "{ expect = { status = {200, 302} } }",
             "{ expect = { status = 302 }, redirects = 0 }",
+            "{ redirects = 0, expect = { status = 302 } }",
+            "{\n  redirects = 0,\n  json = { a = { 1 } },\n\n  expect = { status = 302 },\n}",
+            "plan { max_redirects = 0 }\nuser:get('/', { expect = { status = 303 } })",
             "-- { expect = {} }",
         ] {
             assert_eq!(line(fine), None, "{fine}");

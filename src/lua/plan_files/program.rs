@@ -95,7 +95,7 @@ impl Program {
     }
 
     /// Returns true for the first caller with that key, which then warns; false for all of them once there were many.
-    pub(in crate::lua) fn claim_warning(&self, key: &str) -> bool {
+    pub(crate) fn claim_warning(&self, key: &str) -> bool {
         const MOST: usize = 50;
         // Nothing that holds the lock can panic.
         let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);

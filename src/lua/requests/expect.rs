@@ -89,6 +89,14 @@ impl Expectations {
         }
     }
 
+    /// Returns whether it looks at the body, so that the body must be kept.
+    pub(in crate::lua) fn reads_body(&self) -> bool {
+        let of_more = |more: &RareExpectations| {
+            !more.no_text.is_empty() || more.title.is_some() || !more.json.is_empty()
+        };
+        self.title.is_some() || !self.text.is_empty() || self.more.as_deref().is_some_and(of_more)
+    }
+
     /// Returns the memory that it takes in addition to its own size, in bytes.
     pub(in crate::lua) fn weight(&self) -> usize {
         let texts = |list: &[Vec<u8>]| list.iter().map(|text| text.len() + ENTRY_BYTES).sum();

@@ -51,6 +51,7 @@ pub(super) fn read(
                 name: model.name.clone(),
                 expect: model.expect.clone(),
                 allow_failure: model.allow_failure,
+                uncounted: model.uncounted,
                 tags: model.tags.clone(),
             });
         }

@@ -17,6 +17,7 @@ mod request;
 mod responses;
 mod submit;
 mod tags;
+mod wait_rule;
 mod yielded;
 
 pub(super) use charset::{encoding, text_within};
@@ -39,6 +40,7 @@ pub use responses::Finished;
 pub(super) use responses::{ResponseAddress, Responses};
 pub(super) use submit::{SUBMIT, pressed};
 pub(super) use tags::{OwnTags, Transaction, read_transaction, set_tag};
+pub(super) use wait_rule::read_wait_rule;
 
 /// The names of the fields that plans may set, for the test of the stubs.
 #[cfg(test)]

@@ -6,13 +6,16 @@ use super::options::{self, REQUEST};
 use super::request::RequestOp;
 use super::submit;
 use super::tags::OwnTags;
+use super::wait_rule::read_wait_rule;
 use super::yielded::{SeeThrough, values_of};
+use crate::http::Discard;
 use crate::lua::limits::{self, Budget, HeapSize, Held, StackValue, YieldedValues};
 use crate::lua::state::{PendingValue, Queue, SharedQueue};
 use crate::lua::values::{
     self, describe_mismatch, escape_invalid, escape_invalid_bytes, list_values, read_seconds,
     shorten,
 };
+use crate::plan::Wait;
 use crate::protocols::CallOp;
 use crate::tags::Tags;
 use bytes::Bytes;
@@ -127,8 +130,8 @@ const MARKERS: [&str; 19] = [
 ];
 
 impl Op {
-    /// Reads a yield; `None` if it is the plan's own and no operation. `random` returns a number from 0 to 1
-    /// for waits within a range.
+    /// Reads a yield; `None` if it is the plan's own and no operation. `draw` returns a pause by
+    /// a rule.
     ///
     /// # Errors
     /// The message to raise at the plan's line.
@@ -136,7 +139,7 @@ impl Op {
         yielded: YieldedValues<'_>,
         see: &SeeThrough<'_>,
         budget: &mut Budget,
-        random: impl FnOnce() -> f64,
+        draw: impl FnOnce(Wait) -> Duration,
     ) -> Option<Result<Op, String>> {
         let StackValue::Marker(number) = yielded.at(0) else {
             return None;
@@ -156,7 +159,7 @@ impl Op {
         };
         let op = match *name {
             "batch" => read_batch(a, budget),
-            "wait" => read_wait(a, b, random).map(Op::Wait),
+            "wait" => read_wait(&a, &b, draw).map(Op::Wait),
             "stop" => Ok(Op::Stop),
             "later" => Ok(Op::Later),
             "ready" => Ok(Op::Ready),
@@ -341,20 +344,40 @@ impl<'a> UsualRequest<'a> {
         }
         op.name = self.name;
         op.expect.status.extend(self.status);
+        if self.title.is_some() {
+            op.request.discard = Discard::Nothing;
+        }
         op.expect.title = self.title;
         Ok(op)
     }
 }
 
-fn read_wait(from: Value, to: Value, random: impl FnOnce() -> f64) -> Result<Duration, String> {
-    let from = read_seconds(&from, "user:wait")?;
-    if to.is_nil() {
-        return Ok(from);
+/// Reads a pause: seconds, two of them, or a rule.
+fn read_wait(
+    from: &Value,
+    to: &Value,
+    draw: impl FnOnce(Wait) -> Duration,
+) -> Result<Duration, String> {
+    if !to.is_nil() {
+        let (from, to) = (
+            read_seconds(from, "user:wait")?,
+            read_seconds(to, "user:wait")?,
+        );
+        return match to >= from {
+            true => Ok(draw(Wait::Uniform(from, to))),
+            false => Err("user:wait(from, to): 'to' is smaller than 'from'".to_owned()),
+        };
     }
-    let to = read_seconds(&to, "user:wait")?;
-    match to.checked_sub(from) {
-        Some(span) => Ok(from + span.mul_f64(random())),
-        None => Err("user:wait(from, to): 'to' is smaller than 'from'".to_owned()),
+    if !from.is_table() {
+        return read_seconds(from, "user:wait");
+    }
+    match read_wait_rule(from) {
+        Ok(Wait::Pacing(_) | Wait::Throughput(_)) => Err(
+            "user:wait takes the length of a pause: what keeps a pace is the 'wait' of a scenario or task"
+                .to_owned(),
+        ),
+        Ok(rule) => Ok(draw(rule)),
+        Err(expected) => Err(format!("the rule of user:wait must be {expected}")),
     }
 }
 

@@ -23,7 +23,7 @@ use std::io::Write as _;
 use std::rc::Rc;
 use std::time::Duration;
 
-pub(in crate::lua) const OPTIONS: [&str; 16] = [
+pub(in crate::lua) const OPTIONS: [&str; 17] = [
     "name",
     "headers",
     "cookies",
@@ -39,6 +39,7 @@ pub(in crate::lua) const OPTIONS: [&str; 16] = [
     "compress",
     "discard",
     "allow_failure",
+    "count",
     "tags",
 ];
 /// The field that holds a token among credentials.
@@ -106,6 +107,7 @@ pub(super) fn read(
             },
             "discard" => op.request.discard = read_discard(&value)?,
             "allow_failure" => op.allow_failure = read_flag(&value, "option 'allow_failure'")?,
+            "count" => op.uncounted = !read_flag(&value, "option 'count'")?,
             "tags" => {
                 let tags = read_tags(&value, "option 'tags'")?;
                 budget.take(tags.bytes())?;
@@ -121,6 +123,9 @@ pub(super) fn read(
                 )));
             }
         }
+    }
+    if op.request.discard == Discard::OfRun && op.expect.reads_body() {
+        op.request.discard = Discard::Nothing;
     }
     let named = names_content_type(op);
     if let Some(kind) = content_type.filter(|_| !named) {

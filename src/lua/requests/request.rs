@@ -23,6 +23,8 @@ pub struct RequestOp {
     pub expect: Expectations,
     /// Whether a status of 400 or more is no failure.
     pub allow_failure: bool,
+    /// Whether no figure and no log has it.
+    pub(crate) uncounted: bool,
     /// The tags that it has in addition to those of its task.
     pub(crate) tags: Option<Rc<Tags>>,
 }
@@ -34,6 +36,7 @@ impl RequestOp {
             name: None,
             expect: Expectations::default(),
             allow_failure: false,
+            uncounted: false,
             tags: None,
         }
     }

@@ -163,6 +163,9 @@ impl Recorder {
     /// # Panics
     /// When the sample's request is not from this recorder, as in all methods that take a sample.
     pub fn record(&mut self, sample: &Sample<'_>) {
+        if sample.request == RequestId::UNCOUNTED {
+            return;
+        }
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         let row = &mut slice.requests[sample.request.0 as usize].figures;
         row.enter(sample, &self.phases);
@@ -176,6 +179,9 @@ impl Recorder {
     /// Counts a finished request whose verdict the plan may still change; its error is not recorded yet.
     /// [`Recorder::conclude`] makes it final.
     pub fn enter(&mut self, sample: &Sample<'_>) {
+        if sample.request == RequestId::UNCOUNTED {
+            return;
+        }
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         slice.requests[sample.request.0 as usize]
             .figures
@@ -184,12 +190,18 @@ impl Recorder {
 
     /// Corrects a request that was entered, and records its error in the second in which it ended.
     pub fn revise(&mut self, sample: &Sample<'_>, before: &ProvisionalCounts<'_>) {
+        if sample.request == RequestId::UNCOUNTED {
+            return;
+        }
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         revise(slice, sample, before, self.origin);
     }
 
     /// Corrects a request that was entered for the last time, and logs it.
     pub fn conclude(&mut self, sample: &Sample<'_>, before: &ProvisionalCounts<'_>) {
+        if sample.request == RequestId::UNCOUNTED {
+            return;
+        }
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         revise(slice, sample, before, self.origin);
         slice.requests[sample.request.0 as usize]
@@ -240,6 +252,9 @@ impl Recorder {
         failure: &SampleFailure<'_>,
         sample: &Sample<'_>,
     ) {
+        if sample.request == RequestId::UNCOUNTED {
+            return;
+        }
         let origin = self.origin;
         let slice = self.slices.open();
         slice.cover_tasks(self.tasks.labels());

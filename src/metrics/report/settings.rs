@@ -80,6 +80,10 @@ pub struct RunSettings {
     pub cache: bool,
     /// How long users kept their connections: `user` for their lifetime, or `iteration`.
     pub connections: String,
+    /// The most connections of a user to one host at the same time.
+    pub connections_per_host: u32,
+    /// The bodies that were only counted, and not kept: `none`, `successful` or `all`.
+    pub discard: String,
     /// Whether users that were redirected to another host stayed there.
     pub sticky_follow: bool,
     /// The share of requests whose trace the site was asked to keep; `null` if requests had no trace context.

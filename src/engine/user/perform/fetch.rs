@@ -14,8 +14,6 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The most requests side by side to one host, as browsers send them over HTTP/1.1.
-const SIDE_BY_SIDE: usize = 6;
 /// The most hosts that requests go to side by side: each takes connections, which are limited.
 const HOSTS_SIDE_BY_SIDE: usize = 64;
 
@@ -67,7 +65,7 @@ pub(super) struct FetchEnd {
     pub(super) waited: Duration,
 }
 
-/// Sends the requests of the open operation side by side, at most six at a time per host, and counts each when it ends;
+/// Sends the requests of the open operation side by side, at most as many at a time per host as a user has connections, and counts each when it ends;
 /// their outcomes are kept there. Where the signal tells the user to stop while it waits for its turn, the fetch is given
 /// up, and `None` is returned.
 pub(super) async fn fetch(
@@ -134,7 +132,8 @@ impl<'a> Fetch<'a> {
         &'a self,
         host: &'a HostRequests<'a>,
     ) -> impl Iterator<Item = impl Future<Output = &'a HostRequests<'a>>> {
-        let count = host.places.len().min(SIDE_BY_SIDE);
+        let most = self.requests.shared.config.connections_per_host as usize;
+        let count = host.places.len().min(most);
         host.senders.set(count);
         (0..count).map(move |_| async move {
             while !self.gave_up.get()

@@ -250,6 +250,13 @@ impl<'a> MemberReader<'a> {
         let called = word.is_some_and(|word| word.kind == TokenKind::Text || word.text == "{")
             // A variable that is passed first may be the user.
             || first.is_some_and(|first| first.kind != TokenKind::Name);
+        let is_value = matches!(self.text(place + 3), "." | "[");
+        if method && is_value && holds == VariableContent::Response {
+            let (variable, name) = (self.text(place), member.text);
+            let message = format!("'{variable}.{name}' is a method, and has no fields");
+            let help = format!("call it: {variable}:{name}()");
+            self.found.push((member.line, message, help));
+        }
         if method && called {
             let (variable, name) = (self.text(place), member.text);
             let message = format!("'{variable}.{name}' is called with a dot");
@@ -285,6 +292,18 @@ impl<'a> MemberReader<'a> {
         let Some(arguments) = self.arguments(place) else {
             return;
         };
+        let second = self.commas(arguments.clone()).next();
+        if which == 2
+            && method != "submit"
+            && let Some(body) = second
+            && self.text(body + 1) == "{"
+        {
+            let line = self.words[body + 1].line;
+            let message = format!("the body of user:{method} is a text, not a table");
+            let help = "send a table as an option after the body: \
+                        user:post(path, nil, { json = { … } }), or form = { … }";
+            self.found.push((line, message, help.to_owned()));
+        }
         let first = match which {
             0 => Some(arguments.start),
             which => self

@@ -6,7 +6,7 @@ use clap::{Arg, Command};
 /// The columns of the screen that the help fits.
 const WIDTH: usize = 80;
 /// The columns of the names of groups and commands.
-const INDENT: usize = 10;
+const INDENT: usize = 9;
 
 /// The group of clap's own option.
 const HELP: &str = "Help";

@@ -47,6 +47,7 @@ mod slowest;
 mod snapshot;
 mod spread;
 mod store;
+mod tagged_measures;
 mod tagged_names;
 mod tally;
 mod threshold_figures;

@@ -379,3 +379,72 @@ fn the_tags_of_a_transaction_belong_to_the_coroutine_that_began_it() {
     outer.sort();
     assert_eq!(outer, ["GET after", "GET b", "GET c"]);
 }
+
+#[test]
+fn thresholds_choose_checks_and_metrics_by_the_tags_of_their_task() {
+    let server = Server::start();
+    let url = server.url();
+    let run_with = |thresholds: &str| {
+        let text = format!(
+            r#"plan {{ iterations = 4, thresholds = {{ {thresholds} }} }}
+            local size, orders = metric.trend "size", metric.counter "orders"
+            task {{ "write", tags = {{ kind = "write" }}, function(user)
+              user:get "/"
+              check(true, "half")
+              size:add(100)
+              user.tags.region = "eu"
+              orders:add(1)
+              user.tags.region = nil
+            end }}
+            task {{ "read", tags = {{ kind = "read" }}, function(user)
+              user:get "/"
+              check(user.iteration % 2 == 0, "half")
+              check(true, "other")
+              size:add(10)
+              orders:add(1)
+            end }}"#
+        );
+        let path = plan("tagged_checks.lua", &text);
+        run([&path, "-H", &url, "-u", "1", "--request-names", "path"])
+    };
+    let kept = [
+        "['kind=write'] = 'checks > 99%'",
+        "['kind=read'] = { 'checks > 70%', 'failures < 1%' }",
+        "['kind=read, checks'] = 'failures < 3'",
+        "['kind=read, check half'] = 'checks > 49%'",
+        "['kind=read, half'] = 'failures <= 2'",
+        "['kind=read, metric size'] = 'p95 < 15'",
+        "['kind=write, size'] = 'min > 99'",
+        "['region=eu, orders'] = 'count >= 4'",
+        "['scenario=default'] = 'checks > 80%'",
+        "['half'] = 'checks > 70%'",
+    ];
+    let report = run_with(&kept.join(", "));
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    let names = |list: &str| -> Vec<String> {
+        let rows = report.json[list].as_array().expect("there are some");
+        let names = rows.iter().map(|row| row["name"].as_str().unwrap_or(""));
+        names.map(str::to_owned).collect()
+    };
+    let mut checks = names("checks");
+    checks.sort();
+    assert_eq!(checks, ["half", "other"], "no table shows them twice");
+    assert_eq!(names("metrics").len(), 2);
+    for (broken, said) in [
+        (
+            "['kind=read, check half'] = 'checks > 60%'",
+            "is broken: 50.0%",
+        ),
+        ("['kind=read'] = 'checks > 80%'", "is broken: 75.0%"),
+        ("['region=eu, orders'] = 'count < 4'", "is broken: 4"),
+        ("['kind=odd'] = 'checks > 1%'", "has no data"),
+    ] {
+        let report = run_with(broken);
+        assert_eq!(report.ended.code, 1, "{broken}: {}", report.ended.stderr);
+        assert!(
+            report.ended.stderr.contains(said),
+            "{broken}: {}",
+            report.ended.stderr
+        );
+    }
+}

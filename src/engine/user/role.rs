@@ -35,6 +35,7 @@ impl ScenarioContext {
     ) -> Vec<Rc<ScenarioContext>> {
         recorder.mark(&plan_version.borders());
         recorder.watch_phases(plan_version.phases());
+        recorder.watch_tagged_measures(&plan_version.config.thresholds);
         let mut role = |scenario: &Scenario, host: &String| {
             let tasks = scenario
                 .tasks

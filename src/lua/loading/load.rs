@@ -8,6 +8,7 @@ use crate::lua::diagnostics;
 use crate::lua::limits::Heartbeat;
 use crate::lua::plan_files::{Bundle, EnvVariables, Program, check_costs, compile};
 use crate::plan::{Hook, Plan};
+use crate::tags::Tags;
 #[cfg(any(test, feature = "gaggle"))]
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -92,11 +93,23 @@ fn load_from(
     let program = Arc::new(program);
     let declared = declare::collect_declarations(&program, heartbeat)?;
     let mut program = Arc::into_inner(program).expect("the loading VM is gone");
+    program.task_tags = tags_of_tasks(&declared.plan, declared.task_names.len());
     program.task_names = declared.task_names;
     program.task_locations = declared.task_locations;
     program.scenario_env = declared.scenario_env;
     program.observes_requests = declared.plan.hooks.contains(&Hook::Request);
     Ok((Arc::new(program), declared.plan, declared.settings))
+}
+
+/// Returns the tags of each task, by index of declaration.
+fn tags_of_tasks(plan: &Plan, count: usize) -> Vec<Tags> {
+    let mut all = vec![Tags::default(); count];
+    for task in plan.scenarios.iter().flat_map(|scenario| &scenario.tasks) {
+        if let Some(tags) = all.get_mut(task.function) {
+            task.request_tags.clone_into(tags);
+        }
+    }
+    all
 }
 
 /// Reads a plan's file, or standard input for `-`. Returns its name for messages and its text.

@@ -11,6 +11,7 @@ use crate::allotment::Reservations;
 use crate::config::LoadPart;
 use crate::error::Error;
 use crate::lua::state::SharedState;
+use crate::tags::Tags;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
@@ -44,6 +45,8 @@ pub struct Program {
     pub(in crate::lua) plan: Vec<u8>,
     /// The names of the tasks by index of declaration.
     pub(in crate::lua) task_names: Vec<Option<String>>,
+    /// The tags of the tasks by index of declaration.
+    pub(in crate::lua) task_tags: Vec<Tags>,
     /// The value that `test_start` returned, for all users.
     shared: OnceLock<Arc<JsonTree>>,
     /// The state that users share while they run.
@@ -83,6 +86,7 @@ impl Program {
             scenario_env: BTreeMap::new(),
             seed,
             task_names: Vec::new(),
+            task_tags: Vec::new(),
             shared: OnceLock::new(),
             state: OnceLock::new(),
             task_locations: Vec::new(),

@@ -20,6 +20,10 @@ use std::sync::Arc;
 pub(super) enum MeasureKind {
     Check,
     Metric(MetricKind),
+    /// Checks with the tags that the name of a threshold has, under that name. No table shows them.
+    TaggedCheck,
+    /// The same of a metric.
+    TaggedMetric(MetricKind),
 }
 
 impl MeasureKind {
@@ -27,11 +31,29 @@ impl MeasureKind {
         self == MeasureKind::Check
     }
 
+    /// Returns whether it is counted for a threshold on tags.
+    pub(super) fn is_tagged(self) -> bool {
+        matches!(
+            self,
+            MeasureKind::TaggedCheck | MeasureKind::TaggedMetric(_)
+        )
+    }
+
+    /// Returns the kind in which the same is counted for a threshold on tags.
+    pub(super) fn tagged(self) -> MeasureKind {
+        match self {
+            MeasureKind::Metric(kind) => MeasureKind::TaggedMetric(kind),
+            _ => MeasureKind::TaggedCheck,
+        }
+    }
+
     /// Returns what thresholds on it are about.
     pub(super) fn subject(self) -> ThresholdSubject {
         match self {
-            MeasureKind::Check => ThresholdSubject::Checks,
-            MeasureKind::Metric(kind) => ThresholdSubject::Metric(kind),
+            MeasureKind::Check | MeasureKind::TaggedCheck => ThresholdSubject::Checks,
+            MeasureKind::Metric(kind) | MeasureKind::TaggedMetric(kind) => {
+                ThresholdSubject::Metric(kind)
+            }
         }
     }
 
@@ -43,6 +65,11 @@ impl MeasureKind {
             MeasureKind::Metric(MetricKind::Gauge) => "gauge",
             MeasureKind::Metric(MetricKind::Rate) => "rate",
             MeasureKind::Metric(MetricKind::Trend) => "trend",
+            MeasureKind::TaggedCheck => "tagged check",
+            MeasureKind::TaggedMetric(MetricKind::Counter) => "tagged counter",
+            MeasureKind::TaggedMetric(MetricKind::Gauge) => "tagged gauge",
+            MeasureKind::TaggedMetric(MetricKind::Rate) => "tagged rate",
+            MeasureKind::TaggedMetric(MetricKind::Trend) => "tagged trend",
         }
     }
 }
@@ -121,9 +148,11 @@ impl Measure {
 
     /// Returns whether a run can have counted this: a file may be damaged.
     pub(super) fn is_plausible(&self) -> bool {
-        let sum = match self.kind {
-            MeasureKind::Check | MeasureKind::Metric(MetricKind::Rate) => 0.0..=self.count as f64,
-            MeasureKind::Metric(_) => f64::MIN..=f64::MAX,
+        let sum = match self.kind.subject() {
+            ThresholdSubject::Checks | ThresholdSubject::Metric(MetricKind::Rate) => {
+                0.0..=self.count as f64
+            }
+            _ => f64::MIN..=f64::MAX,
         };
         self.count <= MOST_COUNT
             && sum.contains(&self.sum)
@@ -139,10 +168,11 @@ impl Measure {
 
     /// Returns the figures that thresholds look at.
     pub(super) fn threshold_figures(&self) -> ThresholdFigures {
-        let has_truth = match self.kind {
-            MeasureKind::Check => true,
-            MeasureKind::Metric(kind) => kind == MetricKind::Rate,
-        };
+        let subject = self.kind.subject();
+        let has_truth = matches!(
+            subject,
+            ThresholdSubject::Checks | ThresholdSubject::Metric(MetricKind::Rate)
+        );
         let failures = if has_truth {
             self.count - self.sum as u64
         } else {
@@ -153,7 +183,7 @@ impl Measure {
             min: self.min,
             max: self.max,
             last: self.last.map(|(_, value)| value),
-            ..ThresholdFigures::numbers(self.kind.subject(), self.count, failures, &self.spread)
+            ..ThresholdFigures::numbers(subject, self.count, failures, &self.spread)
         }
     }
 
@@ -249,7 +279,7 @@ impl MeasureLog {
             let checks = used().filter(|(_, (_, row))| row.kind == MeasureKind::Check);
             let metrics = used().filter_map(|(_, (name, row))| match row.kind {
                 MeasureKind::Metric(kind) => Some(row.metric(name, kind)),
-                MeasureKind::Check => None,
+                _ => None,
             });
             let checks = checks
                 .map(|(at, (name, row))| row.check(name, self.first_failed_s.get(&at).copied()));
@@ -288,11 +318,11 @@ impl MeasureLog {
         rows.filter(|(at, (_, row))| !row.is_empty() || self.declared.contains(at))
     }
 
+    /// Returns the names that plans give.
     pub(super) fn names(&self) -> impl Iterator<Item = String> {
-        self.names
-            .labels()
-            .iter()
-            .map(|label| label.name.to_string())
+        let rows = self.names.labels().iter().zip(&self.rows);
+        rows.filter(|(_, row)| !row.kind.is_tagged())
+            .map(|(label, _)| label.name.to_string())
     }
 
     pub(super) fn clear(&mut self) {

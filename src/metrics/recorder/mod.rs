@@ -13,11 +13,13 @@ use super::request_log::{LogRecorder, RunLogs};
 use super::sample::{ProvisionalCounts, RequestId, Sample, SampleFailure, TaskId, TaskRun};
 use super::slices::Slices;
 use super::spread::BucketLimit;
+use super::tagged_measures::TaggedMeasures;
 use super::tagged_names::{TOO_MANY_TAGS, TaggedNames, TagsId};
 use super::under_way::InFlightSlot;
 use crate::error::cut;
 use crate::phases::Phase;
 use crate::tags::Tags;
+use crate::threshold::Threshold;
 use crate::units::show_count;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -44,6 +46,10 @@ pub struct Recorder {
     request_log: Option<Box<LogRecorder>>,
     /// Phases whose times are kept one by one.
     phases: Vec<Phase>,
+    /// Checks and metrics that are counted once more for a threshold on tags.
+    tagged_measures: Vec<TaggedMeasures>,
+    /// The tags of the checks and metrics that are counted now.
+    measure_tags: Tags,
 }
 
 impl Recorder {
@@ -62,6 +68,8 @@ impl Recorder {
             overflowed: false,
             request_log: None,
             phases: Vec::new(),
+            tagged_measures: Vec::new(),
+            measure_tags: Tags::default(),
         }
     }
 
@@ -278,33 +286,60 @@ impl Recorder {
 
     /// Counts a check of the plan.
     pub fn check(&mut self, name: &str, passed: bool) {
-        self.measure(MeasureKind::Check, name).truth(passed);
+        self.measured(MeasureKind::Check, name, |row, _| row.truth(passed));
     }
 
     /// Adds to a counter of the plan.
     pub fn counter(&mut self, name: &str, value: f64) {
-        self.measure(MeasureKind::Metric(MetricKind::Counter), name)
-            .value(value);
+        let kind = MeasureKind::Metric(MetricKind::Counter);
+        self.measured(kind, name, |row, _| row.value(value));
     }
 
     /// Sets a gauge of the plan; reports show the latest value of all shards.
     pub fn gauge(&mut self, name: &str, value: f64, at: Instant) {
         let at = nanoseconds(at.saturating_duration_since(self.slices.zero()));
-        self.measure(MeasureKind::Metric(MetricKind::Gauge), name)
-            .level(value, at);
+        let kind = MeasureKind::Metric(MetricKind::Gauge);
+        self.measured(kind, name, |row, _| row.level(value, at));
     }
 
     /// Counts a true or false value of a rate of the plan.
     pub fn rate(&mut self, name: &str, held: bool) {
-        self.measure(MeasureKind::Metric(MetricKind::Rate), name)
-            .truth(held);
+        let kind = MeasureKind::Metric(MetricKind::Rate);
+        self.measured(kind, name, |row, _| row.truth(held));
     }
 
     /// Adds a value to a trend of the plan.
     pub fn trend(&mut self, name: &str, value: f64) {
+        let kind = MeasureKind::Metric(MetricKind::Trend);
+        self.measured(kind, name, |row, room| row.sample(value, room));
+    }
+
+    /// Counts checks and metrics with tags, as these thresholds need.
+    pub(crate) fn watch_tagged_measures(&mut self, thresholds: &[Threshold]) {
+        self.tagged_measures = thresholds.iter().filter_map(TaggedMeasures::of).collect();
+    }
+
+    /// Returns whether anything is about the tags of checks and metrics.
+    pub(crate) fn wants_measure_tags(&self) -> bool {
+        !self.tagged_measures.is_empty()
+    }
+
+    /// Sets the tags of the checks and metrics that are counted next.
+    pub(crate) fn tag_measures(&mut self, tags: Tags) {
+        self.measure_tags = tags;
+    }
+
+    /// Adds to a check or metric, and to what thresholds on its tags are about.
+    fn measured(&mut self, kind: MeasureKind, name: &str, add: impl Fn(&mut Measure, BucketLimit)) {
         let room = BucketLimit::among(self.kinds.len());
-        self.measure(MeasureKind::Metric(MetricKind::Trend), name)
-            .sample(value, room);
+        add(self.measure(kind, name), room);
+        for at in 0..self.tagged_measures.len() {
+            let tagged = &self.tagged_measures[at];
+            if tagged.has(kind, name, &self.measure_tags) {
+                let of = tagged.name.clone();
+                add(self.measure(kind.tagged(), &of), room);
+            }
+        }
     }
 
     /// Returns the row of a check or metric in the open slice, and makes it if it is new.

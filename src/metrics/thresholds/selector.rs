@@ -36,6 +36,8 @@ pub(in super::super) enum RowSelector {
     },
     Metric(String),
     Check(String),
+    /// Checks and metrics that are counted for a threshold of this name, which begins with tags.
+    Tagged(String),
 }
 
 /// Whether a selector is about a row.
@@ -65,6 +67,13 @@ pub(in super::super) fn row_selectors(threshold: &Threshold) -> Vec<RowSelector>
         None if threshold.figure == FigureKind::Checks => vec![RowSelector::AllChecks],
         None if threshold.figure == FigureKind::Dropped => vec![RowSelector::Arrivals],
         None => vec![RowSelector::AllRequests],
+        // Requests of these tags have no checks.
+        Some(name) if threshold.figure == FigureKind::Checks && split_selector(name).is_some() => {
+            vec![
+                RowSelector::Check(name.to_owned()),
+                RowSelector::Tagged(name.to_owned()),
+            ]
+        }
         Some(name) => all_called(name),
     }
 }
@@ -86,6 +95,7 @@ fn all_called(name: &str) -> Vec<RowSelector> {
         RowSelector::Metric(name.to_owned()),
         RowSelector::Check(name.to_owned()),
     ]);
+    let whole = name;
     if let Some((tags, name)) = split_selector(name) {
         // Tasks and iterations know their scenario and no other tag.
         let scenario = match tags.pairs().collect::<Vec<_>>()[..] {
@@ -102,6 +112,7 @@ fn all_called(name: &str) -> Vec<RowSelector> {
         if scenario.is_some() && !name.is_empty() {
             all.push(RowSelector::tasks(scenario.as_deref(), name));
         }
+        all.push(RowSelector::Tagged(whole.to_owned()));
     }
     all
 }
@@ -177,7 +188,8 @@ impl RowSelector {
     pub(in super::super) fn measure(&self, kind: MeasureKind, name: &str) -> Selection {
         let own = match self {
             RowSelector::AllChecks => return Selection::of(kind.is_check()),
-            RowSelector::Metric(own) if !kind.is_check() => own,
+            RowSelector::Tagged(own) if kind.is_tagged() => own,
+            RowSelector::Metric(own) if !kind.is_check() && !kind.is_tagged() => own,
             RowSelector::Check(own) if kind.is_check() => own,
             _ => return Selection::No,
         };
@@ -262,6 +274,7 @@ impl RowSelector {
             RowSelector::Tasks { .. } => "task",
             RowSelector::Metric(_) => "metric",
             RowSelector::Check(_) => "check",
+            RowSelector::Tagged(_) => "checks or metrics",
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::lua::limits::{HeapSize, Held};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, escape_invalid};
 use crate::metrics::{MetricKind, Recorder, SampleFailure, TaskContext, TaskRun};
+use crate::tags::{SCENARIO, Tags};
 use mlua::{Lua, LuaString, MultiValue, Table, UserData, UserDataMethods, Value};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -196,8 +197,26 @@ fn record(lua: &Lua, what: &str, record: impl FnOnce(&mut Recorder)) -> mlua::Re
         let problem = format!("'{what}' measures what users do; call it inside a task");
         return Err(problem_here(lua, &problem));
     };
-    record(&mut recorder.borrow_mut());
+    let recorder = &mut *recorder.borrow_mut();
+    if recorder.wants_measure_tags() {
+        recorder.tag_measures(tags_of(&host));
+    }
+    record(recorder);
     Ok(())
+}
+
+/// Returns the tags of what the user measures now: those of its requests.
+fn tags_of(host: &VmHost) -> Tags {
+    let task = host.task.get();
+    let mut tags = task
+        .and_then(|task| host.program.task_tags.get(task))
+        .cloned()
+        .unwrap_or_default();
+    tags.put(SCENARIO, &host.scenario);
+    match &mut *host.tags.borrow_mut() {
+        Some(own) => tags.with(&own.all()),
+        None => tags,
+    }
 }
 
 /// Creates an error at the plan's line.

@@ -34,6 +34,8 @@ phases    nothing
 tags      nothing
 trace     nothing
 wildcard  nothing
+other_tools error
+targets   files error
 threshold phases error units
 pem       files error
 metrics   packed phases tags threshold trace units error
@@ -43,7 +45,7 @@ http      pem phases trace wildcard error units
 plan      config threshold tags wildcard error units
 protocols http metrics phases tags
 cli       threshold config error units
-import    files error
+import    files targets error
 lua       allotment plan threshold config protocols http metrics tags files secrets error units
 engine    allotment lua plan config threshold protocols http metrics control machine phases tags trace error units
 capacity  threshold metrics units

@@ -87,6 +87,7 @@ mod skipping;
 mod steering;
 mod stopping;
 mod tags;
+mod targets;
 mod terminal;
 mod thresholds;
 mod tools;

@@ -8,7 +8,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::error::{Diagnostic, nearest};
+use crate::error::Diagnostic;
 use crate::files;
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ use url::Url;
 /// The most targets of a list: each user keeps all of them.
 pub(crate) const MOST: usize = 20_000;
 
-/// The methods that a list has as a rule, for telling a misspelt one from other text.
+/// The methods that a list has as a rule.
 const METHODS: [&str; 9] = [
     "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY", "TRACE",
 ];
@@ -73,13 +73,16 @@ impl TargetLine<'_> {
         if is_url(line) {
             return TargetLine::Target(None, line);
         }
-        if let Some((method, url)) = line.split_once([' ', '\t'])
-            && method.bytes().all(|byte| byte.is_ascii_alphabetic())
-            && (is_url(url.trim_start())
-                || is_path(url.trim_start())
-                    && method.bytes().all(|byte| byte.is_ascii_uppercase()))
-        {
-            return TargetLine::Target(Some(method), url.trim_start());
+        if let Some((method, url)) = line.split_once([' ', '\t']) {
+            let url = url.trim_start();
+            let is_upper = method.bytes().all(|byte| byte.is_ascii_uppercase());
+            // Small letters are a mistake in a method, and what comes before a URL elsewhere is a command.
+            let is_known = METHODS
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(method));
+            if is_url(url) && (is_upper || is_known) || is_path(url) && is_upper {
+                return TargetLine::Target(Some(method), url);
+            }
         }
         match line.split_once(':') {
             // No value begins like what follows the scheme of a URL.
@@ -206,9 +209,10 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Path) -> Result<Vec<Target>
                 target.body = Some(TargetBody { path, bytes });
             }
             TargetLine::Other => {
-                let message = match is_open {
-                    true => "this is no target, header or body",
-                    false => "this is no target",
+                let message = if is_open {
+                    "this is no target, header or body"
+                } else {
+                    "this is no target"
                 };
                 let help = "a line is a URL (http://…), 'METHOD URL', a header or '@FILE' of the target above it, or a comment after '#'";
                 return Err(mistake(message.to_owned(), help));
@@ -228,10 +232,9 @@ fn check_method(method: &str) -> Result<(), (String, String)> {
         return Ok(());
     }
     let upper = method.to_ascii_uppercase();
-    let meant = nearest(&upper, METHODS).unwrap_or("GET");
     Err((
         format!("'{method}' is no method"),
-        format!("write '{meant}'"),
+        format!("write '{upper}'"),
     ))
 }
 

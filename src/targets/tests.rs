@@ -104,6 +104,7 @@ fn a_list_is_recognised_and_lua_is_not() {
         "-- http://a/\nplan { host = \"http://a\" }",
         "local urls = [[\nhttp://a/\nhttp://b/\nhttp://c/\n]]",
         "return /x",
+        "wget http://a/",
         "user:get \"/\"",
     ] {
         assert!(!is_list("plan.lua", plan), "{plan}");

@@ -73,9 +73,10 @@ fn source(list: &[Target], host: &str, task: &str, retain: bool) -> String {
         let row = url.split(['?', '#']).next().unwrap_or_default();
         let row = row.split_once("://").map_or(row, |(_, rest)| rest);
         // Nobody reads a user's name and password in a report.
-        let row = match is_elsewhere {
-            true => row.rsplit_once('@').map_or(row, |(_, rest)| rest),
-            false => row,
+        let row = if is_elsewhere {
+            row.rsplit_once('@').map_or(row, |(_, rest)| rest)
+        } else {
+            row
         };
         source += &format!(
             "  {{ method = {}, path = {}, name = {}, discard = {}",

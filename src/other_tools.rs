@@ -149,6 +149,15 @@ impl ForeignFile {
         }
     }
 
+    /// Returns whether it is a program, which no import reads.
+    #[cfg(feature = "cli")]
+    pub(crate) fn is_no_recording(self) -> bool {
+        matches!(
+            self,
+            ForeignFile::Gatling | ForeignFile::Locust | ForeignFile::Wrk
+        )
+    }
+
     /// Returns the mistake of whoever takes the file of that name for a plan.
     pub(crate) fn mistake(self, name: &str) -> Diagnostic {
         let message = format!("'{name}' is {}, and no plan of lgoose", self.noun());
@@ -171,9 +180,9 @@ impl ForeignFile {
             ForeignFile::Wrk => format!("{PAGE} has the hooks of wrk beside the words of lgoose, and examples/from/wrk.lua a script of wrk as a plan"),
             ForeignFile::Gatling => format!("{PAGE} has the words of other tools beside those of lgoose; for the requests, record the visit in a browser and run 'lgoose import visit.har'"),
             ForeignFile::VegetaJson => "'lgoose FILE' runs a list in vegeta's HTTP format: 'METHOD URL', then headers and '@FILE' with the body, a line each".to_owned(),
-            ForeignFile::K6 => format!("{PAGE} has the words of k6 beside those of lgoose, and examples/from/k6.lua a script as a plan"),
+            ForeignFile::K6 => format!("'lgoose import {file} > plan.lua' carries over its options and the calls with literal arguments; {PAGE} has the words of k6 beside those of lgoose"),
             ForeignFile::JMeter | ForeignFile::Artillery => {
-                format!("{PAGE} has the words of other tools beside those of lgoose")
+                format!("'lgoose import {file} > plan.lua' writes a plan from it, and lists what is left to do")
             }
         }
     }

@@ -45,7 +45,7 @@ http      pem phases trace wildcard error units
 plan      config threshold tags wildcard error units
 protocols http metrics phases tags
 cli       threshold config error units
-import    files targets error
+import    files targets other_tools error
 lua       allotment plan threshold config protocols http metrics tags files secrets error units
 engine    allotment lua plan config threshold protocols http metrics control machine phases tags trace error units
 capacity  threshold metrics units

@@ -1,6 +1,6 @@
 //! YAML as JSON values, within bounds: few lines can stand for more than any memory takes.
 
-use crate::import::lua_text::comment;
+use super::lua_text::comment;
 use serde_json::Value;
 use serde_saphyr::Error;
 use serde_saphyr::budget::BudgetBreach;

@@ -45,6 +45,7 @@ mod import_api;
 mod import_batches;
 mod import_browser;
 mod import_folders;
+mod import_tools;
 mod interrupts;
 mod language;
 mod load;

@@ -2,10 +2,10 @@
 //! Nothing is fetched, and what cannot be read is told by whoever needs it.
 
 use super::references::{self, ReferenceTarget};
-use super::yaml;
 use crate::files;
 use crate::import::har::DOCUMENT_BYTES;
 use crate::import::lua_text::comment;
+use crate::import::yaml;
 use serde_json::Value;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;

@@ -118,7 +118,8 @@ pub(crate) enum CliCommand {
     Check(CheckArgs),
     /// Write a first plan, and the files that an editor needs to complete and check it
     New(NewArgs),
-    /// Write a plan from a recorded visit (HAR), curl command lines, a Postman collection or an OpenAPI document
+    /// Write a plan from a recorded visit (HAR), curl command lines, a Postman collection, an OpenAPI document, or a test
+    /// of JMeter, Artillery or k6
     Import(ImportArgs),
     /// Run one of the built-in sites, drupal, umami or api, until Ctrl-C
     Demo(DemoArgs),

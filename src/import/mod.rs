@@ -1,6 +1,6 @@
 //! Writes a plan from what a browser has recorded (HAR) or a `curl` command line says: pages, assets, forms, calls of an
-//! API, with the values that answers brought and later requests sent; and from what describes calls of an API: a collection
-//! of Postman, an OpenAPI document, the test of another load tester.
+//! API, with the values that answers brought and later requests sent; from what describes calls of an API: a collection
+//! of Postman, an OpenAPI document; and from tests of other load testers: JMeter, Artillery, k6, lists of targets.
 //!
 //! Driven by `lgoose import`. Text in, text out: sends nothing, writes no file and knows no command line; it reads those
 //! files beside a document of OpenAPI that this refers to. What is read was written by strangers, so that nothing of it gets
@@ -88,7 +88,7 @@ pub(crate) fn import(
             }
             JsonFile::Other(_) => {
                 let message = format!(
-                    "{name} is JSON, and none of what is imported: it has no 'log', 'item' or 'openapi'"
+                    "{name} is JSON, and none of what is imported: it has no 'log', 'item', 'openapi' or 'config'"
                 );
                 return Err(Diagnostic::new(message).help(KINDS));
             }

@@ -6,6 +6,7 @@ use crate::import::calls::PlanOutline;
 use crate::import::request::PlanAttachments;
 use crate::import::site::Choices;
 use crate::import::xml::XmlElement;
+use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -33,7 +34,7 @@ pub(super) struct JmeterImport<'a> {
     /// Where the test plan lies, if it lies anywhere.
     pub(super) folder: Option<PathBuf>,
     /// Expressions for hosts, with how many requests go there.
-    pub(super) origins: BTreeMap<String, usize>,
+    pub(super) origins: IndexMap<String, usize>,
     /// The expression for the host of the plan.
     pub(super) site: Option<String>,
     pub(super) requests: usize,
@@ -60,7 +61,7 @@ impl<'a> JmeterImport<'a> {
                 ..PlanAttachments::default()
             },
             folder: folder.map(ToOwned::to_owned),
-            origins: BTreeMap::new(),
+            origins: IndexMap::new(),
             site: None,
             requests: 0,
             depth: 0,
@@ -78,7 +79,8 @@ impl<'a> JmeterImport<'a> {
         let known = self.origins.iter().filter(|(origin, _)| {
             !origin.contains("user.") && !matches!(origin.as_str(), "" | "\"\"")
         });
-        let most = known.max_by(|a, b| a.1.cmp(b.1).then_with(|| b.0.cmp(a.0)));
+        // Of several, it is the first.
+        let most = known.rev().max_by_key(|(_, count)| **count);
         most.map(|(origin, _)| origin.clone())
     }
 

@@ -5,15 +5,22 @@ use super::draft::JmeterImport;
 use super::element::{JmeterElement, arguments, property};
 use super::extractors::add_extractors;
 use super::scope::JmeterScope;
-use super::texts::ExpressionPlace;
+use super::texts::{ExpressionPlace, secret};
 use super::timers::pauses_of;
 use crate::import::calls::{LuaLiteral, OutlineCall, OutlineStep};
 use crate::import::lua_text::{comment, quoted};
 use crate::import::parts::is_token;
-use crate::import::secrets::is_secret_header;
+use crate::import::secrets::{is_secret_field, is_secret_header};
 use crate::import::xml::XmlElement;
 use percent_encoding::percent_decode_str;
+use regex::{Captures, Regex};
 use serde_json::Value;
+use std::sync::LazyLock;
+
+/// A field of JSON in a body, with its name and its text.
+static SECRET: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"("([\w-]{1,60})"(\s*:\s*)")([^"\\$]{1,500})(")"#).expect("the pattern is one")
+});
 
 /// Headers that the client sends by itself.
 const OWN: [&str; 6] = [
@@ -46,7 +53,12 @@ pub(super) fn read_sampler<'a>(
     let (variables, calls) = (&mut import.variables, &mut import.calls);
     let path = variables.expression(&address.path, calls, ExpressionPlace::Task);
     let path = match address.origin.filter(|_| is_elsewhere) {
-        Some(origin) if origin != "\"\"" => format!("{origin} .. {path}"),
+        Some(origin) if origin == "\"\"" => path,
+        // Two literals are one.
+        Some(origin) if origin.ends_with('"') && path.starts_with('"') => {
+            format!("{}{}", &origin[..origin.len() - 1], &path[1..])
+        }
+        Some(origin) => format!("{origin} .. {path}"),
         _ => path,
     };
     let method = match element.property("HTTPSampler.method").trim() {
@@ -309,6 +321,14 @@ fn add_body<'a>(
         if text.is_empty() {
             return;
         }
+        let text = SECRET.replace_all(&text, |found: &Captures<'_>| {
+            let (name, value) = (&found[2], &found[4]);
+            if is_secret_field(name, value) {
+                format!("{}{}{}", &found[1], secret(name, value), &found[5])
+            } else {
+                found[0].to_owned()
+            }
+        });
         let value = import.variables.value(&text, &mut import.calls);
         call.body = Some(match &value {
             LuaLiteral::Scalar(Value::String(text)) => import.files.store(text.clone(), "txt"),

@@ -31,6 +31,15 @@ pub(super) struct JmeterVariables {
     expanded: usize,
 }
 
+/// What a name begins with that stands for a secret; no text of XML has it.
+const SECRET: char = '\0';
+
+/// Returns what stands in a text for a secret: a variable whose name has the secret's name and value.
+pub(super) fn secret(name: &str, value: &str) -> String {
+    let value = value.replace(['{', '}'], "");
+    format!("${{{SECRET}{name}{SECRET}{value}}}")
+}
+
 /// A piece of a text.
 #[derive(Debug, PartialEq, Eq)]
 enum TextPiece<'a> {
@@ -214,6 +223,13 @@ impl JmeterVariables {
         place: ExpressionPlace,
         deep: usize,
     ) -> Option<String> {
+        if let Some((name, value)) = name
+            .strip_prefix(SECRET)
+            .and_then(|rest| rest.split_once(SECRET))
+        {
+            let what = format!("'{}' of a body", comment(name));
+            return Some(calls.secrets.variable(name, value, &what));
+        }
         let text = self.defined.get(name).cloned();
         if self.set.contains(name) {
             let before = match &text {

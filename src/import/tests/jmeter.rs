@@ -87,8 +87,8 @@ fn requests_have_their_method_path_fields_and_headers() {
         )
     };
     let fields = arguments(&(argument("q", "tea & milk") + &argument("password", "hunter2")));
-    let raw =
-        arguments(&argument("", "{\"id\": ${id}}")) + &prop("HTTPSampler.postBodyRaw", "true");
+    let raw = arguments(&argument("", "{\"id\": ${id}, \"pin\": \"s3cr3t\"}"))
+        + &prop("HTTPSampler.postBodyRaw", "true");
     let header = |name: &str, value: &str| {
         format!(
             "<elementProp name=\"\">{}{}</elementProp>",
@@ -129,11 +129,15 @@ fn requests_have_their_method_path_fields_and_headers() {
             "user:post(\"/f\", nil, {",
             "headers = { accept = \"c/d\" }",
             "headers = { Accept = \"a/b\" }",
-            "user:put(\"/orders\", \"{\\\"id\\\": \" .. env(\"id\", \"\") .. \"}\", {",
+            "user:put(\"/orders\", \"{\\\"id\\\": \" .. env(\"id\", \"\") .. \", \\\"pin\\\": \\\"\" .. PIN .. \"\\\"}\", {",
             "name = \"raw\"",
         ],
     );
-    assert!(!imported.plan.contains("hunter2") && !imported.plan.contains("close"));
+    assert!(
+        !imported.plan.contains("s3cr3t")
+            && !imported.plan.contains("hunter2")
+            && !imported.plan.contains("close")
+    );
     notes(&imported, &["'${id}' has no value", "set PASSWORD"]);
 }
 

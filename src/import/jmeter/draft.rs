@@ -38,6 +38,9 @@ pub(super) struct JmeterImport<'a> {
     /// The expression for the host of the plan.
     pub(super) site: Option<String>,
     pub(super) requests: usize,
+    /// Bytes of what requests have from the elements around them.
+    pub(super) repeated: usize,
+    pub(super) groups: usize,
     /// How deep the controller lies that is being read.
     pub(super) depth: usize,
     pub(super) disabled: usize,
@@ -64,6 +67,8 @@ impl<'a> JmeterImport<'a> {
             origins: IndexMap::new(),
             site: None,
             requests: 0,
+            repeated: 0,
+            groups: 0,
             depth: 0,
             disabled: 0,
             listeners: 0,

@@ -65,6 +65,15 @@ impl<'a> JmeterElement<'a> {
         property(self.xml, name)
     }
 
+    /// Returns how many bytes its texts have, without those of what lies below it.
+    pub(super) fn size(self) -> usize {
+        fn of(element: &XmlElement) -> usize {
+            let children = element.children.iter().map(of);
+            element.text.len() + children.sum::<usize>()
+        }
+        of(self.xml)
+    }
+
     pub(super) fn is_set(self, name: &str) -> bool {
         self.property(name).trim() == "true"
     }

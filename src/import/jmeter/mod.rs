@@ -30,9 +30,13 @@ use groups::{add_group, define_all, is_group, plan_options, plan_variables};
 use rows::header_columns;
 use scope::JmeterScope;
 use std::rc::Rc;
+use steps::begins;
 
 /// The most names of elements of one kind that a note has.
 const NAMES: usize = 6;
+
+/// The most thread groups: each is a scenario.
+const GROUPS: usize = 100;
 
 /// Returns whether a text is of JMeter.
 pub(super) fn is_jmeter(text: &str) -> bool {
@@ -108,12 +112,17 @@ fn run(import: &mut JmeterImport<'_>) {
     let beside: Vec<JmeterElement<'_>> = outer
         .iter()
         .copied()
-        .filter(|element| !is_group(*element))
+        .filter(|element| begins(*element))
         .collect();
     for element in &outer {
         if !element.is_enabled() {
             import.disabled += 1;
         } else if is_group(*element) {
+            import.groups += 1;
+            if import.groups > GROUPS {
+                import.leave_out(*element);
+                continue;
+            }
             add_group(import, *element, &beside, &scope, is_only);
         } else {
             let carried = scope::ScopeRole::of(*element).is_some()
@@ -228,6 +237,7 @@ fn remedy(kind: &str) -> &'static str {
             "import the other test plan, or write its requests into this one"
         }
         _ if kind.contains("Controller") => "write in Lua when its requests are sent",
+        _ if kind.ends_with("ThreadGroup") => "a plan has a hundred scenarios at most",
         _ if kind.contains("Sampler") || kind.contains("Sample") => {
             "lgoose sends requests over HTTP"
         }

@@ -15,7 +15,15 @@ pub(super) struct JmeterScope<'a> {
     pub(super) extractors: Vec<JmeterElement<'a>>,
     /// What the thread does after an error.
     pub(super) on_error: &'a str,
+    /// How many elements there are, and the bytes of their texts, which each sampler repeats.
+    pub(super) elements: usize,
+    pub(super) size: usize,
+    /// Whether there were more.
+    pub(super) is_cut: bool,
 }
+
+/// The most elements that apply to a sampler.
+const MOST: usize = 200;
 
 /// What an element is to those beside and below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +64,12 @@ impl<'a> JmeterScope<'a> {
                 continue;
             };
             let scope = Rc::make_mut(&mut inner);
+            if scope.elements >= MOST {
+                scope.is_cut = true;
+                break;
+            }
+            scope.elements += 1;
+            scope.size += element.size();
             match role {
                 ScopeRole::Defaults => scope.defaults.push(*element),
                 ScopeRole::Credentials => scope.credentials.push(*element),

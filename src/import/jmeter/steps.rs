@@ -12,6 +12,10 @@ use crate::import::lua_text::{comment, field, quoted};
 use crate::import::visit::MOST;
 use std::rc::Rc;
 
+/// The most bytes that requests repeat of the elements around them.
+const REPEATED: usize = 32 << 20;
+/// The most elements that iterations begin with.
+const BEGINNINGS: usize = 200;
 /// The deepest controllers within controllers: Lua reads blocks to a certain depth.
 const DEEPEST: usize = 40;
 
@@ -51,6 +55,13 @@ fn read_step<'a>(
             let inner = element.children();
             leave_out_below(import, &inner);
             let scope = scope.with(&inner);
+            import.repeated += scope.size;
+            if scope.is_cut || import.repeated > REPEATED {
+                import.note_once("left out requests and elements around them: together they would make a plan that is too large".to_owned());
+            }
+            if import.repeated > REPEATED {
+                return Vec::new();
+            }
             read_sampler(import, element, &scope)
         }
         "GenericController"
@@ -334,7 +345,10 @@ pub(super) fn beginnings_of<'a>(
     let mut all: Vec<JmeterElement<'a>> = outer.to_vec();
     below(group, &mut all);
     let mut steps = Vec::new();
-    for element in all.into_iter().filter(|element| element.is_enabled()) {
+    let begins = all
+        .into_iter()
+        .filter(|element| element.is_enabled() && begins(*element));
+    for element in begins.take(BEGINNINGS) {
         let statements = match element.kind() {
             "CSVDataSet" => begin_rows(import, element),
             "CookieManager" => begin_cookies(import, element),
@@ -427,6 +441,14 @@ fn begin_random<'a>(import: &mut JmeterImport<'a>, element: JmeterElement<'a>) -
             Vec::new()
         }
     }
+}
+
+/// Returns whether iterations begin with what an element does.
+pub(super) fn begins(element: JmeterElement<'_>) -> bool {
+    matches!(
+        element.kind(),
+        "CSVDataSet" | "CookieManager" | "CounterConfig" | "RandomVariableConfig"
+    )
 }
 
 /// Takes in all elements below one.

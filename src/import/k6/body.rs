@@ -12,6 +12,8 @@ use regex::Regex;
 use serde_json::Value;
 use std::sync::LazyLock;
 
+/// The most notes.
+const MOST_NOTES: usize = 200;
 /// The deepest groups within groups.
 const DEEPEST: usize = 40;
 
@@ -30,7 +32,7 @@ pattern!(SLEEP, r"^sleep\s*\(");
 pattern!(GROUP, r"^group\s*\(");
 pattern!(
     FUNCTION,
-    r"^(?:async\s+)?(?:function\s*\w*\s*\([^)]*\)|\([^)]*\)\s*=>|\w+\s*=>)\s*\{"
+    r"^(?:async\s+)?(?:function\s*\w*\s*\([^)]{0,300}\)|\([^)]{0,300}\)\s*=>|\w+\s*=>)\s*\{"
 );
 pattern!(CHECK, r"^check\s*\(\s*(\w+)\s*,\s*\{");
 pattern!(
@@ -157,7 +159,7 @@ impl BodyReader<'_> {
     }
 
     fn note(&mut self, note: String) {
-        if !self.calls.notes.contains(&note) && self.calls.notes.len() < 300 {
+        if self.calls.notes.len() < MOST_NOTES && !self.calls.notes.contains(&note) {
             self.calls.notes.push(note);
         }
     }

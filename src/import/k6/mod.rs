@@ -23,19 +23,22 @@ use script::{ScriptConstants, ScriptCursor, ScriptValue, end_of};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+/// The most bytes of an address that are looked at.
+const ADDRESS: usize = 2_000;
+
 static CONSTANT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:export\s+)?(?:const|let|var)\s+(\w+)\s*(?::\s*\w+\s*)?=\s*")
         .expect("the pattern is one")
 });
 static FUNCTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"^(export\s+)?(default\s+)?(?:async\s+)?function\s*(\w*)\s*\([^)]*\)\s*(?::\s*\w+\s*)?\{",
+        r"^(export\s+)?(default\s+)?(?:async\s+)?function\s*(\w*)\s*\([^)]{0,300}\)\s*(?::\s*\w+\s*)?\{",
     )
     .expect("the pattern is one")
 });
 static ARROW: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"^export\s+(?:default\s+|const\s+(\w+)\s*=\s*)(?:async\s+)?(?:\([^)]*\)|\w+)\s*=>\s*\{",
+        r"^export\s+(?:default\s+|const\s+(\w+)\s*=\s*)(?:async\s+)?(?:\([^)]{0,300}\)|\w+)\s*=>\s*\{",
     )
     .expect("the pattern is one")
 });
@@ -204,7 +207,9 @@ fn main_host(text: &str, constants: &ScriptConstants) -> Option<String> {
         let Some(open) = call.find('(').filter(|open| *open < 40) else {
             continue;
         };
-        let mut cursor = ScriptCursor::new(&call[open + 1..]);
+        // An address is short, and what is none could be as long as the script.
+        let end = call.floor_char_boundary(call.len().min(open + 1 + ADDRESS));
+        let mut cursor = ScriptCursor::new(&call[open + 1..end]);
         let mut value = cursor.value(constants, 1);
         if call.starts_with("http.request") && cursor.take(",") {
             value = cursor.value(constants, 1);

@@ -414,3 +414,28 @@ fn what_is_no_test_plan_is_refused() {
     let functions = format!("/{}a{}", "${__P(a,".repeat(50_000), ")}".repeat(50_000));
     let _read = of_group(&sampler("f", "GET", &functions, "", ""));
 }
+
+#[test]
+fn what_is_repeated_without_end_is_cut() {
+    let text = "x".repeat(2_000);
+    let headers: String = (0..3_000)
+        .map(|number| {
+            let header = prop("Header.name", &format!("h{number}")) + &prop("Header.value", &text);
+            let inside = format!("<collectionProp name=\"HeaderManager.headers\"><elementProp>{header}</elementProp></collectionProp>");
+            element("HeaderManager", "h", &inside, "")
+        })
+        .collect();
+    let samplers = sampler("a", "GET", "/", "", "").repeat(3_000);
+    let counters =
+        element("CounterConfig", "c", &prop("CounterConfig.name", "n"), "").repeat(3_000);
+    let groups = group("ThreadGroup", "g", &[], &sampler("b", "GET", "/", "", "")).repeat(3_000);
+    let imported = read(&plan(
+        "",
+        &(counters + &group("ThreadGroup", "g", &[], &(headers + &samplers)) + &groups),
+    ));
+    assert!(imported.plan.len() < 64 << 20, "{}", imported.plan.len());
+    notes(
+        &imported,
+        &["would make a plan that is too large", "a hundred scenarios"],
+    );
+}

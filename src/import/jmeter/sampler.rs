@@ -65,12 +65,17 @@ pub(super) fn read_sampler<'a>(
         "" => "GET",
         method => method,
     };
-    let method = variables.fixed(method).unwrap_or_else(|| "GET".to_owned());
+    let known = variables
+        .fixed(method)
+        .filter(|method| http::Method::from_bytes(method.as_bytes()).is_ok());
+    if known.is_none() {
+        let (name, method) = (comment(element.name()), comment(method));
+        calls.notes.push(format!(
+            "'{name}': GET is sent, as its method is not known: {method}"
+        ));
+    }
     let mut call = OutlineCall {
-        method: match http::Method::from_bytes(method.as_bytes()) {
-            Ok(_) => method,
-            Err(_) => "GET".to_owned(),
-        },
+        method: known.unwrap_or_else(|| "GET".to_owned()),
         path,
         tolerates_failure: true,
         ..OutlineCall::default()

@@ -93,6 +93,15 @@ impl BodyReader<'_> {
                 if cursor.rest.trim_start().starts_with('.') {
                     self.leave_out(&mut cursor, statement, what);
                 }
+                let Some(call) = call else {
+                    self.response = None;
+                    let first = statement.lines().next().unwrap_or_default().trim();
+                    self.note(format!(
+                        "{what}: left out '{}', whose address is no literal: write it in Lua",
+                        comment(first)
+                    ));
+                    continue;
+                };
                 *self.requests += 1;
                 if *self.requests <= MOST {
                     self.response = variable;
@@ -208,7 +217,8 @@ impl BodyReader<'_> {
             .map(|time| format!("user:wait({time})"))
     }
 
-    fn call(&mut self, method: &str, arguments: &str) -> OutlineCall {
+    /// Returns the request of a call; `None` if its address is not known.
+    fn call(&mut self, method: &str, arguments: &str) -> Option<OutlineCall> {
         let mut cursor = ScriptCursor::new(arguments);
         let mut values = Vec::new();
         while !cursor.rest.trim().is_empty() && values.len() < 5 {
@@ -242,14 +252,10 @@ impl BodyReader<'_> {
         let url = values.next().unwrap_or(ScriptValue::Null);
         let shown = shown(&url);
         let place = format!("{} {}", call.method, comment(&shown));
-        call.path = match &url {
-            ScriptValue::Text(pieces) => self.path(pieces),
-            _ => {
-                call.notes
-                    .push("its address is no literal: write it in Lua".to_owned());
-                quoted("/")
-            }
+        let ScriptValue::Text(pieces) = &url else {
+            return None;
         };
+        call.path = self.path(pieces);
         let has_body = !matches!(call.method.as_str(), "GET" | "HEAD");
         let body = if has_body { values.next() } else { None };
         let params = values.next().unwrap_or(ScriptValue::Null);
@@ -258,7 +264,7 @@ impl BodyReader<'_> {
         for note in &mut call.notes {
             *note = format!("{place}: {note}");
         }
-        call
+        Some(call)
     }
 
     /// Returns the path of a URL: one of the host of the plan begins with a slash.
@@ -550,6 +556,7 @@ pub(super) fn origin(pieces: &[TextPiece]) -> Option<(Vec<TextPiece>, Vec<TextPi
                 None => None,
             }
         }
+        TextPiece::User(_) => None,
         TextPiece::Env(..) => match pieces.get(1) {
             None => Some((pieces.to_vec(), Vec::new())),
             Some(TextPiece::Literal(text)) if text.starts_with('/') => {
@@ -570,6 +577,7 @@ pub(super) fn concatenated(pieces: &[TextPiece]) -> String {
                 let default = quoted(default.as_deref().unwrap_or(""));
                 whole.expression(format!("env({}, {default})", quoted(name)));
             }
+            TextPiece::User(expression) => whole.expression((*expression).to_owned()),
         }
     }
     whole.finish()
@@ -583,6 +591,7 @@ fn shown(url: &ScriptValue) -> String {
             .map(|piece| match piece {
                 TextPiece::Literal(text) => text.clone(),
                 TextPiece::Env(name, _) => format!("${{{name}}}"),
+                TextPiece::User(expression) => format!("${{{expression}}}"),
             })
             .collect(),
         ScriptValue::Unknown(text) => text.clone(),

@@ -26,6 +26,8 @@ pub(super) enum TextPiece {
     Literal(String),
     /// A variable of the environment, and its default.
     Env(String, Option<String>),
+    /// What the user of the plan knows of itself, as an expression.
+    User(&'static str),
 }
 
 /// Values of constants by their names.
@@ -244,6 +246,10 @@ impl<'a> ScriptCursor<'a> {
                 }
                 let name = self.name()?;
                 match name {
+                    "__VU" => Some(ScriptValue::Text(vec![TextPiece::User("user.id")])),
+                    "__ITER" => Some(ScriptValue::Text(vec![TextPiece::User(
+                        "(user.iteration - 1)",
+                    )])),
                     "null" | "undefined" => Some(ScriptValue::Null),
                     "true" => Some(ScriptValue::Bool(true)),
                     "false" => Some(ScriptValue::Bool(false)),

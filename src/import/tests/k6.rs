@@ -60,6 +60,7 @@ export default function () {
   group('order', () => {
     http.post(`${BASE}/orders`, JSON.stringify({ product: 1, password: 'hunter2', list: [1, 'a'] }), { headers: JSON_TYPE });
     http.post(BASE + '/form', { a: 'b', c: 1 });
+    http.get(`${BASE}/u/${__VU}`);
     http.del(`${BASE}/orders/${res.json().id}`);
   });
   for (let i = 0; i < 3; i++) {
@@ -93,6 +94,7 @@ fn the_data_of_a_script_is_carried_over_and_the_rest_is_noted() {
             "json = { product = 1, password = PASSWORD, list = { 1, \"a\" } }",
             "headers = { [\"Content-Type\"] = \"application/json\" }",
             "form = { a = \"b\", c = 1 }",
+            "user:get(\"/u/\" .. user.id)",
             "user:wait(1)\n",
             "user:wait(1, 3)\n",
         ],
@@ -105,7 +107,7 @@ fn the_data_of_a_script_is_carried_over_and_the_rest_is_noted() {
             "left out the option 'dns'",
             "left out 'price = new Trend('price')'",
             "left out the check 'has a name'",
-            "its address is no literal",
+            "${res.json().id}`);', whose address is no literal",
             "left out 'for (let i = 0; i < 3; i++) { …', with the requests in it",
             "left out 'price.add(1);'",
             "left out 'handleSummary'",

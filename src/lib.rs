@@ -95,6 +95,7 @@ mod import;
 mod lua;
 mod machine;
 mod metrics;
+mod other_tools;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod output;
@@ -107,6 +108,8 @@ mod secrets;
 #[cfg(feature = "web")]
 mod serve;
 mod tags;
+#[cfg(feature = "cli")]
+mod targets;
 #[cfg(any(feature = "otlp", feature = "web"))]
 mod telemetry;
 mod threshold;

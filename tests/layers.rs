@@ -34,6 +34,8 @@ phases    nothing
 tags      nothing
 trace     nothing
 wildcard  nothing
+other_tools error
+targets   files error
 threshold phases error units
 pem       files error
 metrics   packed phases tags threshold trace units error
@@ -44,7 +46,7 @@ plan      config threshold tags wildcard error units
 protocols http metrics phases tags
 cli       threshold config error units
 yaml      error
-import    yaml files error
+import    yaml files targets other_tools error
 lua       allotment plan threshold config protocols http metrics tags files secrets yaml error units
 engine    allotment lua plan config threshold protocols http metrics control machine phases tags trace error units
 capacity  threshold metrics units

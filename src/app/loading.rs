@@ -7,6 +7,7 @@ use crate::engine::{MemoryWatch, StuckShard, Watchdog, stuck_loading_error, stuc
 use crate::error::Error;
 use crate::lua::{self, EnvVariables, Heartbeat, LOADING_TIME, Program, REPORT_TIME, Written};
 use crate::machine;
+use crate::other_tools;
 use crate::plan::Plan;
 use std::slice;
 use std::sync::Arc;
@@ -70,7 +71,11 @@ pub(super) fn load(
         })
     };
     let seed = typed_seed.unwrap_or(usual);
-    let loaded = with_seed(seed)?;
+    let loaded = with_seed(seed).map_err(|error| match other_tools::recognise(source) {
+        // Only what is no plan is looked at: whatever a plan has in it, it is one.
+        Some(tool) if matches!(error, Error::Mistake(_)) => tool.mistake(name).into(),
+        _ => error,
+    })?;
     match (typed_seed, loaded.2.seed) {
         (None, Some(planned)) if planned != seed => with_seed(planned),
         _ => Ok(loaded),

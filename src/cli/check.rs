@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `lgoose check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// The plan
+    /// The plan, or a list of URLs; '-' reads it from standard input
     pub plan: PathBuf,
     /// The site's base URL, checked as in a run; nothing is sent there
     #[arg(short = 'H', long, value_name = "URL")]

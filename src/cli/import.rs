@@ -1,4 +1,4 @@
-//! `lgoose import`: a recording or the description of an API, and what its plan is to have.
+//! `lgoose import`: a recording, the description of an API or the test of another tool, and what its plan is to have.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -7,10 +7,12 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(
     after_help = "The plan goes to standard output, a list of what is left to do to standard error:\n  lgoose import visit.har --to . > plan.lua\n  lgoose import openapi.yaml > plan.lua\n  \
+        lgoose import plan.jmx > plan.lua\n  \
         lgoose import - > plan.lua      then paste a command line that a browser copied 'as cURL (bash)'"
 )]
 pub(crate) struct ImportArgs {
-    /// A HAR file, a file of curl command lines, a Postman collection or an OpenAPI document; '-' reads standard input
+    /// A HAR file, a file of curl command lines, a Postman collection, an OpenAPI document, a JMeter test plan (.jmx), an
+    /// Artillery test, a k6 script or a list of targets; '-' reads standard input
     pub file: PathBuf,
     /// Write long bodies into files in this folder, where the plan belongs, too; by default, they are part of the plan
     #[arg(long, value_name = "DIR")]

@@ -95,7 +95,7 @@ A plan can set them, too. The command line comes first, then the environment, th
 /// A load tester whose test plans are Lua scripts.
 #[derive(Debug, Parser)]
 #[command(name = "lgoose", version, long_version = long_version(), before_help = EXAMPLES, args_conflicts_with_subcommands = true, disable_help_flag = true)]
-#[command(override_usage = "lgoose <PLAN.lua | URL> [options]\n       lgoose <COMMAND>")]
+#[command(override_usage = "lgoose <PLAN.lua | URL | URLS.txt> [options]\n       lgoose <COMMAND>")]
 pub(crate) struct Cli {
     /// A command other than running a plan.
     #[command(subcommand)]
@@ -118,7 +118,8 @@ pub(crate) enum CliCommand {
     Check(CheckArgs),
     /// Write a first plan, and the files that an editor needs to complete and check it
     New(NewArgs),
-    /// Write a plan from a recorded visit (HAR), curl command lines, a Postman collection or an OpenAPI document
+    /// Write a plan from a recorded visit (HAR), curl command lines, a Postman collection, an OpenAPI document, or a test
+    /// of JMeter, Artillery or k6
     Import(ImportArgs),
     /// Run one of the built-in sites, drupal, umami or api, until Ctrl-C
     Demo(DemoArgs),

@@ -43,8 +43,9 @@ accident. 'none' overrides the proxy of a plan. A proxy implies --client reqwest
 /// Arguments of `lgoose PLAN`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
-    /// The plan, a Lua file; '-' reads it from standard input. A URL stands for a plan that requests it
-    #[arg(value_name = "PLAN.lua | URL")]
+    /// The plan, a Lua file; '-' reads it from standard input. A URL stands for a plan that requests it, a file with a URL
+    /// or 'METHOD URL' on each line for one that requests them in their order
+    #[arg(value_name = "PLAN.lua | URL | URLS.txt")]
     pub plan: Option<PathBuf>,
     /// Options of the load: users or iterations over time.
     #[command(flatten)]

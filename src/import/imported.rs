@@ -2,7 +2,7 @@
 
 /// What can be imported.
 pub(super) const KINDS: &str = "give a HAR file (the browser's network view, 'Save all as HAR'), a curl command line ('Copy as cURL (bash)'), \
-    a Postman collection v2.1 or an OpenAPI document";
+    a Postman collection v2.1, an OpenAPI document, a JMeter test plan, an Artillery test, a k6 script or a list of targets";
 
 /// A plan, and what goes with it.
 #[derive(Debug)]

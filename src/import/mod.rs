@@ -1,11 +1,12 @@
 //! Writes a plan from what a browser has recorded (HAR) or a `curl` command line says: pages, assets, forms, calls of an
-//! API, with the values that answers brought and later requests sent; and from what describes calls of an API: a collection
-//! of Postman, an OpenAPI document.
+//! API, with the values that answers brought and later requests sent; from what describes calls of an API: a collection
+//! of Postman, an OpenAPI document; and from tests of other load testers: JMeter, Artillery, k6, lists of targets.
 //!
 //! Driven by `lgoose import`. Text in, text out: sends nothing, writes no file and knows no command line; it reads those
 //! files beside a document of OpenAPI that this refers to. What is read was written by strangers, so that nothing of it gets
 //! into the plan but as a quoted text.
 
+mod artillery;
 mod body;
 mod bounded;
 mod calls;
@@ -16,6 +17,8 @@ mod har;
 mod head;
 mod imported;
 mod index;
+mod jmeter;
+mod k6;
 mod keys;
 mod lua_text;
 mod multipart;
@@ -28,18 +31,24 @@ mod postman;
 mod random;
 mod request;
 mod resolve;
+mod row_source;
 mod script_variables;
 mod secrets;
 mod side_by_side;
 mod site;
 mod stand_in;
+mod target_list;
+mod value_paths;
 mod visit;
 mod writer;
+mod xml;
 
 #[cfg(test)]
 mod tests;
 
 use crate::error::Diagnostic;
+use crate::other_tools::recognise;
+use crate::targets;
 use exchange::RecordedTraffic;
 use har::{DOCUMENT_BYTES, JsonFile};
 pub(crate) use imported::Imported;
@@ -57,11 +66,7 @@ pub(crate) fn import(
     mut reader: impl BufRead,
     choices: &Choices,
 ) -> Result<Imported, Diagnostic> {
-    let unreadable = |error: std::io::Error| {
-        Diagnostic::new(format!("cannot read {name}: {error}"))
-            .help("name a file that was recorded, or '-' for standard input")
-    };
-    let first = skip_blank(&mut reader).map_err(unreadable)?;
+    let first = skip_blank(&mut reader).map_err(|error| unreadable(name, &error))?;
     let recording = match first {
         Some(b'{') => match har::read(name, reader)? {
             JsonFile::Recording(recording) => {
@@ -76,30 +81,50 @@ pub(crate) fn import(
                 choices.check(InputKind::Document, name)?;
                 return openapi::import(name, file, choices);
             }
+            JsonFile::Other(file) if artillery::is_artillery(&file) => {
+                choices.check(InputKind::TestPlan, name)?;
+                return artillery::import(name, file, choices);
+            }
             JsonFile::Other(_) => {
                 let message = format!(
-                    "{name} is JSON, and none of what is imported: it has no 'log', 'item' or 'openapi'"
+                    "{name} is JSON, and none of what is imported: it has no 'log', 'item', 'openapi' or 'config'"
                 );
                 return Err(Diagnostic::new(message).help(KINDS));
             }
         },
-        Some(b'[' | b'<') => return Err(unknown(name)),
-        Some(_) => {
-            let mut bytes = Vec::new();
-            let read = reader.take(DOCUMENT_BYTES + 1).read_to_end(&mut bytes);
-            read.map_err(unreadable)?;
-            if bytes.len() as u64 > DOCUMENT_BYTES {
-                let message = format!(
-                    "{name} is larger than {} MiB, and no HAR file",
-                    DOCUMENT_BYTES >> 20
-                );
-                return Err(Diagnostic::new(message).help(KINDS));
+        Some(b'[') => return Err(unknown(name)),
+        Some(b'<') => {
+            let text = whole_text(name, reader)?;
+            if !jmeter::is_jmeter(&text) {
+                return Err(unknown(name));
             }
-            let text = String::from_utf8(bytes).map_err(|_| unknown(name))?;
+            choices.check(InputKind::TestPlan, name)?;
+            return jmeter::import(name, &text, choices);
+        }
+        Some(_) => {
+            let text = whole_text(name, reader)?;
             if openapi::is_yaml(&text) {
                 choices.check(InputKind::Document, name)?;
                 let file = openapi::read_yaml(name, &text)?;
                 return openapi::import(name, file, choices);
+            }
+            if artillery::is_yaml(&text) {
+                choices.check(InputKind::TestPlan, name)?;
+                let file = artillery::read_yaml(name, &text)?;
+                return artillery::import(name, file, choices);
+            }
+            if k6::is_k6(&text) {
+                choices.check(InputKind::TestPlan, name)?;
+                return k6::import(name, &text, choices);
+            }
+            if targets::is_list(name, &text) {
+                choices.check(InputKind::TestPlan, name)?;
+                return target_list::import(name, &text, choices);
+            }
+            if let Some(tool) = recognise(&text).filter(|tool| tool.is_no_recording())
+                && !text.contains("curl ")
+            {
+                return Err(tool.mistake(name.trim_matches('\'')));
             }
             choices.check(InputKind::Recording, name)?;
             curl::read(name, &text, choices.path.as_deref())?
@@ -176,6 +201,29 @@ fn skip_blank(reader: &mut impl BufRead) -> std::io::Result<Option<u8>> {
         // Line breaks stay countable: a recording hardly begins with one.
         reader.consume(1);
     }
+}
+
+/// Reads what is no HAR file whole.
+///
+/// # Errors
+/// A text that cannot be read or is too large.
+fn whole_text(name: &str, reader: impl BufRead) -> Result<String, Diagnostic> {
+    let mut bytes = Vec::new();
+    let read = reader.take(DOCUMENT_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unreadable(name, &error))?;
+    if bytes.len() as u64 > DOCUMENT_BYTES {
+        let message = format!(
+            "{name} is larger than {} MiB, and no HAR file",
+            DOCUMENT_BYTES >> 20
+        );
+        return Err(Diagnostic::new(message).help(KINDS));
+    }
+    String::from_utf8(bytes).map_err(|_| unknown(name))
+}
+
+fn unreadable(name: &str, error: &std::io::Error) -> Diagnostic {
+    Diagnostic::new(format!("cannot read {name}: {error}"))
+        .help("name a file that was recorded, or '-' for standard input")
 }
 
 fn unknown(name: &str) -> Diagnostic {

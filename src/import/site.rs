@@ -35,6 +35,8 @@ pub(super) enum InputKind {
     Collection,
     /// Of OpenAPI.
     Document,
+    /// Of another load tester.
+    TestPlan,
 }
 
 impl Choices {

@@ -365,7 +365,7 @@ fn what_cannot_be_read_is_told_with_its_place_and_exit_code_2() {
         (
             "other.json",
             "{\"a\":1}",
-            "it has no 'log', 'item' or 'openapi'",
+            "it has no 'log', 'item', 'openapi' or 'config'",
         ),
         ("none.har", "{\"log\":{\"entries\":[]}}", "has no request"),
         ("empty.har", "", "is empty"),

@@ -119,6 +119,7 @@ fn folder() -> PathBuf {
         ("plan.lua", blocks(&text, "lua")[0]),
         ("shop.lua", SHOP),
         ("staging.env", "SITE=demo:api\n"),
+        ("urls.txt", "demo:api/api/products\nGET demo:api/about\n"),
     ] {
         std::fs::write(folder.join(name), content).expect("the folder takes a file");
     }

@@ -16,7 +16,7 @@ use url::Url;
 /// # Errors
 /// A mistake in the plan, in its options or in a flag, or a warning where none is accepted.
 pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
-    let (name, source) = lua::read(&flags.plan)?;
+    let flags::PlanText { name, source, .. } = flags::read_file(&flags.plan, false)?;
     let variables = flags::read_variables(flags.env_file.as_deref(), &flags.env, &[])?;
     let (program, mut plan, settings) =
         loading::load(&name, &source, variables, (Some(0), 0), None)?;

@@ -1,6 +1,7 @@
 //! What the flags determine about a plan and its run.
 
 use super::env_file;
+use super::target_plan;
 use super::url_plan::UrlPlan;
 use crate::app::places::{self, RunFile};
 use crate::app::prepare::{CommandOptions, OtherFiles, TestInput};
@@ -20,13 +21,20 @@ pub(super) fn test(path: &Path, flags: &cli::RunArgs) -> Result<TestInput, Error
     if flags.screen.watch {
         may_load(path, flags)?;
     }
-    let (name, source, host) = read(path, flags)?;
+    let PlanText {
+        name,
+        source,
+        target,
+    } = read(path, flags)?;
     let mut settings = flags.settings();
-    if host.is_some() {
-        // This is a benchmark of one page, where nobody wants to wait for users to start.
+    if target != PlanTarget::InPlan {
+        // This is a benchmark of some pages, where nobody wants to wait for users to start.
         start_at_once(&mut settings);
     }
-    settings.host = host.or(settings.host);
+    match target {
+        PlanTarget::Url(host) => settings.host = Some(host),
+        PlanTarget::List | PlanTarget::InPlan => {}
+    }
     Ok(TestInput {
         name,
         folder: folder_of(path).to_owned(),
@@ -123,20 +131,61 @@ pub(super) fn log_file(flags: &cli::RunArgs) -> Option<RunFile> {
     Some(RunFile::new("the file of '--log-file'", path))
 }
 
-/// Reads the plan, and returns its name, its text and, if it is a URL, the host.
-pub(super) fn read(
-    path: &Path,
-    flags: &cli::RunArgs,
-) -> Result<(String, String, Option<String>), Error> {
+/// The plan that a command line names.
+pub(super) struct PlanText {
+    /// Its name in messages.
+    pub(super) name: String,
+    /// Its text in Lua.
+    pub(super) source: String,
+    pub(super) target: PlanTarget,
+}
+
+/// Where the requests of a plan go.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum PlanTarget {
+    /// Where the plan says, which a person wrote.
+    InPlan,
+    /// To the targets of a list, which stands for a plan.
+    List,
+    /// To this host, whose URL stands for a plan.
+    Url(String),
+}
+
+/// Reads the plan, or makes the one that a URL or a list of targets stands for.
+///
+/// # Errors
+/// A file that cannot be read, or a mistake in a list.
+pub(super) fn read(path: &Path, flags: &cli::RunArgs) -> Result<PlanText, Error> {
     match flags.url() {
         Some(url) => {
             let plan = UrlPlan::new(url, &flags.request, flags.screen.http_debug)?;
-            Ok((masked_url(url).into_owned(), plan.source, Some(plan.host)))
+            Ok(PlanText {
+                name: masked_url(url).into_owned(),
+                source: plan.source,
+                target: PlanTarget::Url(plan.host),
+            })
         }
-        None => {
-            let (name, source) = lua::read(path)?;
-            Ok((name, source, None))
-        }
+        None => read_file(path, flags.screen.http_debug),
+    }
+}
+
+/// Reads the file of a plan or of a list, or standard input. `retain`: a list's plan keeps the bodies of responses.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_file(path: &Path, retain: bool) -> Result<PlanText, Error> {
+    let (name, text) = lua::read(path)?;
+    match target_plan::plan(&name, &text, folder_of(path), retain)? {
+        Some(source) => Ok(PlanText {
+            name,
+            source,
+            target: PlanTarget::List,
+        }),
+        None => Ok(PlanText {
+            name,
+            source: text,
+            target: PlanTarget::InPlan,
+        }),
     }
 }
 

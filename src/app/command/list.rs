@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Lists the scenarios, each followed by its tasks, one per line.
 pub(super) fn list(path: &Path, flags: &cli::RunArgs) -> Result<u8, Error> {
-    let (name, source, _) = flags::read(path, flags)?;
+    let flags::PlanText { name, source, .. } = flags::read(path, flags)?;
     let variables = flags::variables(flags)?;
     let (program, plan, _) = loading::load(
         &name,

@@ -22,6 +22,7 @@ mod screen;
 mod serve;
 mod starter;
 mod summary;
+mod target_plan;
 mod url_plan;
 #[cfg(feature = "tui")]
 mod view;

@@ -54,7 +54,7 @@ impl UrlPlan {
 }
 
 /// Splits a URL into its base and its path with the query; if it has no path, that is `/`.
-fn split(url: &str) -> (&str, &str) {
+pub(super) fn split(url: &str) -> (&str, &str) {
     let start = url.find("://").map_or(0, |scheme| scheme + 3);
     match url[start..].find(['/', '?', '#']) {
         Some(length) if url[start + length..].starts_with('/') => url.split_at(start + length),
@@ -87,7 +87,7 @@ fn checked(method: &str) -> Result<&str, Error> {
 }
 
 /// Quotes bytes as a Lua string.
-fn quoted(bytes: &[u8]) -> String {
+pub(super) fn quoted(bytes: &[u8]) -> String {
     let mut text = "\"".to_owned();
     for byte in bytes {
         match byte {

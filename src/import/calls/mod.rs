@@ -16,8 +16,10 @@ pub(super) use writer::write;
 pub(super) struct PlanOutline {
     /// The first line of the plan, without its end: `The collection 'shop'`.
     pub(super) title: String,
-    /// `None`: whoever runs the plan says it.
+    /// An expression. `None`: whoever runs the plan says it.
     pub(super) host: Option<String>,
+    /// Options of the plan besides its host.
+    pub(super) options: Vec<(String, LuaLiteral)>,
     /// Names and values of the variables at the top, in their order.
     pub(super) locals: Vec<(String, String)>,
     /// Comments below the plan's options, a line each.
@@ -26,12 +28,39 @@ pub(super) struct PlanOutline {
     pub(super) secrets: Secrets,
     /// What several tasks call.
     pub(super) functions: Vec<OutlineFunction>,
-    pub(super) scenario: String,
-    /// Tasks run in their order.
-    pub(super) serial: bool,
-    pub(super) tasks: Vec<OutlineTask>,
+    pub(super) scenarios: Vec<OutlineScenario>,
+    /// What happens before the first user starts and after the last one has stopped.
+    pub(super) hooks: Vec<OutlineHook>,
     /// What is told of no line.
     pub(super) notes: Vec<String>,
+}
+
+impl PlanOutline {
+    /// Returns the tasks of the last scenario.
+    pub(super) fn tasks(&mut self) -> &mut Vec<OutlineTask> {
+        if self.scenarios.is_empty() {
+            self.scenarios.push(OutlineScenario::default());
+        }
+        let last = self.scenarios.len() - 1;
+        &mut self.scenarios[last].tasks
+    }
+}
+
+/// A kind of user.
+#[derive(Debug, Default)]
+pub(super) struct OutlineScenario {
+    pub(super) name: String,
+    /// Tasks run in their order.
+    pub(super) serial: bool,
+    pub(super) options: Vec<(String, LuaLiteral)>,
+    pub(super) tasks: Vec<OutlineTask>,
+}
+
+/// What is done on an event.
+#[derive(Debug)]
+pub(super) struct OutlineHook {
+    pub(super) event: &'static str,
+    pub(super) steps: Vec<OutlineStep>,
 }
 
 /// A function of the plan whose argument is the user.
@@ -59,6 +88,38 @@ pub(super) enum OutlineStep {
     Comment(String),
     Statement(String),
     Call(Box<OutlineCall>),
+    Block(OutlineBlock),
+}
+
+/// Steps between two lines, such as `for … do` and `end`.
+#[derive(Debug)]
+pub(super) struct OutlineBlock {
+    pub(super) open: String,
+    pub(super) steps: Vec<OutlineStep>,
+    pub(super) close: String,
+}
+
+impl OutlineStep {
+    pub(super) fn block(
+        open: impl Into<String>,
+        steps: Vec<OutlineStep>,
+        close: impl Into<String>,
+    ) -> OutlineStep {
+        OutlineStep::Block(OutlineBlock {
+            open: open.into(),
+            steps,
+            close: close.into(),
+        })
+    }
+
+    /// Returns how many requests it sends.
+    pub(super) fn requests(&self) -> usize {
+        match self {
+            OutlineStep::Comment(_) | OutlineStep::Statement(_) => 0,
+            OutlineStep::Call(_) => 1,
+            OutlineStep::Block(block) => block.steps.iter().map(OutlineStep::requests).sum(),
+        }
+    }
 }
 
 /// A request.
@@ -74,6 +135,8 @@ pub(super) struct OutlineCall {
     pub(super) before: Vec<String>,
     /// Statements after the request, which take values from `answer`.
     pub(super) after: Vec<String>,
+    /// The task goes on with them where the request failed.
+    pub(super) tolerates_failure: bool,
     /// What is told about its line.
     pub(super) notes: Vec<String>,
 }

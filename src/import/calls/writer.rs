@@ -1,6 +1,6 @@
 //! Writes the plan of calls.
 
-use super::{OutlineCall, OutlineFunction, OutlineStep, PlanOutline};
+use super::{OutlineCall, OutlineFunction, OutlineScenario, OutlineStep, PlanOutline};
 use crate::import::head::variables;
 use crate::import::imported::Imported;
 use crate::import::lua_text::{comment, list, quoted, table};
@@ -20,40 +20,24 @@ pub(in super::super) fn write(calls: PlanOutline, files: PlanAttachments) -> Imp
     for function in &calls.functions {
         write_function(function, &mut out, &mut line_notes);
     }
-    out += &format!("scenario {{ {},", quoted(&calls.scenario));
-    out += if calls.serial {
-        " order = \"serial\",\n"
-    } else {
-        "\n"
-    };
-    let mut group: &Option<String> = &None;
-    for task in &calls.tasks {
-        if task.group != *group {
-            let name = task.group.as_deref().unwrap_or("others");
-            out += &format!("  -- {}\n", comment(name));
-            group = &task.group;
-        }
-        let tags: Vec<String> = task.tags.iter().map(|tag| quoted(tag)).collect();
-        let tagged = match tags.as_slice() {
-            [] => String::new(),
-            [tag] => format!(" tags = {tag},"),
-            tags => format!(" tags = {},", list(tags, 2)),
-        };
-        out += &format!("  task {{ {},{tagged} function(user)\n", quoted(&task.name));
+    for hook in &calls.hooks {
+        out += &format!("on({}, function(user)\n", quoted(hook.event));
         let mut has_response = false;
-        for step in &task.steps {
-            match step {
-                OutlineStep::Comment(text) => out += &format!("    -- {}\n", comment(text)),
-                OutlineStep::Statement(text) => out += &format!("    {text}\n"),
-                OutlineStep::Call(call) => {
-                    write_call(call, TASK, !has_response, &mut out, &mut line_notes);
-                    has_response |= !call.after.is_empty();
-                }
-            }
-        }
-        out += "  end },\n";
+        write_steps(
+            &hook.steps,
+            FUNCTION,
+            &mut has_response,
+            &mut out,
+            &mut line_notes,
+        );
+        out += "end)\n\n";
     }
-    out += "}\n";
+    for (number, scenario) in calls.scenarios.iter().enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        write_scenario(scenario, &mut out, &mut line_notes);
+    }
     let mut notes = calls.notes;
     let more = line_notes.len().saturating_sub(MOST_NOTES);
     let lines = line_notes.into_iter().take(MOST_NOTES);
@@ -78,11 +62,69 @@ pub(in super::super) fn write(calls: PlanOutline, files: PlanAttachments) -> Imp
     }
 }
 
+fn write_scenario(scenario: &OutlineScenario, out: &mut String, notes: &mut Vec<(usize, String)>) {
+    *out += &format!("scenario {{ {},", quoted(&scenario.name));
+    if scenario.serial {
+        *out += " order = \"serial\",";
+    }
+    for (name, value) in &scenario.options {
+        *out += &format!(" {name} = {},", value.render(2));
+    }
+    out.push('\n');
+    let mut group: &Option<String> = &None;
+    for task in &scenario.tasks {
+        if task.group != *group {
+            let name = task.group.as_deref().unwrap_or("others");
+            *out += &format!("  -- {}\n", comment(name));
+            group = &task.group;
+        }
+        let tags: Vec<String> = task.tags.iter().map(|tag| quoted(tag)).collect();
+        let tagged = match tags.as_slice() {
+            [] => String::new(),
+            [tag] => format!(" tags = {tag},"),
+            tags => format!(" tags = {},", list(tags, 2)),
+        };
+        *out += &format!("  task {{ {},{tagged} function(user)\n", quoted(&task.name));
+        let mut has_response = false;
+        write_steps(&task.steps, TASK, &mut has_response, out, notes);
+        *out += "  end },\n";
+    }
+    *out += "}\n";
+}
+
+/// Writes steps; `has_response` is whether there is a variable for responses, which those within a block see, too.
+fn write_steps(
+    steps: &[OutlineStep],
+    indent: usize,
+    has_response: &mut bool,
+    out: &mut String,
+    notes: &mut Vec<(usize, String)>,
+) {
+    let pad = " ".repeat(indent);
+    for step in steps {
+        match step {
+            OutlineStep::Comment(text) => *out += &format!("{pad}-- {}\n", comment(text)),
+            OutlineStep::Statement(text) => *out += &format!("{pad}{text}\n"),
+            OutlineStep::Call(call) => {
+                write_call(call, indent, !*has_response, out, notes);
+                *has_response |= !call.after.is_empty();
+            }
+            OutlineStep::Block(block) => {
+                *out += &format!("{pad}{}\n", block.open);
+                let mut has_inner = *has_response;
+                write_steps(&block.steps, indent + 2, &mut has_inner, out, notes);
+                *out += &format!("{pad}{}\n", block.close);
+            }
+        }
+    }
+}
+
 fn head(calls: &PlanOutline, files: &PlanAttachments) -> String {
-    let requests = calls.tasks.iter().flat_map(|task| &task.steps);
-    let requests = requests
-        .filter(|step| matches!(step, OutlineStep::Call(_)))
-        .count();
+    let scenarios = calls.scenarios.iter();
+    let tasks = scenarios.flat_map(|scenario| &scenario.tasks);
+    let hooks = calls.hooks.iter().flat_map(|hook| &hook.steps);
+    let steps = tasks.flat_map(|task| &task.steps).chain(hooks);
+    let requests: usize = steps.map(OutlineStep::requests).sum();
     let requests = requests + calls.functions.len();
     let s = if requests == 1 { "" } else { "s" };
     let mut flags: String = match calls.host {
@@ -99,9 +141,11 @@ fn head(calls: &PlanOutline, files: &PlanAttachments) -> String {
     let host = calls
         .host
         .as_ref()
-        .map(|host| ("host".to_owned(), quoted(host)));
+        .map(|host| ("host".to_owned(), host.clone()));
     let mut plan: Vec<(String, String)> = host.into_iter().collect();
     plan.push(("request_names".to_owned(), quoted("path")));
+    let options = calls.options.iter();
+    plan.extend(options.map(|(name, value)| (name.clone(), value.render(2))));
     out += &format!("plan {}\n", table(&plan, 0));
     for remark in &calls.remarks {
         out += &format!("-- {}\n", comment(remark));
@@ -147,10 +191,15 @@ fn write_call(
     };
     notes.extend(call.notes.iter().map(|note| (line, note.clone())));
     let text = text(call, indent);
+    let ensured = if call.tolerates_failure {
+        ""
+    } else {
+        ":ensure()"
+    };
     match (call.after.is_empty(), is_first) {
         (true, _) => *out += &format!("{pad}{text}\n"),
-        (false, true) => *out += &format!("{pad}local answer = {text}:ensure()\n"),
-        (false, false) => *out += &format!("{pad}answer = {text}:ensure()\n"),
+        (false, true) => *out += &format!("{pad}local answer = {text}{ensured}\n"),
+        (false, false) => *out += &format!("{pad}answer = {text}{ensured}\n"),
     }
     for statement in &call.after {
         *out += &format!("{pad}{statement}\n");

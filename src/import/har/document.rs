@@ -5,13 +5,16 @@ use std::io::ErrorKind;
 
 /// The most bytes of a file that is no recording, and the names in it that tell what it is.
 pub(in super::super) const DOCUMENT_BYTES: u64 = 32 << 20;
-pub(super) const DOCUMENT_KEYS: [&str; 33] = [
+pub(super) const DOCUMENT_KEYS: [&str; 37] = [
     "$defs",
+    "after",
     "auth",
     "basePath",
+    "before",
     "collection",
     "collections",
     "components",
+    "config",
     "consumes",
     "definitions",
     "environments",
@@ -28,6 +31,7 @@ pub(super) const DOCUMENT_KEYS: [&str; 33] = [
     "paths",
     "requests",
     "responses",
+    "scenarios",
     "schemes",
     "security",
     "securityDefinitions",

@@ -26,9 +26,9 @@ mod shared;
 mod styles;
 mod swagger;
 
-use super::calls::{self, OutlineFunction, OutlineStep, OutlineTask, PlanOutline};
+use super::calls::{self, OutlineFunction, OutlineScenario, OutlineStep, OutlineTask, PlanOutline};
 use super::imported::{Imported, KINDS};
-use super::lua_text::comment;
+use super::lua_text::{comment, quoted};
 use super::request::PlanAttachments;
 use super::site::{Choices, is_host_named};
 use super::visit::MOST;
@@ -132,7 +132,10 @@ pub(super) fn import(
     };
     let mut calls = PlanOutline {
         title: format!("The API '{title}'"),
-        scenario: title.to_owned(),
+        scenarios: vec![OutlineScenario {
+            name: title.to_owned(),
+            ..OutlineScenario::default()
+        }],
         ..PlanOutline::default()
     };
     if operations.len() > MOST {
@@ -209,7 +212,7 @@ fn fill<'a>(
             .iter()
             .find_map(|operation| server_of(document, operation).0)
     });
-    calls.host = site.clone();
+    calls.host = site.as_deref().map(quoted);
     if site.is_none() {
         let note = "say the host with '-H http://…': the document names no server with an address";
         calls.notes.push(note.to_owned());
@@ -286,7 +289,7 @@ fn fill<'a>(
             tags,
             steps: vec![step],
         };
-        calls.tasks.push(task);
+        calls.tasks().push(task);
     }
     document.notes().begin(String::new());
     functions.sort_by_key(|(number, _)| *number);

@@ -11,9 +11,9 @@ mod statements;
 mod values;
 mod variables;
 
-use super::calls::{self, OutlineStep, OutlineTask, PlanOutline};
+use super::calls::{self, OutlineScenario, OutlineStep, OutlineTask, PlanOutline};
 use super::imported::Imported;
-use super::lua_text::comment;
+use super::lua_text::{comment, quoted};
 use super::request::PlanAttachments;
 use super::site::{Choices, is_host_named};
 use super::visit::MOST;
@@ -90,8 +90,11 @@ pub(super) fn import(
     }
     let mut calls = PlanOutline {
         title: format!("The collection '{}'", title(&collection)),
-        scenario: title(&collection),
-        serial: true,
+        scenarios: vec![OutlineScenario {
+            name: title(&collection),
+            serial: true,
+            ..OutlineScenario::default()
+        }],
         ..PlanOutline::default()
     };
     if found.requests.len() > MOST {
@@ -106,7 +109,7 @@ pub(super) fn import(
         ..PlanAttachments::default()
     };
     fill(&found, &beside, choices, &mut calls, &mut files);
-    if calls.tasks.is_empty() {
+    if calls.tasks().is_empty() {
         let message = format!("{name} has no request that a plan could send");
         return Err(Diagnostic::new(message).help("give its requests addresses of http or https"));
     }
@@ -256,7 +259,7 @@ fn fill(
         return;
     };
     match &site {
-        AddressOrigin::Fixed(host) => calls.host = Some(host.clone()),
+        AddressOrigin::Fixed(host) => calls.host = Some(quoted(host)),
         AddressOrigin::Unknown(text) => {
             let text = comment(text);
             calls.notes.push(format!(
@@ -338,7 +341,7 @@ fn fill(
                 name = format!("{plain} ({number})");
                 number += 1;
             }
-            let steps = if calls.tasks.is_empty() {
+            let steps = if calls.tasks().is_empty() {
                 first
                     .iter()
                     .map(|text| OutlineStep::Statement(text.clone()))
@@ -346,7 +349,7 @@ fn fill(
             } else {
                 Vec::new()
             };
-            calls.tasks.push(OutlineTask {
+            calls.tasks().push(OutlineTask {
                 name,
                 group: None,
                 tags: Vec::new(),
@@ -354,7 +357,7 @@ fn fill(
             });
         }
         folder = top.map(std::ptr::from_ref);
-        let Some(task) = calls.tasks.last_mut() else {
+        let Some(task) = calls.tasks().last_mut() else {
             continue;
         };
         let within = above.folders.get(1).copied().map(std::ptr::from_ref);

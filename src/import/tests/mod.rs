@@ -1,9 +1,12 @@
 //! Recordings of both browsers, and hostile ones: what plan they become.
 
+mod artillery;
 mod beside;
 mod bombs;
 mod damage;
 mod headers;
+mod jmeter;
+mod k6;
 mod nothing_vanishes;
 mod pages;
 mod rows;

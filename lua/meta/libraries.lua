@@ -119,6 +119,34 @@ function Page:form(selector) end
 ---@return lgoose.Page
 function html.parse(text, url) end
 
+---@class lgoose.xml
+xml = {}
+
+---An XML document. Selectors name elements in their case and without their prefix: `Body` finds `<soap:Body>`.
+---@class lgoose.XmlDocument
+local XmlDocument = {}
+
+---Returns the elements that a CSS selector finds.
+---@param selector string
+---@return lgoose.Element[]
+function XmlDocument:css(selector) end
+
+---Returns the text of the first element that a CSS selector finds, nil if there is none.
+---@param selector string
+---@return string?
+function XmlDocument:text(selector) end
+
+---Returns an attribute of the first element that a CSS selector finds, with its prefix if it has one.
+---@param selector string
+---@param name string
+---@return string?
+function XmlDocument:attr(selector, name) end
+
+---Parses an XML document, such as the body of a response. A document type is passed over: no entity of its own is known.
+---@param text string
+---@return lgoose.XmlDocument
+function xml.parse(text) end
+
 ---@class lgoose.url
 url = {}
 

@@ -68,3 +68,22 @@ task { "where a request was found", function(user)
   same(html.parse("<form action=/x>"):form().page, nil, "a page without a URL")
   same(html.parse("<form action=/x>", "http://a/b"):form().page, "http://a/b", "a page with a URL")
 end }
+
+task { "xml", function(user)
+  local text = '<?xml version="1.0"?><s:Envelope xmlns:s="urn:soap"><s:Body><orderId kind="new">7 &lt; 8</orderId>'
+    .. '<item n="1"/><item n="2"><![CDATA[<b>]]></item><Item/></s:Body></s:Envelope>'
+  local envelope = xml.parse(user:post("/echo", text):json().body)
+  same(envelope:text "Body orderId", "7 < 8", "a text")
+  same(envelope:attr("orderId", "kind"), "new", "an attribute")
+  same(#envelope:css "item", 2, "in their case")
+  same(envelope:css("item")[2]:text(), "<b>", "a section of text")
+  same(envelope:css("Body")[1]:css("item")[1].attrs.n, "1", "within an element")
+  same(envelope:text "body", nil, "no such element")
+  same(tostring(envelope), "XML document", "as text")
+  raises("this is not XML: line 2", xml.parse, "<a>\n<b></a>")
+  raises("no entity of XML", xml.parse, "<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>")
+  raises("not UTF-8", xml.parse, "<a>\xff</a>")
+  raises("deep", xml.parse, ("<a>"):rep(100000))
+  raises("expected a string", xml.parse, {})
+  raises("did you mean 'css'?", function() return envelope:csss "a" end)
+end }

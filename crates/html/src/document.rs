@@ -19,6 +19,7 @@ use super::depth::{DEEPEST, shallow};
 use super::referrer_policy::ReferrerPolicy;
 use super::sink::{DistantForms, PageSink};
 use super::weight::{ATTRIBUTE_BYTES, LONGEST_PIECE, TreeWeight};
+use super::xml::{self, XmlFault};
 use super::{collapse, matching};
 
 /// A CSS selector, or a list of them, ready to be matched.
@@ -115,6 +116,25 @@ impl Document {
         (weight <= most_bytes).then_some(Self {
             page,
             distant,
+            weight,
+            encoding: UTF_8,
+        })
+    }
+
+    /// Parses an XML document of at most about `most_bytes`. `go_on` is asked now and then whether to go on, with the length
+    /// of the text that was read since.
+    ///
+    /// # Errors
+    /// What is wrong with it, that it is too large, or that `go_on` said no.
+    pub fn parse_xml_while(
+        text: &str,
+        most_bytes: usize,
+        go_on: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<Self, XmlFault> {
+        let (page, weight) = xml::tree_of(text, most_bytes, go_on)?;
+        Ok(Self {
+            page,
+            distant: DistantForms::default(),
             weight,
             encoding: UTF_8,
         })

@@ -32,6 +32,7 @@ mod sink;
 mod title;
 mod value;
 mod weight;
+mod xml;
 
 #[cfg(test)]
 mod fixture;
@@ -50,6 +51,7 @@ pub use reason::reason;
 pub use referrer_policy::ReferrerPolicy;
 pub use title::title;
 pub use value::ValueRule;
+pub use xml::XmlFault;
 
 /// Replaces each run of ASCII white space by one space and trims the ends. A no-break space stays.
 fn collapse<'a>(pieces: impl Iterator<Item = &'a str>) -> String {

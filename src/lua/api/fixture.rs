@@ -2,7 +2,7 @@
 //! for the test that compares the stubs with them. mlua does not list what a type has registered, so a registry of our own
 //! takes its place.
 
-use super::{data, elements, metric, page};
+use super::{data, elements, metric, page, xml};
 use crate::lua::limits::Held;
 use crate::lua::plan_files::{Pattern, PlanFile};
 use crate::lua::requests::{PlannedCall, marker};
@@ -44,6 +44,7 @@ pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)
         ("lgoose.Element", of::<Held<elements::Element>>()),
         ("lgoose.File", of::<Held<PlanFile>>()),
         ("lgoose.Page", of::<Held<page::Page>>()),
+        ("lgoose.XmlDocument", of::<Held<xml::XmlDocument>>()),
         ("lgoose.Regex", of::<Held<Pattern>>()),
         ("lgoose.Metric", of::<Held<metric::Metric>>()),
         ("lgoose.Rows", rows.0),

@@ -5,7 +5,7 @@ use super::function::{self, function};
 use super::parts::{self, PreludePart};
 use super::{
     codec, data, file, forms, json, json_view, load, log, metric, names, os, page, random, regex,
-    require, response, run, session, tags, time, wait,
+    require, response, run, session, tags, time, wait, xml,
 };
 use crate::error::{Diagnostic, bounded_name};
 use crate::lua::diagnostics::{self, PlainText};
@@ -48,6 +48,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             "base64" => codec::base64(lua)?.into_lua(lua),
             "hash" => codec::hash(lua)?.into_lua(lua),
             "html" => page::library(lua)?.into_lua(lua),
+            "xml" => xml::library(lua)?.into_lua(lua),
             "os" => os::library(lua)?.into_lua(lua),
             "time" => time::library(lua)?.into_lua(lua),
             "base32" => codec::base32(lua)?.into_lua(lua),

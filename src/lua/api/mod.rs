@@ -36,6 +36,7 @@ mod tags;
 mod tests;
 mod time;
 mod wait;
+mod xml;
 
 pub(super) use names::USER_FIELDS;
 pub(super) use prelude::start_prelude;

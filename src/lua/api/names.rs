@@ -40,7 +40,7 @@ pub(in crate::lua) const USER_FIELDS: [&str; 30] = [
 ];
 
 /// The globals that are made in Rust, for messages.
-pub(in crate::lua) const GLOBALS: [&str; 22] = [
+pub(in crate::lua) const GLOBALS: [&str; 23] = [
     "shared",
     "run",
     "regex",
@@ -59,6 +59,7 @@ pub(in crate::lua) const GLOBALS: [&str; 22] = [
     "log",
     "env",
     "wait",
+    "xml",
     "coroutine",
     "require",
     "metric",

@@ -1,7 +1,7 @@
 //! The state of a VM that functions made in Rust work on: one [`Host`] per VM, kept as its app data.
 
 use super::views::JsonViews;
-use crate::error::Diagnostic;
+use crate::error::{Diagnostic, printable};
 use crate::http::Session;
 use crate::lua::diagnostics::{RaisedError, plan_line};
 use crate::lua::limits::{Account, Budget, HeapSize, Held, HeldBytes, VmLimits};
@@ -13,7 +13,7 @@ use crate::lua::run_view::RunView;
 use crate::metrics::Recorder;
 use bytes::Bytes;
 use encoding_rs::Encoding;
-use lgoose_html::{Document, PageUrls, ReferrerPolicy};
+use lgoose_html::{Document, PageUrls, ReferrerPolicy, XmlFault};
 use mlua::{AnyUserData, Lua, Table, Value};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -263,6 +263,39 @@ impl VmHost {
             Some(encoding) => document.in_encoding(encoding),
             None => document,
         };
+        self.held(lua, document).map(Rc::new)
+    }
+
+    /// Parses an XML document.
+    ///
+    /// # Errors
+    /// What is wrong with it; the plan would hold more than it may, or the task's time is over.
+    pub(in crate::lua) fn xml_document(
+        &self,
+        lua: &Lua,
+        text: &[u8],
+    ) -> mlua::Result<Rc<Held<Document>>> {
+        let Ok(text) = str::from_utf8(text) else {
+            let message = "this is not XML: it is not UTF-8";
+            return Err(mlua::Error::runtime(message));
+        };
+        let mut spent = Ok(());
+        let read = self.budget(lua).make(|most| {
+            let read = Document::parse_xml_while(text, most, &mut |bytes| {
+                spent = self.limits.spend(lua, bytes as u64 * 16);
+                spent.is_ok()
+            });
+            match read {
+                Ok(document) => Some(Ok(document)),
+                Err(XmlFault::Wrong(problem)) => {
+                    Some(Err(format!("this is not XML: {}", printable(&problem))))
+                }
+                Err(XmlFault::TooLarge | XmlFault::Ended) => None,
+            }
+        });
+        spent?;
+        let document = read.and_then(|document| document);
+        let document = document.map_err(mlua::Error::runtime)?;
         self.held(lua, document).map(Rc::new)
     }
 

@@ -24,6 +24,14 @@ fn names_that_do_not_exist_are_reported() {
             "local page = user:get '/' page.json()",
             "'page.json' is called with a dot",
         ),
+        (
+            "local page = user:get '/' print(page.json.data)",
+            "'page.json' is a method, and has no fields",
+        ),
+        (
+            "user:post('/', { anything = 1 })",
+            "the body of user:post is a text, not a table",
+        ),
         ("if x then user.wiat(1) end", "'user.wiat' does not exist"),
         (
             "local page = user:get('/')\n page:fomr()",
@@ -71,7 +79,7 @@ fn what_could_be_meant_is_not_reported() {
         "local page, other = user:get '/', 3 other:anything()",
         "local t = { user = 1 } t.user:gte() x.user.gte()",
         "user:get('/', opts) user:get('/', { [x] = 1, form = { anything = 1 }, headers = { a = 'b' } })",
-        "user:post('/', { anything = 1 })",
+        "user:post('/', body({ anything = 1 }))",
         "user:submit(form, { anything = 1 }, { button = false, name = 'x' })",
         "user:get('/', { name = (function() local t = { anything = 1 } return t end)() })",
         "print('user:gte') -- user:gte",

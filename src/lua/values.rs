@@ -235,9 +235,9 @@ pub(super) fn encode_form(
     };
     let mut pairs = Vec::new();
     if matches!(table.raw_get(1), Ok(Value::Table(_))) {
-        add_pairs(&table, what, budget, &mut pairs)?;
+        add_pairs(table, what, budget, &mut pairs)?;
     } else {
-        add_fields(&table, None, what, budget, &mut pairs)?;
+        add_fields(table, None, what, budget, &mut pairs)?;
         pairs.sort_by(|(left, _), (right, _)| left.cmp(right));
     }
     Ok(encode_pairs(&pairs))
@@ -295,15 +295,15 @@ fn add_fields(
         let field = || format!("{what}, field '{}'", shorten(&escape_invalid_bytes(&name)));
         match &value {
             Value::Table(inner) => {
-                if !is_list(&inner) {
+                if !is_list(inner) {
                     if name.iter().filter(|byte| **byte == b'[').count() >= DEEPEST_FORM {
                         return Err(format!("{}: tables are nested too deeply", field()));
                     }
                     budget.take(name.len() + ENTRY_BYTES)?;
-                    add_fields(&inner, Some(&name), what, budget, pairs)?;
+                    add_fields(inner, Some(&name), what, budget, pairs)?;
                     continue;
                 }
-                for value in list_values(&inner, &field())? {
+                for value in list_values(inner, &field())? {
                     budget.take(form_bytes(&name, &value))?;
                     if value.is_table() {
                         return Err(format!(

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_xml_or_too_much_is_told_with_its_line() {
+    fn what_is_no_xml_or_too_much_is_reported_with_its_line() {
         let read = |text: &str, most| {
             let read = Document::parse_xml_while(text, most, &mut |_| true);
             read.map(|_| ()).expect_err("a fault")

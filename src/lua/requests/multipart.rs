@@ -29,15 +29,15 @@ pub(super) fn encode(parts: &Value, budget: &mut Budget) -> Result<(Vec<u8>, Str
         ));
     };
     let mut read = Vec::new();
-    if is_list(&parts) {
-        listed(&parts, &mut read, budget)?;
+    if is_list(parts) {
+        listed(parts, &mut read, budget)?;
         return Ok(joined(&read));
     }
-    for (name, value) in sorted_pairs(&parts, "names of parts", budget)? {
+    for (name, value) in sorted_pairs(parts, "names of parts", budget)? {
         match value.as_table().filter(|table| is_list(table)) {
             Some(several) => {
                 for value in
-                    list_values(&several, &format!("'multipart', part '{}'", shorten(&name)))?
+                    list_values(several, &format!("'multipart', part '{}'", shorten(&name)))?
                 {
                     read.push(MultipartField::read(name.clone(), &value, NAMED, budget)?);
                 }
@@ -144,7 +144,6 @@ impl MultipartField {
                 data,
             });
         };
-        let table = table;
         for (field, _) in sorted_pairs(table, &format!("fields of {what}"), budget)? {
             if !fields.contains(&field.as_str()) {
                 return Err(to_one_line(unknown_word("field", &field, &what, fields)));

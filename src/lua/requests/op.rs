@@ -363,9 +363,10 @@ fn read_wait(
             read_seconds(from, "user:wait")?,
             read_seconds(to, "user:wait")?,
         );
-        return match to >= from {
-            true => Ok(draw(Wait::Uniform(from, to))),
-            false => Err("user:wait(from, to): 'to' is smaller than 'from'".to_owned()),
+        return if to >= from {
+            Ok(draw(Wait::Uniform(from, to)))
+        } else {
+            Err("user:wait(from, to): 'to' is smaller than 'from'".to_owned())
         };
     }
     if !from.is_table() {

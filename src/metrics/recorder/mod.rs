@@ -320,7 +320,7 @@ impl Recorder {
     }
 
     /// Returns whether anything is about the tags of checks and metrics.
-    pub(crate) fn wants_measure_tags(&self) -> bool {
+    pub(crate) fn selects_measures_by_tags(&self) -> bool {
         !self.tagged_measures.is_empty()
     }
 

@@ -198,7 +198,7 @@ fn record(lua: &Lua, what: &str, record: impl FnOnce(&mut Recorder)) -> mlua::Re
         return Err(problem_here(lua, &problem));
     };
     let recorder = &mut *recorder.borrow_mut();
-    if recorder.wants_measure_tags() {
+    if recorder.selects_measures_by_tags() {
         recorder.tag_measures(tags_of(&host));
     }
     record(recorder);

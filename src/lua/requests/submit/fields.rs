@@ -71,18 +71,18 @@ impl SubmittedFields {
                 self.filled.insert(name.clone());
             }
             let values = match value.as_table() {
-                Some(table) if raw_field(&table, "data").is_nil() => {
+                Some(table) if raw_field(table, "data").is_nil() => {
                     let mut values = VecDeque::new();
                     let text = || shorten(&escape_invalid_bytes(&name));
                     let field = format!("user:submit, field '{}'", text());
-                    if !is_list(&table) {
+                    if !is_list(table) {
                         return Err(format!(
                             "{field} is a value, a list of values or a file {{ filename = \"a.txt\", data = \"…\" }}; \
                              write the name of a nested field as the page does: [\"{}[…]\"] = …",
                             text()
                         ));
                     }
-                    for value in list_values(&table, &field)? {
+                    for value in list_values(table, &field)? {
                         budget.take(ENTRY_BYTES)?;
                         values.push_back(value);
                     }

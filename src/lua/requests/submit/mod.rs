@@ -36,7 +36,6 @@ pub(super) fn read(
     let Value::Table(form) = form else {
         return Err(describe_mismatch("user:submit", "a form", form));
     };
-    let form = form;
     let options = match options {
         Value::Nil => None,
         Value::Table(options) => Some(options),

@@ -13,13 +13,15 @@ pub(crate) fn announcement(name: &str, plan: &Plan, config: &RunConfig, part: Lo
     let each = config
         .iterations
         .filter(|_| !matches!(config.load, Load::Rate(..)));
-    let span = match (config.run_time, each) {
-        (Some(time), _) => format!("for {}", units::show_long(time)),
-        (None, Some(1)) => "for 1 iteration each".to_owned(),
-        (None, Some(iterations)) => {
-            format!("for {} iterations each", units::show_count(iterations))
-        }
-        (None, None) => "until Ctrl-C".to_owned(),
+    let iterations = [(each, "each"), (config.shared_iterations, "in all")]
+        .into_iter()
+        .filter_map(|(count, whose)| Some(units::counted(count?, "iteration") + " " + whose));
+    let iterations = iterations.collect::<Vec<_>>().join(", ");
+    let span = match config.run_time.map(units::show_long) {
+        Some(time) if iterations.is_empty() => format!("for {time}"),
+        Some(time) => format!("for {iterations}, at most {time}"),
+        None if iterations.is_empty() => "until Ctrl-C".to_owned(),
+        None => format!("for {iterations}"),
     };
     let load = match &config.load {
         Load::Stages(stages) => format!("up to {users} in {}", parts(stages.len())),

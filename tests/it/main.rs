@@ -22,6 +22,7 @@ mod endings;
 mod failing;
 mod faults;
 mod faulty;
+mod field_order;
 mod files;
 mod flags;
 mod forward;

@@ -30,6 +30,14 @@ fn users_of_a_url_start_all_at_once_unless_a_rate_is_given() {
             "5 users, all started at once, for 10 iterations each",
         ),
         (
+            &["-u", "2", "-i", "2", "-t", "5m"],
+            "2 users, all started at once, for 2 iterations each, at most 5m",
+        ),
+        (
+            &["-u", "2", "--shared-iterations", "3"],
+            "2 users, all started at once, for 3 iterations in all",
+        ),
+        (
             &["-u", "3", "-r", "100", "-i", "1"],
             "3 users, 100 started per second (all run after 20.0 ms)",
         ),

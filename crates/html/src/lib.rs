@@ -51,7 +51,7 @@ pub use reason::reason;
 pub use referrer_policy::ReferrerPolicy;
 pub use title::title;
 pub use value::ValueRule;
-pub use xml::XmlFault;
+pub use xml::{XmlFault, xml_reason};
 
 /// Replaces each run of ASCII white space by one space and trims the ends. A no-break space stays.
 fn collapse<'a>(pieces: impl Iterator<Item = &'a str>) -> String {

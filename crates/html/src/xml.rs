@@ -11,6 +11,7 @@ use quick_xml::reader::Reader;
 use scraper::node::{Element, Text};
 use scraper::{Html, Node};
 
+use super::collapse;
 use super::depth::DEEPEST;
 use super::weight::TreeWeight;
 
@@ -124,6 +125,36 @@ pub(super) fn tree_of(
     }
 }
 
+/// Returns the texts of a document, such as a fault of SOAP, in at most about 200 characters on one line. `None` if it has
+/// none; what comes after a mistake in it is left out.
+pub fn xml_reason(document: &[u8]) -> Option<String> {
+    const MOST_READ: usize = 64 << 10;
+    const MOST: usize = 200;
+    let document = String::from_utf8_lossy(&document[..document.len().min(MOST_READ)]);
+    let mut reader = Reader::from_str(&document);
+    let mut texts: Vec<String> = Vec::new();
+    loop {
+        match reader.read_event() {
+            Ok(Event::Text(part)) => texts.push(String::from_utf8_lossy(&part).into_owned()),
+            Ok(Event::CData(part)) => texts.push(String::from_utf8_lossy(&part).into_owned()),
+            Ok(Event::GeneralRef(reference)) => {
+                let name = String::from_utf8_lossy(&reference).into_owned();
+                let known = resolve_predefined_entity(&name).map(str::to_owned);
+                let char = reference.resolve_char_ref().ok().flatten();
+                texts.extend(known.or_else(|| Some(char?.to_string())));
+            }
+            Ok(Event::Start(_) | Event::End(_)) => texts.push(" ".to_owned()),
+            Ok(Event::Eof) | Err(_) => break,
+            Ok(_) => {}
+        }
+    }
+    let line = collapse(texts.iter().map(String::as_str));
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => Some(format!("{}…", &line[..end])),
+        None => Some(line).filter(|line| !line.is_empty()),
+    }
+}
+
 /// Adds a node as the last child of another.
 fn append(page: &mut Html, parent: NodeId, node: Node) -> Option<NodeId> {
     let mut parent = page.tree.get_mut(parent)?;
@@ -188,6 +219,21 @@ mod tests {
         assert_eq!(found(ENVELOPE, "Body > :nth-child(3)"), ["<a>"]);
         assert_eq!(found(ENVELOPE, "[n='1'], body").len(), 1);
         assert_eq!(found("<script>a &amp; b</script>", "script"), ["a & b"]);
+    }
+
+    #[test]
+    fn a_fault_says_why_on_one_line() {
+        let fault = "<s:Envelope><s:Body><s:Fault>\n <faultcode>s:Server</faultcode>\n <faultstring>Out of\n stock &amp; \
+            gone</faultstring></s:Fault></s:Body></s:Envelope>";
+        let reason = |text: &str| xml_reason(text.as_bytes());
+        assert_eq!(
+            reason(fault).as_deref(),
+            Some("s:Server Out of stock & gone")
+        );
+        assert_eq!(reason("<a> why</b>").as_deref(), Some("why"));
+        assert_eq!(reason("<a/>"), None);
+        let long = reason(&format!("<a>{}</a>", "x".repeat(1000)));
+        assert_eq!(long.map(|line| line.chars().count()), Some(201));
     }
 
     #[test]

@@ -145,22 +145,26 @@ fn subject<'a>(all: &'a [Row], declared: bool, of: &Threshold) -> Option<(Kind, 
     let is_tagged = |row: &Row| match tag.split_once('=') {
         None => true,
         Some(("scenario", scenario)) => row.scenario == scenario,
+        // Only requests have this tag, not their tasks, of which checks and metrics have theirs.
         Some(_) => row.kind == Kind::Request && row.tags.split(", ").any(|one| one == tag),
+    };
+    // Without a name, tags are about requests, and where checks are judged, about all of them.
+    let has_all = |kind: Kind| {
+        kind == Kind::Request || kind == Kind::Check && of.figure == FigureKind::Checks
     };
     let fitting = meanings.iter().filter(|(kind, _)| can_have(*kind, of));
     for (kind, name) in fitting {
-        let of_tags =
-            *kind == Kind::Request || (*kind == Kind::Task && tag.starts_with("scenario="));
+        let of_tags = *kind != Kind::Task || tag.starts_with("scenario=");
         if !tag.is_empty() && !of_tags {
             continue;
         }
         let is_of = |row: &&Row| {
             row.kind == *kind
                 && is_tagged(row)
-                && (row.name == *name || name.is_empty() && row.kind == Kind::Request)
+                && (row.name == *name || name.is_empty() && has_all(row.kind))
         };
         let rows: Vec<&Row> = all.iter().filter(is_of).collect();
-        if !rows.is_empty() || (*kind == Kind::Counter && declared) {
+        if !rows.is_empty() || (*kind == Kind::Counter && declared && tag.is_empty()) {
             return Some((*kind, rows));
         }
     }

@@ -36,8 +36,10 @@ pub(in super::super) enum RowSelector {
     },
     Metric(String),
     Check(String),
-    /// Checks and metrics that are counted for a threshold of this name, which begins with tags.
-    Tagged(String),
+    /// Metrics that are counted for a threshold of this name, which begins with tags.
+    TaggedMetric(String),
+    /// The same of checks.
+    TaggedCheck(String),
 }
 
 /// Whether a selector is about a row.
@@ -71,7 +73,7 @@ pub(in super::super) fn row_selectors(threshold: &Threshold) -> Vec<RowSelector>
         Some(name) if threshold.figure == FigureKind::Checks && split_selector(name).is_some() => {
             vec![
                 RowSelector::Check(name.to_owned()),
-                RowSelector::Tagged(name.to_owned()),
+                RowSelector::TaggedCheck(name.to_owned()),
             ]
         }
         Some(name) => all_called(name),
@@ -112,7 +114,8 @@ fn all_called(name: &str) -> Vec<RowSelector> {
         if scenario.is_some() && !name.is_empty() {
             all.push(RowSelector::tasks(scenario.as_deref(), name));
         }
-        all.push(RowSelector::Tagged(whole.to_owned()));
+        all.push(RowSelector::TaggedMetric(whole.to_owned()));
+        all.push(RowSelector::TaggedCheck(whole.to_owned()));
     }
     all
 }
@@ -188,7 +191,8 @@ impl RowSelector {
     pub(in super::super) fn measure(&self, kind: MeasureKind, name: &str) -> Selection {
         let own = match self {
             RowSelector::AllChecks => return Selection::of(kind.is_check()),
-            RowSelector::Tagged(own) if kind.is_tagged() => own,
+            RowSelector::TaggedCheck(own) if kind == MeasureKind::TaggedCheck => own,
+            RowSelector::TaggedMetric(own) if matches!(kind, MeasureKind::TaggedMetric(_)) => own,
             RowSelector::Metric(own) if !kind.is_check() && !kind.is_tagged() => own,
             RowSelector::Check(own) if kind.is_check() => own,
             _ => return Selection::No,
@@ -272,9 +276,8 @@ impl RowSelector {
             RowSelector::AllChecks => "checks",
             RowSelector::Arrivals => "iterations",
             RowSelector::Tasks { .. } => "task",
-            RowSelector::Metric(_) => "metric",
-            RowSelector::Check(_) => "check",
-            RowSelector::Tagged(_) => "checks or metrics",
+            RowSelector::Metric(_) | RowSelector::TaggedMetric(_) => "metric",
+            RowSelector::Check(_) | RowSelector::TaggedCheck(_) => "check",
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::units::masked_url;
 use serde_json::{Map, Value};
 
 /// The options that may be given, as in a plan and in reports: a flag's name with '_' for '-'.
-const ALLOWED: [&str; 53] = [
+const ALLOWED: [&str; 55] = [
     "users",
     "hatch_rate",
     "startup_time",
@@ -45,6 +45,8 @@ const ALLOWED: [&str; 53] = [
     "referer",
     "cache",
     "connections",
+    "connections_per_host",
+    "discard",
     "sticky_follow",
     "trace",
     "trace_sample",

@@ -107,13 +107,16 @@ fn open(
     let file = escape_invalid(file);
     let (order, format) = read_options(name, format, options).map_err(mlua::Error::runtime)?;
     let key = format!("{format:?} {order:?} {file}");
-    if let module @ Value::UserData(_) = opened.raw_get(key.as_str())? {
-        return Ok(module);
+    let known: Value = opened.raw_get(key.as_str())?;
+    if !known.is_nil() {
+        return Ok(known);
     }
     let library = &VmHost::of(lua).program.data;
     let rows = library.open(&format, &file).map_err(mlua::Error::runtime)?;
     if let (Some(json), None) = (rows.json(), order) {
-        return json_view::view(lua, json);
+        let view = json_view::view(lua, json)?;
+        opened.raw_set(key, &view)?;
+        return Ok(view);
     }
     if rows.len() == 0 {
         let message =

@@ -12,7 +12,7 @@ pub(super) type ContentDigest = [u8; 32];
 
 /// Computes the digest of a file.
 pub(super) fn of_file(path: &Path) -> io::Result<ContentDigest> {
-    let mut file = crate::files::open(path)?;
+    let mut file = crate::files::open_of_any_size(path)?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
     loop {

@@ -1,7 +1,7 @@
 //! Reading of data files: CSV, lines, JSON in its notations, YAML, and bytes as they are. Driven by `data_files` when a plan
 //! first asks for one.
 
-use super::streamed::{RowShape, StreamedRows};
+use super::streamed::{RowLimit, RowShape, StreamedRows};
 use super::{CellTexts, CsvFormat, DataContent, DataFormat, JsonTree};
 use crate::files;
 use crate::lua::large_integers;
@@ -78,9 +78,9 @@ fn utf8(text: &[u8]) -> Result<&str, String> {
     })
 }
 
-/// Opens a file, also one that is compressed with gzip.
-pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    let mut input = BufReader::with_capacity(1 << 16, files::open(path)?);
+/// Makes a reader of a file, also of one that is compressed with gzip.
+fn unpacking(file: impl Read + 'static) -> io::Result<Box<dyn Read>> {
+    let mut input = BufReader::with_capacity(1 << 16, file);
     Ok(if is_compressed(&mut input)? {
         Box::new(MultiGzDecoder::new(input))
     } else {
@@ -94,7 +94,7 @@ pub(super) fn is_compressed(input: &mut impl BufRead) -> io::Result<bool> {
 }
 
 fn unpacked(path: &Path) -> io::Result<Vec<u8>> {
-    files::read_all(open(path)?)
+    files::read_all(unpacking(files::open(path)?)?)
 }
 
 fn table(file: &str, path: &Path, format: &CsvFormat) -> Result<DataContent, String> {
@@ -117,7 +117,12 @@ fn table(file: &str, path: &Path, format: &CsvFormat) -> Result<DataContent, Str
         csv::ErrorKind::Utf8 { .. } => format!("the first line of '{file}' is not UTF-8"),
         _ => format!("cannot read '{file}': {error}"),
     };
-    let input = open(path).map_err(|error| format!("cannot read '{file}': {error}"))?;
+    let input = if format.streamed {
+        files::open_of_any_size(path).and_then(|file| unpacking(RowLimit::new(file)))
+    } else {
+        files::open(path).and_then(unpacking)
+    };
+    let input = input.map_err(|error| format!("cannot read '{file}': {error}"))?;
     let mut reader = format.reader().from_reader(input);
     let columns = match named {
         Some(columns) => columns.clone(),
@@ -182,7 +187,8 @@ fn line_of_row(path: &Path, position: &csv::Position) -> u64 {
     let mut above = Vec::new();
     // A file that can no longer be read has the line that the reader says.
     let mut line = position.line();
-    let Ok(mut input) = open(path).map(BufReader::new) else {
+    let input = files::open_of_any_size(path).and_then(unpacking);
+    let Ok(mut input) = input.map(BufReader::new) else {
         return line;
     };
     let skipped = io::copy(&mut input.by_ref().take(position.byte()), &mut io::sink());

@@ -3,14 +3,20 @@
 use super::read::{is_compressed, strip_byte_order_mark};
 use super::{CsvFormat, DataRow};
 use crate::files;
+use crate::units::show_size;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 
 /// The rows from one noted place to the next: reading one reads all of these, and each place takes 8 bytes.
 const ROWS_OF_A_BLOCK: usize = 16;
+
+/// The most bytes of a row: an open quote would make one of all that follows, which memory may not take.
+const LONGEST_ROW: u64 = 64 << 20;
 
 /// The rows of a file that is not kept in memory.
 #[derive(Debug)]
@@ -44,15 +50,17 @@ impl StreamedRows {
     ) -> Result<StreamedRows, String> {
         let cannot = |error: io::Error| format!("cannot read '{file}': {error}");
         let input = files::open_of_any_size(path).map_err(cannot)?;
-        let mut reader = BufReader::with_capacity(1 << 16, input.try_clone().map_err(cannot)?);
+        let limit = RowLimit::new(input.try_clone().map_err(cannot)?);
+        let read = limit.read.clone();
+        let mut reader = BufReader::with_capacity(1 << 16, limit);
         if is_compressed(&mut reader).map_err(cannot)? {
             return Err(format!(
                 "'{file}' is compressed, so that no row of it can be read alone; unpack it, or leave out 'stream'"
             ));
         }
         let (blocks, count) = match &shape {
-            RowShape::Table(format, _) => rows_of_table(format, reader).map_err(fault)?,
-            RowShape::Line => lines(reader).map_err(cannot)?,
+            RowShape::Table(format, _) => rows_of_table(format, reader, &read).map_err(fault)?,
+            RowShape::Line => lines(reader, &read).map_err(cannot)?,
         };
         Ok(StreamedRows {
             file: file.to_owned(),
@@ -113,9 +121,40 @@ impl StreamedRows {
     }
 }
 
+/// A file of which no row may be longer than [`LONGEST_ROW`].
+pub(super) struct RowLimit {
+    file: File,
+    /// How many bytes were read since the last row was complete.
+    read: Rc<Cell<u64>>,
+}
+
+impl RowLimit {
+    /// Reads a file from where it is.
+    pub(super) fn new(file: File) -> RowLimit {
+        RowLimit {
+            file,
+            read: Rc::default(),
+        }
+    }
+}
+
+impl io::Read for RowLimit {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read.get() > LONGEST_ROW {
+            let longest = show_size(LONGEST_ROW as f64);
+            let message = format!("a row has more than {longest}; is a quote not closed?");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        let count = self.file.read(buffer)?;
+        self.read.set(self.read.get() + count as u64);
+        Ok(count)
+    }
+}
+
 fn rows_of_table(
     format: &CsvFormat,
-    input: BufReader<File>,
+    input: BufReader<RowLimit>,
+    read: &Cell<u64>,
 ) -> Result<(Vec<u64>, usize), csv::Error> {
     let mut reader = format.reader().from_reader(input);
     if format.columns.is_none() {
@@ -130,6 +169,7 @@ fn rows_of_table(
             blocks.push(place);
             return Ok((blocks, count));
         }
+        read.set(0);
         if count % ROWS_OF_A_BLOCK == 0 {
             blocks.push(place);
         }
@@ -137,7 +177,7 @@ fn rows_of_table(
     }
 }
 
-fn lines(mut input: BufReader<File>) -> io::Result<(Vec<u64>, usize)> {
+fn lines(mut input: BufReader<RowLimit>, read: &Cell<u64>) -> io::Result<(Vec<u64>, usize)> {
     let mut blocks = Vec::new();
     let mark = input.fill_buf()?;
     let mark = mark.len() - strip_byte_order_mark(mark).len();
@@ -147,6 +187,7 @@ fn lines(mut input: BufReader<File>) -> io::Result<(Vec<u64>, usize)> {
     loop {
         line.clear();
         let length = input.read_until(b'\n', &mut line)?;
+        read.set(0);
         if length == 0 {
             blocks.push(place);
             return Ok((blocks, count));

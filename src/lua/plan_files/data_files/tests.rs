@@ -283,3 +283,42 @@ fn a_row_that_is_no_longer_where_it_was_is_an_error() {
     let expected = "'a.csv' has changed since it was first read: row 2 is no longer where it was";
     assert_eq!(problem.as_deref(), Some(expected));
 }
+
+#[test]
+fn a_file_larger_than_memory_is_read_in_parts_and_a_row_that_never_ends_is_an_error() {
+    let folder = DataFolder::with(
+        "large",
+        &[
+            ("open.csv", "a,b\n1,2\n3,\"4\n"),
+            ("first.csv", "a,b\n1,\"2\n"),
+        ],
+    );
+    for file in ["open.csv", "first.csv", "lines.txt"] {
+        // What follows takes no room on the disk.
+        let path = folder.0.join(file);
+        let sparse = fs::OpenOptions::new().create(true).append(true).open(path);
+        let sparse = sparse.expect("the folder takes a file");
+        sparse.set_len(8 << 40).expect("it takes no room");
+    }
+    let library = folder.library();
+    let csv = |streamed| {
+        DataFormat::Csv(CsvFormat {
+            streamed,
+            ..CsvFormat::default()
+        })
+    };
+    for (format, file, part) in [
+        (csv(false), "open.csv", "there is memory for"),
+        (csv(true), "open.csv", "a row has more than 64.0 MiB"),
+        (csv(true), "first.csv", "a row has more than 64.0 MiB"),
+        (LINES, "lines.txt", "there is memory for"),
+        (
+            DataFormat::Lines { streamed: true },
+            "lines.txt",
+            "a row has more than 64.0 MiB",
+        ),
+    ] {
+        let problem = library.open(&format, file).err().unwrap_or_default();
+        assert!(problem.contains(part), "{file}: {problem}");
+    }
+}

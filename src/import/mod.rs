@@ -6,6 +6,14 @@
 //! files beside a document of OpenAPI that this refers to. What is read was written by strangers, so that nothing of it gets
 //! into the plan but as a quoted text.
 
+/// Declares a regular expression that is compiled when it is first used.
+macro_rules! pattern {
+    ($name:ident, $text:expr) => {
+        static $name: std::sync::LazyLock<regex::Regex> =
+            std::sync::LazyLock::new(|| regex::Regex::new($text).expect("the pattern is one"));
+    };
+}
+
 mod artillery;
 mod body;
 mod bounded;

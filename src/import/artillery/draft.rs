@@ -42,7 +42,6 @@ pub(super) struct ArtilleryImport {
     pub(super) shared: BTreeSet<String>,
     locals: BTreeMap<String, String>,
     noted: BTreeSet<String>,
-    functions: BTreeMap<&'static str, String>,
 }
 
 impl ArtilleryImport {
@@ -52,20 +51,9 @@ impl ArtilleryImport {
         }
     }
 
-    /// Returns the name of a function of the plan, which is written once.
-    pub(super) fn function(&mut self, name: &'static str, text: &str) -> String {
-        if let Some(known) = self.functions.get(name) {
-            return known.clone();
-        }
-        let unique = self.calls.names.unique(name);
-        self.functions.insert(name, unique.clone());
-        self.calls.locals.push((unique.clone(), text.to_owned()));
-        unique
-    }
-
     /// Returns the function that takes a value from the JSON of a response; nil if it has none.
     pub(super) fn json_at(&mut self) -> String {
-        self.function(
+        self.calls.helper(
             "json_at",
             "function(response, path)\n  local ok, value = pcall(response.json, response, path)\n  \
              if ok and value ~= json.null then return value end\nend",

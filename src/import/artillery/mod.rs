@@ -138,16 +138,11 @@ pub(super) fn import(
         ));
     }
     if import.calls.scenarios.is_empty() {
-        let why: String = import
-            .calls
-            .notes
-            .iter()
-            .take(4)
-            .map(|note| format!("; {note}"))
-            .collect();
-        let message = format!("{name} has no HTTP request that a plan could send{why}");
-        return Err(Diagnostic::new(message)
-            .help("give a test whose scenarios have a 'flow' with requests over HTTP"));
+        let message = format!("{name} has no HTTP request that a plan could send");
+        return Err(import.calls.without_requests(
+            &message,
+            "give a test whose scenarios have a 'flow' with requests over HTTP",
+        ));
     }
     Ok(calls::write(import.calls, import.files))
 }

@@ -8,7 +8,9 @@ mod writer;
 
 use super::names::UsedNames;
 use super::secrets::Secrets;
+use crate::error::Diagnostic;
 pub(super) use lua::LuaLiteral;
+use std::collections::BTreeMap;
 pub(super) use writer::write;
 
 /// What a plan does.
@@ -33,9 +35,33 @@ pub(super) struct PlanOutline {
     pub(super) hooks: Vec<OutlineHook>,
     /// What is told of no line.
     pub(super) notes: Vec<String>,
+    /// The names of the functions of `locals` that values call.
+    pub(super) helpers: BTreeMap<&'static str, String>,
 }
 
 impl PlanOutline {
+    /// Returns the name of a function at the top of the plan, which is written once.
+    pub(super) fn helper(&mut self, name: &'static str, text: &str) -> String {
+        if let Some(known) = self.helpers.get(name) {
+            return known.clone();
+        }
+        let unique = self.names.unique(name);
+        self.helpers.insert(name, unique.clone());
+        self.locals.push((unique.clone(), text.to_owned()));
+        unique
+    }
+
+    /// Makes the message for a file of which no request is left, with the first notes, which say why.
+    pub(super) fn without_requests(&self, message: &str, help: &str) -> Diagnostic {
+        let why: String = self
+            .notes
+            .iter()
+            .take(4)
+            .map(|note| format!("; {note}"))
+            .collect();
+        Diagnostic::new(format!("{message}{why}")).help(help)
+    }
+
     /// Returns the tasks of the last scenario.
     pub(super) fn tasks(&mut self) -> &mut Vec<OutlineTask> {
         if self.scenarios.is_empty() {

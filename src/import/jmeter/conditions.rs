@@ -2,15 +2,6 @@
 
 use super::draft::JmeterImport;
 use crate::import::value_paths::pattern;
-use regex::Regex;
-use std::sync::LazyLock;
-
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new($text).expect("the pattern is one"));
-    };
-}
 
 pattern!(
     CALL,

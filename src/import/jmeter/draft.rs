@@ -49,7 +49,6 @@ pub(super) struct JmeterImport<'a> {
     pub(super) left_out: BTreeMap<String, Vec<String>>,
     pub(super) noted: BTreeSet<String>,
     /// Functions of the plan, by what they are called here.
-    pub(super) functions: BTreeMap<&'static str, String>,
     pub(super) root: Vec<JmeterElement<'a>>,
 }
 
@@ -74,7 +73,6 @@ impl<'a> JmeterImport<'a> {
             listeners: 0,
             left_out: BTreeMap::new(),
             noted: BTreeSet::new(),
-            functions: BTreeMap::new(),
             root: JmeterElement::all(tree),
         }
     }
@@ -95,20 +93,9 @@ impl<'a> JmeterImport<'a> {
         }
     }
 
-    /// Returns the name of a function of the plan, which is written once.
-    pub(super) fn function(&mut self, name: &'static str, text: &str) -> String {
-        if let Some(known) = self.functions.get(name) {
-            return known.clone();
-        }
-        let unique = self.calls.names.unique(name);
-        self.functions.insert(name, unique.clone());
-        self.calls.locals.push((unique.clone(), text.to_owned()));
-        unique
-    }
-
     /// Returns the function that takes a value from the JSON of a response, as text; nil if it has none.
     pub(super) fn json_at(&mut self) -> String {
-        self.function(
+        self.calls.helper(
             "json_at",
             "function(response, path)\n  local ok, value = pcall(response.json, response, path)\n  \
              if not ok or value == nil or value == json.null then return nil end\n  \
@@ -118,7 +105,7 @@ impl<'a> JmeterImport<'a> {
 
     /// Returns the function that takes a list of values from the JSON of a response, an empty one if it has none.
     pub(super) fn json_list(&mut self) -> String {
-        self.function(
+        self.calls.helper(
             "json_list",
             "function(response, path)\n  local ok, value = pcall(response.json, response, path)\n  \
              return ok and type(value) == \"table\" and value or {}\nend",

@@ -166,7 +166,7 @@ fn by_selector<'a>(
     let all = match choice {
         MatchChoice::Nth(1) => String::new(),
         _ => {
-            let name = import.function(
+            let name = import.calls.helper(
                 "values_of",
                 "function(elements, value)\n  local values = {}\n  for _, element in ipairs(elements) do\n    \
                  values[#values + 1] = value(element)\n  end\n  return values\nend",
@@ -260,14 +260,14 @@ fn add_assignment<'a>(
         MatchChoice::Nth(1) => format!("{target} = {first} or {default}"),
         MatchChoice::Nth(number) => format!("{target} = {all}[{number}] or {default}"),
         MatchChoice::Random => {
-            let choose = import.function(
+            let choose = import.calls.helper(
                 "one_of",
                 "function(list)\n  return #list > 0 and random.choice(list) or nil\nend",
             );
             format!("{target} = {choose}({all}) or {default}")
         }
         MatchChoice::All => {
-            let keep = import.function(
+            let keep = import.calls.helper(
                 "keep_all",
                 "function(user, name, values)\n  for number, value in ipairs(values) do\n    user.data[name .. \"_\" .. number] = value\n  end\n  \
                  user.data[name .. \"_\" .. #values + 1] = nil\n  user.data[name .. \"_matchNr\"] = #values\nend",

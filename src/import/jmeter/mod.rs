@@ -194,16 +194,11 @@ fn conclude(mut import: JmeterImport<'_>, name: &str) -> Result<Imported, Diagno
         .iter()
         .any(|scenario| !scenario.tasks.is_empty());
     if !sends {
-        let why: String = import
-            .calls
-            .notes
-            .iter()
-            .take(4)
-            .map(|note| format!("; {note}"))
-            .collect();
-        let message = format!("{name} has no HTTP request that a plan could send{why}");
-        return Err(Diagnostic::new(message)
-            .help("give a test plan whose thread groups have HTTP samplers"));
+        let message = format!("{name} has no HTTP request that a plan could send");
+        return Err(import.calls.without_requests(
+            &message,
+            "give a test plan whose thread groups have HTTP samplers",
+        ));
     }
     Ok(calls::write(import.calls, import.files))
 }

@@ -74,7 +74,7 @@ fn gaussian_pause<'a>(
     timer: JmeterElement<'a>,
 ) -> Option<Option<String>> {
     let (offset, deviation) = read_times(import, timer)?;
-    let gaussian = import.function(
+    let gaussian = import.calls.helper(
         "gaussian",
         "function(mean, deviation)\n  local radius = math.sqrt(-2 * math.log(1 - random.float()))\n  \
          return math.max(0, mean + deviation * radius * math.cos(2 * math.pi * random.float()))\nend",

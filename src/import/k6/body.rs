@@ -8,21 +8,12 @@ use crate::import::parts::{Concatenation, is_token};
 use crate::import::request::PlanAttachments;
 use crate::import::secrets::{is_secret_field, is_secret_header};
 use crate::import::visit::MOST;
-use regex::Regex;
 use serde_json::Value;
-use std::sync::LazyLock;
 
 /// The most notes.
 const MOST_NOTES: usize = 200;
 /// The deepest groups within groups.
 const DEEPEST: usize = 40;
-
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new($text).expect("the pattern is one"));
-    };
-}
 
 pattern!(
     CALL,

@@ -171,14 +171,8 @@ pub(super) fn import(name: &str, text: &str, choices: &Choices) -> Result<Import
         ));
     }
     if calls.scenarios.is_empty() {
-        let why: String = calls
-            .notes
-            .iter()
-            .take(4)
-            .map(|note| format!("; {note}"))
-            .collect();
-        let message = format!("{name} has no request that could be carried over{why}");
-        return Err(Diagnostic::new(message).help("docs/other-tools.md has the words of k6 beside those of lgoose; for the requests, record a visit in a browser and import that"));
+        let message = format!("{name} has no request that could be carried over");
+        return Err(calls.without_requests(&message, "docs/other-tools.md has the words of k6 beside those of lgoose; for the requests, record a visit in a browser and import that"));
     }
     Ok(calls::write(calls, files))
 }

@@ -5,9 +5,7 @@ use super::statements::{Statement, statements};
 use super::values::{
     ScriptCondition, ScriptNames, ScriptValue, condition, dotted, literal, scalar, value,
 };
-use regex::Regex;
 use serde_json::Value;
-use std::sync::LazyLock;
 
 /// What a script does with variables.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,13 +57,6 @@ pub(super) struct ScriptActions {
     pub(super) under_ms: Option<u64>,
     /// Lines that are not understood.
     pub(super) unknown: Vec<String>,
-}
-
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new($text).expect("the pattern is one"));
-    };
 }
 
 pattern!(

@@ -2,10 +2,8 @@
 //! conditions on them.
 
 use crate::import::lua_text::{field, quoted};
-use regex::Regex;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 /// The deepest parentheses and operators of an expression that are looked into.
 const DEEPEST: usize = 8;
@@ -65,13 +63,6 @@ impl ScriptValue {
 
 /// Values that a script has named.
 pub(super) type ScriptNames = HashMap<String, ScriptValue>;
-
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new($text).expect("the pattern is one"));
-    };
-}
 
 const PATH: &str = r#"((?:\.[A-Za-z_$][\w$]*|\[\d+\]|\["[^"\\]+"\]|\['[^'\\]+'\])*)"#;
 pattern!(

@@ -107,6 +107,7 @@ mod protocols;
 mod secrets;
 #[cfg(feature = "web")]
 mod serve;
+mod shared_state;
 mod tags;
 #[cfg(feature = "cli")]
 mod targets;

@@ -30,6 +30,7 @@ files     machine units
 secrets   error
 packed    nothing
 allotment nothing
+shared_state units
 phases    nothing
 tags      nothing
 trace     nothing
@@ -47,7 +48,7 @@ protocols http metrics phases tags
 cli       threshold config error units
 yaml      error
 import    yaml files targets other_tools error
-lua       allotment plan threshold config protocols http metrics tags files secrets yaml error units
+lua       allotment shared_state plan threshold config protocols http metrics tags files secrets yaml error units
 engine    allotment lua plan config threshold protocols http metrics control machine phases tags trace error units
 capacity  threshold metrics units
 compare   metrics error units
@@ -58,7 +59,7 @@ telemetry output metrics
 otlp      telemetry output metrics control pem error
 serve     metrics files error units
 web       serve telemetry output compare metrics control config pem error units
-gaggle    allotment engine plan config metrics control files error units
+gaggle    allotment shared_state engine plan config metrics control files error units
 ";
 
 /// These know everyone.

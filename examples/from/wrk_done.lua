@@ -13,13 +13,13 @@ task { function(user)
 end }
 
 -- done(summary, latency)
-on("report", function(report)
+on("report", function(report, percentile)
   local all, gone = report.aggregated, 0
   for _, counter in ipairs(report.metrics) do
     if counter.name == "missing" then gone = counter.value end
   end
-  local line = ("%d requests in %.1f s, p50 %.2f ms, p99 %.2f ms, %d missing\n"):format(
-    all.count, report.elapsed_s, all.latency_ms.p50, all.latency_ms.p99, gone)
+  local line = ("%d requests in %.1f s, p50 %.2f ms, p99.5 %.2f ms, stdev %.2f ms, %d missing\n"):format(
+    all.count, report.elapsed_s, all.latency_ms.p50, percentile(all, 99.5), all.latency_ms.stdev, gone)
   local file = env("SUMMARY", "")
   return file == "" and line or { [file] = line }
 end)

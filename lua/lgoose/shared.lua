@@ -6,11 +6,21 @@
 ---    local shared = require "lgoose.shared"
 ---    local orders = shared.queue "orders"
 ---
+---What `shared.run` has is one thing in the whole run, on all workers: each call waits for the manager, which keeps it.
+---
+---    local ids = shared.run.counter "ids"
+---
 ---What is shared belongs to users: use it in tasks and events, not at the top level of the file.
 ---@class lgoose.shared
 ---@field counter fun(name: string): lgoose.shared.Counter # a number, 0 at first
 ---@field queue fun(name: string): lgoose.shared.Queue # values that are taken in the order in which they were put
 ---@field map fun(name: string): lgoose.shared.Map # values by key
+---@field run lgoose.shared.Run # the same for the whole run, on all workers
+
+---@class lgoose.shared.Run
+---@field counter fun(name: string): lgoose.shared.Counter
+---@field queue fun(name: string): lgoose.shared.Queue
+---@field map fun(name: string): lgoose.shared.Map
 
 ---@class lgoose.shared.Counter
 ---@field incr fun(self: lgoose.shared.Counter, by?: integer): integer # adds (default: 1) in one step, and returns the sum: no two users get the same

@@ -159,11 +159,12 @@ function task(spec) end
 ---The return value of "test_start" is `shared` for every user.
 ---
 ---"request" runs for each finished request of the users, after it was counted. "report" runs once at the end, with a table that has
----the keys of the JSON report (schema/report.schema.json; null becomes nil). Neither has a user, so they cannot send requests or
----wait. If "report" returns a text, it is printed. If it returns a table (`{ ["summary.txt"] = text }`), the texts are written to
+---the keys of the JSON report (schema/report.schema.json; null becomes nil), and with a function for any percentile of a row, in
+---milliseconds: `percentile(report.aggregated, 97.5)`, or of its successful requests, `percentile(row, 97.5, "ok")`. Neither has a
+---user, so they cannot send requests or wait. If "report" returns a text, it is printed. If it returns a table (`{ ["summary.txt"] = text }`), the texts are written to
 ---files next to the plan or below; `--allow-files` allows any place.
 ---@overload fun(event: "request", handler: fun(request: lgoose.CountedRequest))
----@overload fun(event: "report", handler: fun(report: table): string|table<string, string>|nil)
+---@overload fun(event: "report", handler: fun(report: table, percentile: fun(figures: table, percent: number, among?: "ok"): number?): string|table<string, string>|nil)
 ---@param event "test_start"|"test_stop"
 ---@param handler fun(user: lgoose.User): any
 function on(event, handler) end

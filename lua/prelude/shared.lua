@@ -1,6 +1,6 @@
--- What waits in lgoose.shared: queue:take and map:get_or. A part of the prelude.
+-- What waits in lgoose.shared: queue:take, map:get_or, and all that another process has. A part of the prelude.
 
-local yield, here, TAKE, AWAIT, try_take, find_or_claim = ...
+local yield, here, TAKE, AWAIT, try_take, find_or_claim, call, reply, nearby = ...
 local error = error
 
 -- Gives what the engine answers: the value, or nil and a message to raise.
@@ -31,4 +31,45 @@ local function get_or(map, key, make, expires, ...)
   end
 end
 
-return take, get_or
+local function ask(shared, action, ...)
+  local pending, got = call(shared, action, ...)
+  received(yield(AWAIT, pending))
+  return reply(got)
+end
+
+-- Of each process, one user at most makes a value; what was there first stays.
+local function get_or_of_run(map, key, make, expires, ...)
+  while true do
+    local value = ask(map, "get", key)
+    if value ~= nil then return value end
+    local _, claim, making = find_or_claim(nearby(map), key, make, expires, ...)
+    if claim then
+      local claimed <close> = claim
+      value = ask(map, "get", key)
+      if value == nil then
+        value = make(key)
+        if value ~= nil then return ask(map, "get_or", key, value, expires) end
+      end
+      return value
+    end
+    received(yield(AWAIT, making))
+  end
+end
+
+local function asking(action)
+  return function(shared, ...) return ask(shared, action, ...) end
+end
+
+local of_run = {
+  counter = { incr = asking "incr", get = asking "get" },
+  queue = { put = asking "put", take = asking "take", size = asking "size" },
+  map = {
+    put = asking "put",
+    get = asking "get",
+    get_or = get_or_of_run,
+    remove = asking "remove",
+    size = asking "size",
+  },
+}
+
+return take, get_or, of_run

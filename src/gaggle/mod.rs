@@ -13,6 +13,7 @@ mod messages;
 mod names;
 mod reading;
 mod reserving;
+mod sharing;
 mod simulation;
 mod worker;
 

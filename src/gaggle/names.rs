@@ -107,6 +107,12 @@ pub(super) fn clock(run: &str) -> String {
     format!("lgoose.run.{run}.clock")
 }
 
+/// Returns the subject of calls to the state that workers of a run share. It is none of the run's, so that a broker whose
+/// permissions lack it does not end runs that share nothing.
+pub(super) fn shared(run: &str) -> String {
+    format!("lgoose.shared.{run}")
+}
+
 /// Returns the subject of one worker's signals; `slot` is that of its gather, if it has one.
 pub(super) fn signals(run: &str, slot: Option<&str>, worker: &str) -> String {
     match slot {

@@ -2,7 +2,7 @@
 //! `on("report")` the report, in a VM of its own.
 
 use crate::error::{Error, cut};
-use crate::lua::api::start_prelude;
+use crate::lua::api::{percentile, start_prelude};
 use crate::lua::diagnostics::{self, RaisedError};
 use crate::lua::limits::{self, Heartbeat, VmLimits};
 use crate::lua::plan_files::{Program, Sources};
@@ -148,7 +148,7 @@ fn call(
         .serialize_unit_to_null(false);
     let report = lua.to_value_with(report, plain)?;
     heartbeat.enter(0, None);
-    let returned = limits::call::<Value>(&lua, &host.limits, &handler, report);
+    let returned = limits::call::<Value>(&lua, &host.limits, &handler, (report, percentile(&lua)?));
     heartbeat.leave();
     host.limits.reraise()?;
     Ok(read(&host.without_views(&lua, returned?)?))

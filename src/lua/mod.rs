@@ -14,7 +14,6 @@
 //! | `diagnostics` | errors with the file and line of the plan |
 //! | `plan_files` | the files of a plan, compiled once per process |
 //! | `values` | Lua values read as Rust values |
-//! | `state` | counters, queues and maps that users share while they run |
 //!
 //! A module imports those below it; no two files import each other.
 
@@ -30,7 +29,6 @@ mod plan_files;
 mod requests;
 mod run_view;
 mod sandbox;
-mod state;
 mod values;
 mod vm;
 mod vm_setup;

@@ -12,10 +12,10 @@ use crate::lua::limits::{
 use crate::lua::plan_files::Program;
 use crate::lua::requests::{Finished, Op};
 use crate::lua::sandbox::{self, VmHost, stream};
-use crate::lua::state::SharedValue;
 use crate::lua::vm_setup::VmSetup;
 use crate::plan::{Hook, PlanEvent, TaskTiming, Wait};
 use crate::protocols::{CallValue, ChannelId};
+use crate::shared_state::SharedValue;
 use mlua::{Function, Lua, LuaSerdeExt as _, Table, Value};
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Reads the histograms of a report back, for charts of how many requests took how long and for comparing runs.
 
+use super::latency;
 use super::plausible::MOST_COUNT;
 use super::report::Figures;
 use base64::Engine as _;
@@ -30,6 +31,17 @@ impl Figures {
             })
             .collect()
     }
+}
+
+/// Returns the latency in milliseconds that so many per cent of those in a histogram of a report do not exceed, of those
+/// that are not in `others` too. `None` if there are none, or the histogram cannot be read.
+pub(crate) fn percentile_ms(histogram: &str, others: &str, percent: f64) -> Option<f64> {
+    let mut all = read(histogram)?;
+    if !others.is_empty() {
+        all = latency::less(&all, &read(others)?);
+    }
+    let us = all.value_at_quantile(percent / 100.0);
+    (!all.is_empty()).then_some(us as f64 / 1e3)
 }
 
 /// Latencies that a histogram does not tell apart.

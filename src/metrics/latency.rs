@@ -196,6 +196,7 @@ pub(super) fn summary(exact: &ExactFigures, histogram: &Histogram<u64>) -> Optio
         p99,
         p99_9,
         p99_99,
+        stdev: Some(histogram.stdev() / 1e3),
     })
 }
 
@@ -368,6 +369,27 @@ mod tests {
             }
         }
         assert_eq!(Burst::default().quantiles(quantiles), [Duration::ZERO; 3]);
+    }
+
+    #[test]
+    fn the_standard_deviation_is_that_of_the_latencies() {
+        let (mut exact, mut all) = (ExactFigures::default(), histogram());
+        // Of 1 to 1,000 ms: sqrt((1000² − 1) / 12).
+        for ms in 1..=1_000 {
+            exact.record(ms * 1_000_000);
+            record(&mut all, (ms * 1_000) as u32);
+        }
+        let stdev = |exact, all| summary(exact, all).and_then(|latency| latency.stdev);
+        let found = stdev(&exact, &all).expect("there are latencies");
+        let expected = ((1e6_f64 - 1.0) / 12.0).sqrt();
+        assert!(
+            (found / expected - 1.0).abs() < 0.001,
+            "{found}, not {expected}"
+        );
+        let (mut exact, mut all) = (ExactFigures::default(), histogram());
+        exact.record_many(123_456_789, 40);
+        record_many(&mut all, 123_457, 40);
+        assert_eq!(stdev(&exact, &all), Some(0.0));
     }
 
     #[test]

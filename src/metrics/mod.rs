@@ -64,7 +64,7 @@ pub(crate) use cycles::Cycles;
 pub(crate) use delivery::Delivery;
 pub(crate) use delta::Delta;
 pub(crate) use detail::Detail;
-pub(crate) use distribution::{Bucket, buckets, read as read_histogram};
+pub(crate) use distribution::{Bucket, buckets, percentile_ms, read as read_histogram};
 pub(crate) use gathered::GatheredDelta;
 pub(crate) use generator::Effort;
 pub(crate) use identity::RunIdentity;

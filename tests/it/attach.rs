@@ -28,14 +28,14 @@ pub(crate) fn run_at(url: &str) -> String {
     run.unwrap_or_else(|| panic!("{listed}")).to_owned()
 }
 
-fn attach(broker: &Broker, run: &str) -> Running {
+pub(crate) fn attach(broker: &Broker, run: &str) -> Running {
     Lgoose::new(["attach", run, "-o", "json=-"])
         .env("LGOOSE_NATS", &broker.url())
         .start()
 }
 
 /// Kills a process, as a machine that fails does.
-fn kill(process: Running) {
+pub(crate) fn kill(process: Running) {
     process.signal(Signal::KILL);
     wait_until("it has ended", || process.has_ended());
 }

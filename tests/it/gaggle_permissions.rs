@@ -90,7 +90,8 @@ fn manager(broker: &Broker, server: &Server, more: &[&str]) -> Running {
     let url = server.url();
     let path = plan(
         "gaggle_permitted.lua",
-        "task { function(user) user:get \"/\" user:wait(0.02) end }",
+        "local ids = require('lgoose.shared').run.counter 'ids'
+        task { function(user) user:get('/' .. ids:incr()) user:wait(0.02) end }",
     );
     let arguments = [
         &*path,

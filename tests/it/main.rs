@@ -30,6 +30,7 @@ mod from;
 mod gaggle;
 mod gaggle_logs;
 mod gaggle_permissions;
+mod gaggle_shared;
 mod gaggle_silence;
 mod gaggle_tls;
 mod gaggle_told;

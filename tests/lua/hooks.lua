@@ -17,11 +17,21 @@ on("request", function(request)
   raises("user", function() return user end)
 end)
 
-on("report", function(report)
+on("report", function(report, percentile)
   same(report.aggregated.count, 6, "requests")
   same(report.verdict.exit_code, 1, "the verdict")
   same(report.ending.threshold, nil, "what is null is nil")
   same(last:get("one").status, 200, "what users shared")
+  local all = report.aggregated
+  for percent, key in pairs { [50] = "p50", [99] = "p99", [100] = "max" } do
+    same(percentile(all, percent), all.latency_ms[key], key)
+    same(percentile(all, percent, "ok"), all.latency_ok_ms[key], "ok " .. key)
+  end
+  same(percentile(all, 61.8) >= percentile(all, 50), true, "any other")
+  same(all.latency_ms.stdev > 0, true, "the standard deviation")
+  raises("from 0 to 100", function() percentile(all, 101) end)
+  raises("figures with a histogram", function() percentile(report.tasks[1], 50) end)
+  raises('is "ok"', function() percentile(all, 50, "bad") end)
   local lines = {}
   for _, row in ipairs(report.requests) do
     lines[#lines + 1] = row.method .. " " .. row.name .. ": " .. row.count

@@ -173,6 +173,7 @@ pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<engine::Run
         Some(existing) => existing.clone(),
         None => Reservations::new((2 * offer.part.share(run.users)).clamp(LEAST_AHEAD, MOST_AHEAD)),
     });
+    program.share_in_run(offer.shared.clone());
     match &reservations {
         Some(reservations) => program.serve_reserved(offer.part, reservations, offer.number),
         None => program.serve_part(offer.part),

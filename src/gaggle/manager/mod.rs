@@ -28,6 +28,7 @@ use crate::error::Error;
 use crate::gaggle::broker::{Broker, BrokerAddress, make_log_stream, remove_log_stream};
 use crate::gaggle::messages::RunDescription;
 use crate::gaggle::names;
+use crate::gaggle::sharing::ManagedState;
 use hand_out::PackedPlan;
 use pump::{ManagerChannels, ManagerLoop};
 pub(crate) use recruit::present;
@@ -142,6 +143,9 @@ async fn prepare(
         let Some(line) = ManagerConnection::open(broker.clone(), &run, 0).await? else {
             return Err(Error::trouble("another manager has this run"));
         };
+        ManagedState::Here(Arc::default())
+            .serve(broker, &run)
+            .await?;
         let log_consumer = if recruitment.logs {
             Some(make_log_stream(broker, &run).await?)
         } else {

@@ -12,6 +12,7 @@ use crate::gaggle::broker::{Broker, BrokerAddress};
 use crate::gaggle::messages::{ManagerRecord, RunDescription};
 use crate::gaggle::names;
 use crate::gaggle::reading::FailureTracker;
+use crate::gaggle::sharing::ManagedState;
 use async_nats::Subscriber;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -135,6 +136,9 @@ impl Takeover {
             return;
         };
         tracing::warn!(target: "lgoose::gaggle", "run {run}: its manager is lost; it is led from here");
+        if let Err(error) = ManagedState::Lost.serve(&broker, &run).await {
+            tracing::warn!(target: "lgoose::gaggle", "run {run}: {error}");
+        }
         let replaced = self.record.replaces;
         let pump = ManagerLoop::of(line, self.playback, self.ends, self.record);
         if replaced {

@@ -15,6 +15,8 @@ use crate::gaggle::clock::ProcessClock;
 use crate::gaggle::messages::{self, RequestKind, RevisedOrder, WorkerPresence, WorkerReply};
 use crate::gaggle::names;
 use crate::gaggle::reserving::{StreamLog, is_reserved, reserve};
+use crate::gaggle::sharing::forward;
+use crate::shared_state::SharedLink;
 use async_nats::Subscriber;
 use futures_util::StreamExt as _;
 use std::collections::BTreeMap;
@@ -65,6 +67,9 @@ pub(super) struct WorkerDuty {
     started: bool,
     /// Reserves what users want to take.
     reserving: JoinSet<bool>,
+    /// The way to what users of all workers share, and what sends their calls.
+    shared: SharedLink,
+    _sharing: JoinSet<()>,
 }
 
 impl WorkerDuty {
@@ -80,8 +85,13 @@ impl WorkerDuty {
         clock: ProcessClock,
     ) -> Result<WorkerDuty, Error> {
         let down = broker.listen(names::down(&run)).await?;
+        let (shared, calls) = mpsc::unbounded_channel();
+        let mut sharing = JoinSet::new();
+        sharing.spawn(forward(broker.clone(), run.clone(), calls));
         Ok(WorkerDuty {
             run,
+            shared,
+            _sharing: sharing,
             contact: broker.contact(),
             broker: broker.clone(),
             presence,
@@ -319,6 +329,7 @@ impl WorkerDuty {
         let (reserves, reservations) = (self.reserves, self.reservations());
         let threads = self.presence.threads as usize;
         let (broker, run, clock) = (self.broker.clone(), self.run.clone(), self.clock);
+        let shared = self.shared.clone();
         let (logs, entered) = std::sync::mpsc::channel();
         self.tasks.spawn(async move {
             let offset = match number {
@@ -332,6 +343,7 @@ impl WorkerDuty {
                 number,
                 reserves,
                 reservations,
+                shared,
                 logs: (number == 0).then_some(logs),
             };
             let loading = tokio::task::spawn_blocking(move || load(offer));

@@ -17,6 +17,7 @@ use crate::gaggle::clock::ProcessClock;
 use crate::gaggle::messages::{self, RequestKind, WorkerPresence, WorkerReply, WorkerRequest};
 use crate::gaggle::names;
 use crate::metrics::LogMessage;
+use crate::shared_state::SharedLink;
 use async_nats::Subscriber;
 pub(super) use clocks::compare_clocks;
 use duty::WorkerDuty;
@@ -39,6 +40,8 @@ pub(crate) struct PlanOffer {
     /// What this worker reserves, if another may have to go on in its place; empty for the first version.
     pub(crate) reserves: bool,
     pub(crate) reservations: Option<Arc<Reservations>>,
+    /// The way to the state that users of all workers share.
+    pub(crate) shared: SharedLink,
     /// Takes log entries, if the run keeps any; `None` for later versions.
     pub(crate) logs: Option<mpsc::Sender<LogMessage>>,
 }

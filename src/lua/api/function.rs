@@ -33,6 +33,7 @@ arguments!(1 => i64, String, Value, LuaString, Table, DisplayText);
 tuple_arguments!(2 => A, B);
 tuple_arguments!(3 => A, B, C);
 tuple_arguments!(4 => A, B, C, D);
+tuple_arguments!(5 => A, B, C, D, E);
 
 impl<T> Arguments for Option<T>
 where

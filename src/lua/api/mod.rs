@@ -21,6 +21,7 @@ mod os;
 mod page;
 mod page_urls;
 mod parts;
+mod percentile;
 mod prelude;
 mod random;
 mod regex;
@@ -29,6 +30,7 @@ mod response;
 mod run;
 mod session;
 mod shared;
+mod shared_run;
 mod shown;
 mod signing;
 mod tags;
@@ -39,6 +41,7 @@ mod wait;
 mod xml;
 
 pub(super) use names::USER_FIELDS;
+pub(super) use percentile::percentile;
 pub(super) use prelude::start_prelude;
 pub(super) use response::{FIELDS as RESPONSE_FIELDS, METHODS as RESPONSE_METHODS};
 

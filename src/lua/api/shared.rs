@@ -2,16 +2,17 @@
 
 use super::function::{function, method};
 use super::names::unknown;
-use super::parts;
+use super::{parts, shared_run};
 use crate::error::Diagnostic;
 use crate::lua::diagnostics::here;
 use crate::lua::limits::{HeapSize, Held};
+use crate::lua::plan_files::RunState;
 use crate::lua::requests::{convert_json, marker};
 use crate::lua::sandbox::{VmHost, error_at_plan_line, null};
-use crate::lua::state::{
+use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid, read_seconds, shorten};
+use crate::shared_state::{
     self, Claim, Counter, Map, MapLookup, PendingValue, SharedQueue, SharedState,
 };
-use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid, read_seconds, shorten};
 use mlua::{
     AnyUserData, Function, Lua, LuaSerdeExt as _, MetaMethod, Table, UserData, UserDataFields,
     UserDataMethods, UserDataRef, Value,
@@ -30,9 +31,9 @@ struct SharedCounter {
 
 /// A map as a plan holds it.
 #[derive(Debug)]
-struct SharedMap {
-    name: String,
-    map: Arc<Map>,
+pub(super) struct SharedMap {
+    pub(super) name: String,
+    pub(super) map: Arc<Map>,
 }
 
 /// The right to make a value, with the time that it is kept.
@@ -55,6 +56,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         host.program.state().clone()
     };
     let coroutine: Table = lua.globals().raw_get("coroutine")?;
+    let (call, reply, nearby) = shared_run::functions(lua)?;
     let parts = (
         coroutine.raw_get::<Function>("yield")?,
         function(lua, |lua, ()| Ok(here(lua)))?,
@@ -62,32 +64,64 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         marker("await"),
         function(lua, try_take)?,
         function(lua, find_or_claim)?,
+        call,
+        reply,
+        nearby,
     );
-    let (take, get_or): (Function, Function) = parts::SHARED.load(lua)?.call(parts)?;
+    let (take, get_or, of_run): (Function, Function, Table) =
+        parts::SHARED.load(lua)?.call(parts)?;
+    shared_run::register(lua, of_run)?;
     lua.register_userdata_type::<Held<SharedQueue>>(|registry| register_queue(registry, take))?;
     lua.register_userdata_type::<Held<SharedMap>>(|registry| register_map(registry, get_or))?;
-    let library = lua.create_table()?;
-    let of = state.clone();
-    let counter = function(lua, move |lua, name: Value| {
-        let name = name_of(lua, "counter", &name)?;
-        let counter = of.counter(&name).map_err(mlua::Error::runtime)?;
-        VmHost::of(lua).held(lua, SharedCounter { name, counter })
+    let library = members(lua, move |lua, kind, name| made(lua, &state, kind, name))?;
+    let of_run = members(lua, |lua, kind, name| {
+        match shared_run::state_of_run(lua)? {
+            RunState::Here(state) => made(lua, &state, kind, name),
+            RunState::Elsewhere(link, claims) => {
+                shared_run::elsewhere(lua, kind, name, (link, &claims))
+            }
+            RunState::Nowhere => Err(mlua::Error::runtime("there is no other process")),
+        }
     })?;
-    let of = state.clone();
-    let queue = function(lua, move |lua, name: Value| {
-        let name = name_of(lua, "queue", &name)?;
-        let queue = of.queue(&name).map_err(mlua::Error::runtime)?;
-        VmHost::of(lua).userdata(lua, SharedQueue { name, queue })
-    })?;
-    let map = function(lua, move |lua, name: Value| {
-        let name = name_of(lua, "map", &name)?;
-        let map = state.map(&name).map_err(mlua::Error::runtime)?;
-        VmHost::of(lua).userdata(lua, SharedMap { name, map })
-    })?;
-    library.raw_set("counter", counter)?;
-    library.raw_set("queue", queue)?;
-    library.raw_set("map", map)?;
+    library.raw_set("run", of_run)?;
     Ok(library)
+}
+
+/// Returns a table of functions that make a counter, a queue and a map of a name.
+fn members(
+    lua: &Lua,
+    make: impl Fn(&Lua, &'static str, String) -> mlua::Result<AnyUserData> + 'static,
+) -> mlua::Result<Table> {
+    let (members, make) = (lua.create_table()?, Rc::new(make));
+    for kind in ["counter", "queue", "map"] {
+        let make = make.clone();
+        let member = function(lua, move |lua, name: Value| {
+            let name = name_of(lua, kind, &name)?;
+            make(lua, kind, name)
+        })?;
+        members.raw_set(kind, member)?;
+    }
+    Ok(members)
+}
+
+/// Makes a counter, a queue or a map of a state.
+fn made(lua: &Lua, state: &SharedState, kind: &str, name: String) -> mlua::Result<AnyUserData> {
+    let host = VmHost::of(lua);
+    let full = mlua::Error::runtime;
+    match kind {
+        "counter" => {
+            let counter = state.counter(&name).map_err(full)?;
+            lua.create_userdata(host.held(lua, SharedCounter { name, counter })?)
+        }
+        "queue" => {
+            let queue = state.queue(&name).map_err(full)?;
+            host.userdata(lua, SharedQueue { name, queue })
+        }
+        _ => {
+            let map = state.map(&name).map_err(full)?;
+            host.userdata(lua, SharedMap { name, map })
+        }
+    }
 }
 
 fn name_of(lua: &Lua, kind: &str, name: &Value) -> mlua::Result<String> {
@@ -102,7 +136,7 @@ fn name_of(lua: &Lua, kind: &str, name: &Value) -> mlua::Result<String> {
 }
 
 /// Refuses at the top level of the file what only users may do: it runs once for each of them.
-fn runs(lua: &Lua, what: &str) -> mlua::Result<Rc<VmHost>> {
+pub(super) fn runs(lua: &Lua, what: &str) -> mlua::Result<Rc<VmHost>> {
     let host = VmHost::of(lua);
     if !host.limits.is_loading() {
         return Ok(host);
@@ -113,7 +147,11 @@ fn runs(lua: &Lua, what: &str) -> mlua::Result<Rc<VmHost>> {
 }
 
 /// Reads a value that is to be shared, and how many bytes it takes.
-fn shareable(lua: &Lua, value: &Value, what: &str) -> mlua::Result<(state::SharedValue, usize)> {
+pub(super) fn shareable(
+    lua: &Lua,
+    value: &Value,
+    what: &str,
+) -> mlua::Result<(shared_state::SharedValue, usize)> {
     let mut budget = VmHost::of(lua).budget(lua);
     let converted = match value {
         Value::Nil => Err("there is no value".to_owned()),
@@ -128,7 +166,7 @@ fn shareable(lua: &Lua, value: &Value, what: &str) -> mlua::Result<(state::Share
 }
 
 /// Reads the time after which a value is gone.
-fn expiry(value: &Value, what: &str) -> mlua::Result<Option<Duration>> {
+pub(super) fn expiry(value: &Value, what: &str) -> mlua::Result<Option<Duration>> {
     match value {
         Value::Nil => Ok(None),
         value => read_seconds(value, what)
@@ -304,7 +342,7 @@ impl UserData for Held<OpenClaim> {
     }
 }
 
-fn copy(lua: &Lua, value: Option<state::SharedValue>) -> mlua::Result<Value> {
+fn copy(lua: &Lua, value: Option<shared_state::SharedValue>) -> mlua::Result<Value> {
     let Some(value) = value else {
         return Ok(Value::Nil);
     };

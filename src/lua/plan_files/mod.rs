@@ -25,6 +25,6 @@ pub(super) use modules::ModuleError;
 pub use patterns::CompiledRegex;
 pub(super) use patterns::Pattern;
 pub use program::Program;
-pub(super) use program::TaskLocation;
+pub(super) use program::{RunState, TaskLocation};
 pub(super) use sources::{SourceFile, SourceLine, Sources};
 pub(crate) use variables::EnvVariables;

@@ -10,7 +10,7 @@ use super::variables::{EnvVariables, PlanVariables};
 use crate::allotment::Reservations;
 use crate::config::LoadPart;
 use crate::error::Error;
-use crate::lua::state::SharedState;
+use crate::shared_state::{SharedLink, SharedState};
 use crate::tags::Tags;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -24,6 +24,17 @@ pub(in crate::lua) struct TaskLocation {
     pub(in crate::lua) declared: SourceLine,
     /// The file of the function, its first and its last line; `None` if it is not in a file of the plan.
     pub(in crate::lua) function: Option<(String, usize, usize)>,
+}
+
+/// The state that the users of all processes of a run share.
+#[derive(Debug, Clone)]
+pub(in crate::lua) enum RunState {
+    /// This process is the only one.
+    Here(Arc<SharedState>),
+    /// Another process has it. In the state beside the link, users of this one claim what one of them is to make.
+    Elsewhere(SharedLink, Arc<SharedState>),
+    /// The other processes cannot be reached: each runs a part of the load alone.
+    Nowhere,
 }
 
 /// The compiled plan.
@@ -51,6 +62,8 @@ pub struct Program {
     shared: OnceLock<Arc<JsonTree>>,
     /// The state that users share while they run.
     state: OnceLock<Arc<SharedState>>,
+    /// The same for those of all processes of the run.
+    run_state: OnceLock<RunState>,
     /// The locations of the tasks by index of declaration.
     pub(in crate::lua) task_locations: Vec<TaskLocation>,
     /// Whether the plan has a function that sees each request.
@@ -89,6 +102,7 @@ impl Program {
             task_tags: Vec::new(),
             shared: OnceLock::new(),
             state: OnceLock::new(),
+            run_state: OnceLock::new(),
             task_locations: Vec::new(),
             observes_requests: false,
             data: DataFiles::beside(name, root),
@@ -111,11 +125,31 @@ impl Program {
         self.state.get_or_init(Arc::default)
     }
 
+    /// Returns the state that users of all processes of the run share.
+    pub(in crate::lua) fn run_state(&self) -> &RunState {
+        self.run_state.get_or_init(|| {
+            if self.data.is_part() {
+                RunState::Nowhere
+            } else {
+                RunState::Here(Arc::default())
+            }
+        })
+    }
+
+    /// Has the users share their state with those of other processes, by way of `link`; before any of them runs.
+    pub(crate) fn share_in_run(&self, link: SharedLink) {
+        // It is the same for each version of the plan.
+        let _earlier = self
+            .run_state
+            .set(RunState::Elsewhere(link, Arc::default()));
+    }
+
     /// Takes over what users of another program share, before any user runs this one: the value that `test_start`
     /// returned, and their state.
     pub fn share_as(&self, other: &Program) {
         // No user has asked for it here.
         let _own = self.state.set(other.state().clone());
+        let _own = self.run_state.set(other.run_state().clone());
         if let Some(shared) = other.shared.get() {
             // A program that has a value of its own keeps it.
             let _own = self.shared.set(shared.clone());

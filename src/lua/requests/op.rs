@@ -10,13 +10,13 @@ use super::wait_rule::read_wait_rule;
 use super::yielded::{SeeThrough, values_of};
 use crate::http::Discard;
 use crate::lua::limits::{self, Budget, HeapSize, Held, StackValue, YieldedValues};
-use crate::lua::state::{PendingValue, Queue, SharedQueue};
 use crate::lua::values::{
     self, describe_mismatch, escape_invalid, escape_invalid_bytes, list_values, read_seconds,
     shorten,
 };
 use crate::plan::Wait;
 use crate::protocols::CallOp;
+use crate::shared_state::{PendingValue, Queue, SharedQueue};
 use crate::tags::Tags;
 use bytes::Bytes;
 use http::Method;

@@ -31,6 +31,10 @@ pub struct Latency {
     /// 99.99th percentile.
     #[serde(rename = "p99.99")]
     pub p99_99: f64,
+    /// Standard deviation of all of them (not of a sample), as accurate as the percentiles; absent in reports of earlier
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdev: Option<f64>,
 }
 
 /// Mean milliseconds of each phase, over the requests that had it; `null` if none had it.

@@ -14,7 +14,7 @@ use csv::Writer;
 use std::path::{Path, PathBuf};
 
 /// The columns of [`names`]. A cell that does not apply to the kind of row is empty.
-const NAMES: [&str; 30] = [
+const NAMES: [&str; 31] = [
     "kind",
     "scenario",
     "method",
@@ -45,6 +45,7 @@ const NAMES: [&str; 30] = [
     "value_p95",
     "value_p99",
     "bytes_sent",
+    "stdev_ms",
 ];
 
 /// The columns of [`series`].
@@ -303,7 +304,9 @@ fn latency(latency: Option<Latency>) -> CsvCells {
         ("p99.99_ms", row.p99_99),
     ];
     let cell = |(column, ms): (_, f64)| (column, ms.to_string());
-    figures.map(cell).into()
+    let mut cells = Vec::from(figures.map(cell));
+    cells.push(("stdev_ms", figure(row.stdev)));
+    cells
 }
 
 fn point(row: &SeriesPoint) -> CsvCells {

@@ -52,7 +52,7 @@ const LATENCIES: [LatencyFigure; 11] = [
 const FIRST: [&str; 4] = ["p50", "p95", "p99", "max"];
 const SERVICE: [&str; 7] = ["avg", "min", "p50", "p90", "p95", "p99", "max"];
 
-const MORE: [Figure; 10] = [
+const MORE: [Figure; 11] = [
     ("avg", Scope::Usual, |all, _| {
         Cell::of(all.latency_ms, |latency| Cell::duration(latency.avg))
     }),
@@ -61,6 +61,12 @@ const MORE: [Figure; 10] = [
     }),
     ("max", Scope::Usual, |all, _| {
         Cell::of(all.latency_ms, |latency| Cell::duration(latency.max))
+    }),
+    ("stdev", Scope::Full, |all, _| {
+        Cell::of(
+            all.latency_ms.and_then(|latency| latency.stdev),
+            Cell::duration,
+        )
     }),
     ("ok avg", Scope::Full, |all, _| {
         Cell::of(all.latency_ok_ms, |latency| Cell::duration(latency.avg))

@@ -85,6 +85,7 @@ fn every_figure_of_requests_is_in_a_table() {
         assert_eq!(found.len(), 3 + ok.len() + rest, "{found:?}");
         let all = figures.latency_ms.expect("latencies");
         let mut more = vec![all.avg, all.min, all.max];
+        more.extend(all.stdev);
         more.extend(figures.latency_ok_ms.map(|ok| ok.avg));
         more.push(figures.failures as f64 / seconds);
         let sent = figures.bytes_sent.expect("some were sent");

@@ -116,7 +116,7 @@ mod tests {
                    earlier events origin_ns paused_s start_stop";
         let figures = "count failures redirects retries rate bytes bytes_sent latency_ms latency_ok_ms phases_ms status histogram \
                        failed_histogram";
-        let latency = "avg min max p50 p75 p90 p95 p98 p99 p99.9 p99.99";
+        let latency = "avg min max p50 p75 p90 p95 p98 p99 p99.9 p99.99 stdev";
         assert_eq!(keys(&json), sorted(top));
         assert_eq!(keys(&json["aggregated"]), sorted(figures));
         assert_eq!(

@@ -220,6 +220,12 @@ impl DataFiles {
         }
     }
 
+    /// Returns whether this process deals out a part of the rows, and others deal out the rest.
+    pub(in crate::lua) fn is_part(&self) -> bool {
+        let share = self.share.get();
+        share.is_some_and(|share| share.part != LoadPart::WHOLE)
+    }
+
     /// Returns the rows of a file, which is read when it is asked for the first time.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ fn latency(ms: f64) -> Latency {
         p99: ms * 6.0,
         p99_9: ms * 12.0,
         p99_99: ms * 19.0,
+        stdev: Some(ms),
     }
 }
 

@@ -15,7 +15,7 @@ const FEWEST: usize = 64;
 
 /// Who waits for whom to make a value, in all maps of a process: each caller for one other at most.
 #[derive(Debug, Default)]
-pub(in crate::lua) struct WaitingCallers {
+pub(crate) struct WaitingCallers {
     for_whom: Mutex<HashMap<usize, usize>>,
     /// How many wait, so that who finds a value need not look.
     count: AtomicUsize,
@@ -52,7 +52,7 @@ impl WaitingCallers {
 
 /// Values by key.
 #[derive(Debug)]
-pub(in crate::lua) struct Map {
+pub(crate) struct Map {
     ledger: Arc<Ledger>,
     waiting: Arc<WaitingCallers>,
     // Held for as long as it takes to find or to put one.
@@ -85,7 +85,7 @@ enum MapEntry {
 
 /// What is found under a key.
 #[derive(Debug)]
-pub(in crate::lua) enum MapLookup {
+pub(crate) enum MapLookup {
     Value(SharedValue),
     /// Nothing: the caller is to make it.
     Claimed(Claim),
@@ -99,7 +99,7 @@ pub(in crate::lua) enum MapLookup {
 
 /// The right to make the value of a key, until it is dropped.
 #[derive(Debug)]
-pub(in crate::lua) struct Claim {
+pub(crate) struct Claim {
     map: Arc<Map>,
     key: String,
     number: u64,
@@ -112,6 +112,11 @@ pub(in crate::lua) struct Claim {
 pub struct PendingValue(watch::Receiver<()>);
 
 impl PendingValue {
+    /// Makes a value that is pending until the other end of the channel is dropped.
+    pub(super) fn until(over: watch::Receiver<()>) -> PendingValue {
+        PendingValue(over)
+    }
+
     /// Waits until it is made, or given up.
     pub(crate) async fn over(mut self) {
         // The only news is that the sender has gone.
@@ -181,31 +186,59 @@ impl Map {
     ///
     /// # Errors
     /// There is no memory for it.
-    pub(in crate::lua) fn put(
+    pub(crate) fn put(
         &self,
         key: &str,
         value: SharedValue,
         bytes: usize,
         expires: Option<Duration>,
     ) -> Result<(), String> {
-        let mut entries = self.entries();
+        self.insert(&mut self.entries(), key, (value, bytes), expires)
+    }
+
+    fn insert(
+        &self,
+        entries: &mut MapEntries,
+        key: &str,
+        (value, bytes): (SharedValue, usize),
+        expires: Option<Duration>,
+    ) -> Result<(), String> {
         let entry = MapEntry::Ready {
             value,
             // A time that no clock reaches is never.
             expires: expires.and_then(|time| Instant::now().checked_add(time)),
-            _charge: self.charge(&mut entries, key, bytes)?,
+            _charge: self.charge(entries, key, bytes)?,
         };
         entries.by_key.insert(key.to_owned(), entry);
         Ok(())
     }
 
+    /// Puts a value like [`Map::put`], if the key has none; returns the one that it has then.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub(super) fn keep(
+        &self,
+        key: &str,
+        value: SharedValue,
+        bytes: usize,
+        expires: Option<Duration>,
+    ) -> Result<SharedValue, String> {
+        let mut entries = self.entries();
+        if let Some(existing) = entries.by_key.get(key).and_then(MapEntry::value) {
+            return Ok(existing.clone());
+        }
+        self.insert(&mut entries, key, (value.clone(), bytes), expires)?;
+        Ok(value)
+    }
+
     /// Returns the value of a key, unless it has expired or is still being made.
-    pub(in crate::lua) fn get(&self, key: &str) -> Option<SharedValue> {
+    pub(crate) fn get(&self, key: &str) -> Option<SharedValue> {
         self.entries().by_key.get(key)?.value().cloned()
     }
 
     /// Removes a key, or only if it has the value `only`; returns whether it did.
-    pub(in crate::lua) fn remove(&self, key: &str, only: Option<&serde_json::Value>) -> bool {
+    pub(crate) fn remove(&self, key: &str, only: Option<&serde_json::Value>) -> bool {
         let mut entries = self.entries();
         let found = entries.by_key.get(key).and_then(MapEntry::value);
         let fits = found.is_some_and(|value| only.is_none_or(|only| *only == **value));
@@ -216,7 +249,7 @@ impl Map {
     }
 
     /// Returns how many values there are.
-    pub(in crate::lua) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         let entries = self.entries();
         let values = entries.by_key.values().filter_map(MapEntry::value);
         values.count()
@@ -226,7 +259,7 @@ impl Map {
     ///
     /// # Errors
     /// There is no memory for another key.
-    pub(in crate::lua) fn find_or_claim(
+    pub(crate) fn find_or_claim(
         self: &Arc<Map>,
         key: &str,
         by: usize,
@@ -273,7 +306,7 @@ impl Map {
 
 impl Claim {
     /// Returns the memory of its own copy of the key, in bytes.
-    pub(in crate::lua) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.key.len()
     }
 
@@ -281,7 +314,7 @@ impl Claim {
     ///
     /// # Errors
     /// There is no memory for it.
-    pub(in crate::lua) fn store(
+    pub(crate) fn store(
         &self,
         value: SharedValue,
         bytes: usize,

@@ -28,7 +28,7 @@ impl Queue {
     ///
     /// # Errors
     /// There is no memory for it.
-    pub(in crate::lua) fn put(&self, value: SharedValue, bytes: usize) -> Result<(), String> {
+    pub(crate) fn put(&self, value: SharedValue, bytes: usize) -> Result<(), String> {
         let charge = self.ledger.charge(ENTRY_BYTES + bytes)?;
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         values.push_back((value, charge));
@@ -38,7 +38,7 @@ impl Queue {
     }
 
     /// Takes the first value, if there is one.
-    pub(in crate::lua) fn try_take(&self) -> Option<SharedValue> {
+    pub(crate) fn try_take(&self) -> Option<SharedValue> {
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         values.pop_front().map(|(value, _)| value)
     }
@@ -57,7 +57,7 @@ impl Queue {
         }
     }
 
-    pub(in crate::lua) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         let values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
         values.len()
     }

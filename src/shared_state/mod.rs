@@ -1,14 +1,19 @@
-//! State that the users of a process share while they run: counters, queues and maps by name, on all threads. Values are
-//! copies as JSON has them, and together they take no more than a fixed amount of memory. Knows neither Lua nor users.
+//! State that users share while they run, those of a process or of all processes of a run: counters, queues and maps by
+//! name, on all threads. Values are copies as JSON has them, and together they take no more than a fixed amount of
+//! memory. Knows neither Lua nor users.
 
+mod calls;
 mod ledger;
 mod map;
 mod queue;
 
+pub(crate) use calls::{
+    PendingCall, PendingReply, SharedAction, SharedCall, SharedLink, SharedReply,
+};
 use ledger::Ledger;
 use map::WaitingCallers;
-pub(super) use map::{Claim, Map, MapLookup, PendingValue};
-pub(super) use queue::Queue;
+pub(crate) use map::{Claim, Map, MapLookup, PendingValue};
+pub(crate) use queue::Queue;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,11 +26,11 @@ const MOST_BYTES: usize = 64 << 20;
 const ENTRY_BYTES: usize = 256;
 
 /// A value that is shared, as JSON has it.
-pub(super) type SharedValue = Arc<serde_json::Value>;
+pub(crate) type SharedValue = Arc<serde_json::Value>;
 
 /// The state that the users of a process share.
 #[derive(Debug)]
-pub(super) struct SharedState {
+pub(crate) struct SharedState {
     ledger: Arc<Ledger>,
     waiting: Arc<WaitingCallers>,
     // Held while a name is looked up; users keep what they found.
@@ -41,14 +46,14 @@ struct NamedValues {
 
 /// A queue with its name, as a plan holds it.
 #[derive(Debug)]
-pub(super) struct SharedQueue {
-    pub(super) name: String,
-    pub(super) queue: Arc<Queue>,
+pub(crate) struct SharedQueue {
+    pub(crate) name: String,
+    pub(crate) queue: Arc<Queue>,
 }
 
 /// A number that any user can change in one atomic step.
 #[derive(Debug, Default)]
-pub(super) struct Counter(AtomicI64);
+pub(crate) struct Counter(AtomicI64);
 
 impl Default for SharedState {
     fn default() -> SharedState {
@@ -70,7 +75,7 @@ impl SharedState {
     ///
     /// # Errors
     /// There is no memory for another one.
-    pub(super) fn counter(&self, name: &str) -> Result<Arc<Counter>, String> {
+    pub(crate) fn counter(&self, name: &str) -> Result<Arc<Counter>, String> {
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         found(&mut named.counters, name, &self.ledger, |_| {
             Counter::default()
@@ -81,7 +86,7 @@ impl SharedState {
     ///
     /// # Errors
     /// There is no memory for another one.
-    pub(super) fn queue(&self, name: &str) -> Result<Arc<Queue>, String> {
+    pub(crate) fn queue(&self, name: &str) -> Result<Arc<Queue>, String> {
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         found(&mut named.queues, name, &self.ledger, Queue::new)
     }
@@ -90,7 +95,7 @@ impl SharedState {
     ///
     /// # Errors
     /// There is no memory for another one.
-    pub(super) fn map(&self, name: &str) -> Result<Arc<Map>, String> {
+    pub(crate) fn map(&self, name: &str) -> Result<Arc<Map>, String> {
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         found(&mut named.maps, name, &self.ledger, |ledger| {
             Map::new(ledger, self.waiting.clone())
@@ -117,7 +122,7 @@ fn found<T>(
 
 impl Counter {
     /// Adds to the number, and returns the sum; `None` if that would not fit into 64 bits.
-    pub(super) fn add(&self, by: i64) -> Option<i64> {
+    pub(crate) fn add(&self, by: i64) -> Option<i64> {
         let add = |number: i64| number.checked_add(by);
         let before = self
             .0
@@ -125,7 +130,7 @@ impl Counter {
         before.ok().map(|before| before + by)
     }
 
-    pub(super) fn get(&self) -> i64 {
+    pub(crate) fn get(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }
 }

@@ -60,7 +60,6 @@ pub(super) async fn write_until(
         .iter()
         .filter_map(|part| part.write(report).err())
         .collect();
-    guard.note_files_due(false);
     for part in streams {
         let patience = async {
             if is_interrupted {

@@ -111,7 +111,7 @@ pub(super) fn conduct(
             return Err(error);
         }
     };
-    inform(guard, &config, flags);
+    inform(guard, flags);
     #[cfg(feature = "tui")]
     let mut view = open_view(&prepared, &handle, &beside, flags);
     #[cfg(feature = "tui")]
@@ -146,11 +146,9 @@ pub(super) fn conduct(
 }
 
 /// Tells the guard what it has to know of the run.
-fn inform(guard: &Guard, config: &Config, flags: &cli::RunArgs) {
-    let to_files = flags.outputs.output.iter().any(|one| one.path.is_some());
-    let writes_logs = config.local.logs.files().next().is_some();
+fn inform(guard: &Guard, flags: &cli::RunArgs) {
     guard.note_steered_from_afar(screen::is_steered_from_afar(flags));
-    guard.note_files_due(to_files || writes_logs);
+    guard.note_outputs_due(true);
 }
 
 /// Opens the view of the run, if the flags and the terminal allow one.
@@ -235,6 +233,7 @@ pub(super) async fn conclude(
         state = console::out().settled_within(FAREWELL) => state,
         () = signals.interrupted(run) => console::out().settled_within(HURRIED).await,
     };
+    guard.note_outputs_due(false);
     troubles.extend(screen::written(state).err());
     troubles.extend(summary.troubles);
     if to_stdout && state == ConsoleState::Busy {

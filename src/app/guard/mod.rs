@@ -26,8 +26,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 /// Time from an abort to the end of the process: with the last words, a little less than the promised second.
 const PATIENCE: Duration = Duration::from_millis(650);
 
-/// The same while files are still to be written, which may take long on a busy machine. Another signal ends that, too.
-const PATIENCE_FOR_FILES: Duration = Duration::from_secs(10);
+/// The same while outputs are still to be made and written, which may take long on a busy machine. Another signal ends that,
+/// too, and who reads none of it is not waited for.
+const PATIENCE_FOR_OUTPUTS: Duration = Duration::from_secs(10);
 
 /// Time for the last bytes to the terminal: enough for a thread that writes them beside others that compute.
 const LAST_WORDS: Duration = Duration::from_millis(150);
@@ -51,8 +52,8 @@ struct Guarded {
     run: watch::Sender<Option<GuardedRun>>,
     /// Counts the signals that came during the run.
     signals: watch::Sender<u64>,
-    /// Whether the run has files that have not been written yet.
-    files_due: AtomicBool,
+    /// Whether the run has outputs that have not been written yet.
+    outputs_due: AtomicBool,
     /// Whether the run is over: what may still be waited for are readers of what it writes.
     over: AtomicBool,
     /// Whether the run can be steered without its terminal.
@@ -125,9 +126,9 @@ impl Guard {
         self.0.run.send_replace(None);
     }
 
-    /// Notes whether the run has files that have not been written yet.
-    pub(super) fn note_files_due(&self, due: bool) {
-        self.0.files_due.store(due, Ordering::Relaxed);
+    /// Notes whether the run has outputs that have not been written yet.
+    pub(super) fn note_outputs_due(&self, due: bool) {
+        self.0.outputs_due.store(due, Ordering::Relaxed);
     }
 
     /// Notes that the run is over: until the next run, each signal ends a wait for readers.
@@ -252,8 +253,8 @@ impl Guard {
             return std::future::pending().await;
         };
         sleep_until(aborted_at + PATIENCE).await;
-        let files_due = || self.0.files_due.load(Ordering::Relaxed);
-        while files_due() && aborted_at.elapsed() < PATIENCE_FOR_FILES {
+        let outputs_due = || self.0.outputs_due.load(Ordering::Relaxed);
+        while outputs_due() && aborted_at.elapsed() < PATIENCE_FOR_OUTPUTS {
             sleep(Duration::from_millis(10)).await;
         }
     }

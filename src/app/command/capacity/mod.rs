@@ -62,7 +62,6 @@ pub(super) fn capacity(options: &cli::CapacityArgs, guard: &Guard) -> Result<u8,
         }
     }
     let progress = SearchProgress::new(aims.by, run.screen.quiet);
-    let to_files = run.outputs.output.iter().any(|one| one.path.is_some());
     let supervisor = Supervisor::new(Signals::ObeyedByAll(guard.clone()));
     let steps = StepRunner::new((&supervisor, guard), &base, options, &run, &progress);
     let mut search = Search::new(aims);
@@ -108,7 +107,7 @@ pub(super) fn capacity(options: &cli::CapacityArgs, guard: &Guard) -> Result<u8,
             pause(&steps, &mut search, &mut found, clock.left_for_step(times))?;
         }
     };
-    guard.note_files_due(to_files);
+    guard.note_outputs_due(true);
     report((&base, &run, guard), aims, &search, found, trouble)
 }
 

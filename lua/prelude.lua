@@ -62,7 +62,15 @@ local response_meta = {
 }
 
 local function receive(code, slot, failed)
-  if failed then H.note_line() end
+  if failed then
+    -- A response that is read while it comes.
+    if failed ~= true then
+      H.note_stream(failed)
+      if failed.status == 0 then yield(host("op:end_stream"), failed) end
+      return failed
+    end
+    H.note_line()
+  end
   if not code then fail(slot) end
   local response = setmetatable({ status = code, slot = slot }, response_meta)
   live[slot] = response

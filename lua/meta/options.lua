@@ -17,6 +17,8 @@
 ---@field compress? "gzip" # compress the body
 ---@field discard? boolean|"successful" # count the size of the body, but do not keep it; "successful": only where the status is below 400 (default: the plan's)
 ---@field count? boolean # false: no figure, threshold or log has this request, and a failure of it makes nothing fail (default: true)
+---@field stream? boolean # true: return once the head is there, and read the body while it comes (see `lgoose.Stream`; default: false)
+---@field max_buffer? integer # how many bytes of a stream may wait for the plan; more fail the request (default: 1048576)
 ---@field allow_failure? boolean # a bad status does not count as a failure (default: false)
 ---@field tags? table<string, string|number|boolean> # tags for reports and thresholds: { region = "eu" }
 

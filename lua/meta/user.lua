@@ -17,6 +17,7 @@ local User = {}
 ---Requests a page and waits for its whole body.
 ---@param path string # joined to the host; an absolute URL is used as it is
 ---@param options? lgoose.Options
+---@overload fun(self: lgoose.User, path: string, options: { stream: true, [string]: any }): lgoose.Stream
 ---@return lgoose.Response
 function User:get(path, options) end
 
@@ -27,29 +28,34 @@ function User:head(path, options) end
 
 ---@param path string
 ---@param options? lgoose.Options
+---@overload fun(self: lgoose.User, path: string, options: { stream: true, [string]: any }): lgoose.Stream
 ---@return lgoose.Response
 function User:delete(path, options) end
 
 ---@param path string
 ---@param options? lgoose.Options
+---@overload fun(self: lgoose.User, path: string, options: { stream: true, [string]: any }): lgoose.Stream
 ---@return lgoose.Response
 function User:options(path, options) end
 
 ---@param path string
 ---@param body? string|lgoose.File # nil if the options have form, json or multipart
 ---@param options? lgoose.Options
+---@overload fun(self: lgoose.User, path: string, body: string|lgoose.File|nil, options: { stream: true, [string]: any }): lgoose.Stream
 ---@return lgoose.Response
 function User:post(path, body, options) end
 
 ---@param path string
 ---@param body? string|lgoose.File # nil if the options have form, json or multipart
 ---@param options? lgoose.Options
+---@overload fun(self: lgoose.User, path: string, body: string|lgoose.File|nil, options: { stream: true, [string]: any }): lgoose.Stream
 ---@return lgoose.Response
 function User:put(path, body, options) end
 
 ---@param path string
 ---@param body? string|lgoose.File # nil if the options have form, json or multipart
 ---@param options? lgoose.Options
+---@overload fun(self: lgoose.User, path: string, body: string|lgoose.File|nil, options: { stream: true, [string]: any }): lgoose.Stream
 ---@return lgoose.Response
 function User:patch(path, body, options) end
 

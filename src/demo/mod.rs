@@ -6,6 +6,7 @@ mod behaviour;
 mod cookie;
 mod counts;
 mod drupal;
+mod events;
 mod fields;
 mod filler;
 #[cfg(test)]

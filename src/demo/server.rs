@@ -19,11 +19,12 @@ use tokio::sync::watch;
 
 use super::behaviour::Behaviour;
 use super::counts::RouteCounts;
+use super::events::with_events;
 
 /// The largest request body that is kept; a larger one is read to its end and answered with 413.
 const BODY_LIMIT: usize = 1 << 20;
 
-/// The answer of a site, whose whole body is known.
+/// The answer of a site: its whole body is known, or it has [events](super::events::SiteEvents) instead.
 pub(super) type SiteResponse = Response<Full<Bytes>>;
 
 /// A request that has been read to its end.
@@ -98,7 +99,7 @@ async fn serve(tcp: TcpStream, peer: IpAddr, worker: Arc<SiteThread>) {
     let _ = tcp.set_nodelay(true);
     let service = service_fn(move |request| {
         let worker = worker.clone();
-        async move { Ok::<_, Infallible>(handle_request(&worker, peer, request).await) }
+        async move { Ok::<_, Infallible>(with_events(handle_request(&worker, peer, request).await)) }
     });
     let _ = http1::Builder::new()
         .serve_connection(TokioIo::new(tcp), service)

@@ -27,6 +27,7 @@ pub fn head(bytes: &[u8], cut: usize) {
         let rules = ResponseRules {
             method: &method,
             limits: BodyLimits {
+                stream: None,
                 max_body: MAX_BODY,
                 retain_body: true,
                 retain_failed: true,

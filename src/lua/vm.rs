@@ -3,14 +3,14 @@
 
 use crate::error::Error;
 use crate::http::Failure;
-use crate::lua::api::start_prelude;
+use crate::lua::api::{self, start_prelude};
 use crate::lua::diagnostics::{self, RaisedError};
 use crate::lua::hooks::{self, HookRequest};
 use crate::lua::limits::{
     self, Arguments, Converted, Coroutine, Heartbeat, HeldBytes, PlainValue, ResumeResult, VmLimits,
 };
 use crate::lua::plan_files::Program;
-use crate::lua::requests::{Finished, Op};
+use crate::lua::requests::{Finished, Op, ResponseStream};
 use crate::lua::sandbox::{self, VmHost, stream};
 use crate::lua::vm_setup::VmSetup;
 use crate::plan::{Hook, PlanEvent, TaskTiming, Wait};
@@ -311,6 +311,17 @@ impl Vm {
         }
     }
 
+    /// Resumes the task after [`Op::Request`] whose response is read while it comes, with the stream.
+    pub(crate) fn resume_stream(&mut self, stream: Rc<ResponseStream>) -> Step {
+        if self.is_full() {
+            return self.raise_full(false);
+        }
+        match api::stream(&self.lua, stream) {
+            Ok(stream) => self.step(Converted((0, 0, stream))),
+            Err(error) => ended(&self.host, &error, &mut self.ended_by_limit),
+        }
+    }
+
     /// Resumes the task after [`Op::Take`] with what was taken.
     pub(crate) fn resume_value(&mut self, value: Option<SharedValue>) -> Step {
         let value = value.map_or(Ok(Value::Nil), |value| self.lua.to_value(&*value));
@@ -345,6 +356,11 @@ impl Vm {
     fn raise_full(&mut self, failed: bool) -> Step {
         let problem = self.host.limits.refuse_memory();
         self.step(Converted((Value::Nil, problem, failed)))
+    }
+
+    /// Resumes the task after an operation that cannot be carried out, which raises that message at the plan's line.
+    pub(crate) fn refuse(&mut self, problem: String) -> Step {
+        self.step(Converted((Value::Nil, problem)))
     }
 
     fn step(&mut self, arguments: impl Arguments) -> Step {

@@ -55,6 +55,7 @@ const OTHERS: &[&str] = &[
     "sharing",
     "side_by_side",
     "smallest",
+    "streams",
     "user",
     "waiting",
     "whole",

@@ -89,6 +89,7 @@ mod signatures;
 mod skipping;
 mod steering;
 mod stopping;
+mod streams;
 mod tags;
 mod targets;
 mod terminal;

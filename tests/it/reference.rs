@@ -5,11 +5,12 @@ use crate::program::{Lgoose, in_repository};
 use std::fs;
 
 /// The stubs in the order of the page, each with the heading of its part.
-const PARTS: [(&str, &str); 5] = [
+const PARTS: [(&str, &str); 6] = [
     ("plan.lua", "The top level of a plan"),
     ("user.lua", "The user"),
     ("options.lua", "Options of a request"),
     ("response.lua", "The response"),
+    ("stream.lua", "Streams"),
     ("libraries.lua", "Libraries"),
 ];
 

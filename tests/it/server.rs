@@ -272,6 +272,24 @@ fn answer(stream: &mut TcpStream, asked: &Asked, seen: &Seen) -> std::io::Result
             }
             stream.write_all(b"0\r\n\r\n").map(|()| true)
         }
+        // So many events, each a moment after the one before; of "events-cut", the last one is not the end.
+        "events" | "events-cut" => {
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX-Part: one\r\nX-Part: two\r\n\
+                        Transfer-Encoding: chunked\r\n\r\n";
+            stream.write_all(head.as_bytes())?;
+            for event in 1..=number {
+                let text = format!(
+                    "id: {event}\nevent: tick\ndata: {{\"n\":{event},\ndata: \"last\":{}}}\n\n",
+                    event == number
+                );
+                stream.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())?;
+                thread::sleep(Duration::from_millis(2));
+            }
+            if name == "events-cut" {
+                return Ok(false);
+            }
+            stream.write_all(b"0\r\n\r\n").map(|()| true)
+        }
         "close-early" => stream
             .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this")
             .map(|()| false),

@@ -19,14 +19,33 @@ use http::header::{
 use http::{HeaderName, Method, Response, StatusCode};
 use http_body_util::Full;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 use self::accounts::{Accounts, Customer};
 use self::orders::{OrderRequest, Orders};
 use self::route::{ApiRoute, LABELS};
+use super::events::SiteEvents;
+use super::fields::{FormFields, number};
 use super::server::{Handler, SiteRequest, SiteResponse};
 
 /// The status and the reason with which a request is refused.
 type ApiRefusal = (StatusCode, &'static str);
+
+/// Answers with the orders of the whole shop as they come: `n` events (10), each `gap` milliseconds (100) after the one before.
+fn events(request: &SiteRequest<'_>) -> SiteResponse {
+    const MOST: u32 = 1_000_000;
+    let fields = FormFields::parse(request.query.as_bytes());
+    let field = |name, usual| number(fields.get(name)).unwrap_or(usual);
+    let events = SiteEvents {
+        count: field("n", 10).min(MOST),
+        gap: Duration::from_millis(field("gap", 100).into()),
+        data: |number| {
+            let product = number % products::COUNT as u32 + 1;
+            json!({ "order": number, "product": product }).to_string()
+        },
+    };
+    events.response()
+}
 
 /// The shop with its 100 products and the users user1 to user1000.
 pub(super) struct Api {
@@ -69,6 +88,7 @@ impl Handler for Api {
                 Some(product) => found(product),
                 None => refusal(StatusCode::NOT_FOUND, "there is no such product"),
             },
+            ApiRoute::Events => events(request),
             ApiRoute::Graphql => self::graphql(request),
             ApiRoute::Upload => self::upload(request),
             ApiRoute::Basic => self.basic(request),

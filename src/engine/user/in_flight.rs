@@ -10,12 +10,14 @@ use crate::metrics::{
     InFlightSlot, Phases, RequestId, Sample, SampleFailure, SampleResponse, Traffic,
 };
 use crate::trace::{Trace, TraceContext};
+use std::ops::Deref;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// The flight of a request or call, from its beginning to its end.
-pub(super) struct Flight<'a> {
-    shared: &'a ShardState,
+#[derive(Debug)]
+pub(super) struct Flight<S> {
+    shared: S,
     start: Instant,
     /// Time for which the shard had stood still before.
     lost: Duration,
@@ -23,16 +25,16 @@ pub(super) struct Flight<'a> {
     slot: Option<InFlightSlot>,
 }
 
-impl<'a> Flight<'a> {
+impl<S: Deref<Target = ShardState>> Flight<S> {
     /// Begins it.
-    pub(super) fn new(shared: &'a ShardState, start: Instant) -> Flight<'a> {
+    pub(super) fn new(shared: S, start: Instant) -> Flight<S> {
         shared.see(start);
         let slot = shared.recorder.borrow_mut().start_request(start.into_std());
         Flight {
-            shared,
             start,
             lost: shared.lost(),
             slot: Some(slot),
+            shared,
         }
     }
 
@@ -53,6 +55,20 @@ impl<'a> Flight<'a> {
             let mut recorder = self.shared.recorder.borrow_mut();
             recorder.end_request(slot, start.into_std(), latency, responded);
         }
+    }
+
+    /// Ends it with its exchange. Takes the time in which the process stood still out of that, and returns it.
+    pub(super) fn end_exchange(&mut self, exchange: &mut Exchange) -> Duration {
+        let lost = self.lost(exchange.start + exchange.latency);
+        if !lost.is_zero() {
+            let lost = lost.min(exchange.latency);
+            exchange.start += lost;
+            exchange.latency -= lost;
+            exchange.timings = exchange.timings.without(lost);
+        }
+        let responded = responded(&exchange.outcome);
+        self.end(exchange.start, exchange.latency, responded);
+        lost
     }
 
     /// Ends it where it is dropped, and returns when it began and how long it took; `None` if it has ended before.
@@ -79,7 +95,7 @@ pub(crate) struct InFlight<'a> {
     requests: &'a TaskRequests,
     op: &'a RequestOp,
     row: RequestId,
-    flight: Flight<'a>,
+    flight: Flight<&'a ShardState>,
     /// What flows for it.
     meter: TransferMeter,
     /// The trace context that its first hop carries, and whether the plan has set it.
@@ -99,7 +115,7 @@ impl<'a> InFlight<'a> {
             requests,
             op,
             row: requests.open.rows[place],
-            flight: Flight::new(&requests.shared, start),
+            flight: Flight::new(&*requests.shared, start),
             meter: TransferMeter::default(),
             trace: trace.map(|trace| (trace.first, trace.set_by_plan)),
         }
@@ -112,16 +128,7 @@ impl<'a> InFlight<'a> {
 
     /// Ends the request. Takes the time in which the process stood still out of the exchange, and returns it.
     pub(crate) fn end(mut self, exchange: &mut Exchange) -> Duration {
-        let lost = self.flight.lost(exchange.start + exchange.latency);
-        if !lost.is_zero() {
-            let lost = lost.min(exchange.latency);
-            exchange.start += lost;
-            exchange.latency -= lost;
-            exchange.timings = exchange.timings.without(lost);
-        }
-        let responded = responded(&exchange.outcome);
-        self.flight.end(exchange.start, exchange.latency, responded);
-        lost
+        self.flight.end_exchange(exchange)
     }
 }
 

@@ -8,6 +8,7 @@ mod in_flight;
 mod naming;
 pub(super) mod on_call;
 mod open_requests;
+mod open_stream;
 pub(super) mod pace;
 mod perform;
 mod plan_hook;
@@ -258,6 +259,7 @@ impl User {
         for task in self.role.schedule.on_stop(&mut self.random) {
             (_, now) = self.run_task(task, now).await;
         }
+        self.runner.close_streams().await;
         self.leaves(now);
     }
 
@@ -335,7 +337,9 @@ impl User {
     /// Runs the plan's function for an event to its end. Its requests are counted under the event's name.
     pub(crate) async fn run_event(mut self, event: PlanEvent) -> Option<RaisedError> {
         let first = self.runner.vm.start_event(event);
-        self.runner.follow(first, event.name()).await
+        let raised = self.runner.follow(first, event.name()).await;
+        self.runner.close_streams().await;
+        raised
     }
 
     fn count_task(

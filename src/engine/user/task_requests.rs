@@ -8,6 +8,7 @@ use crate::engine::user::back_off::BackOff;
 use crate::engine::user::finished_call::{CallOutcome, FinishedCall};
 use crate::engine::user::naming::{call_name, row_name};
 use crate::engine::user::open_requests::{EarlierOperation, LatestOperation, RequestOrigin};
+use crate::engine::user::open_stream::OpenStream;
 use crate::engine::user::plan_hook::{CountedRequest, report_call_to_plan, report_to_plan};
 use crate::engine::user::role::ScenarioContext;
 use crate::engine::user::shared::ShardState;
@@ -15,7 +16,7 @@ use crate::engine::user::show::{show, show_call, show_verdict};
 use crate::engine::user::stop::StopSignal;
 use crate::error::NOT_AS_EXPECTED;
 use crate::http::{CacheUse, Exchange, Failure, Session};
-use crate::lua::{Finished, RaisedError, RequestOp, Vm};
+use crate::lua::{Finished, RaisedError, RequestOp, ResponseStream, Vm};
 use crate::metrics::{
     Cycles, ProvisionalCounts, Recorder, RequestId, Sample, SampleFailure, TagsId,
 };
@@ -41,6 +42,8 @@ pub(super) struct TaskRequests {
     pub(super) open: LatestOperation,
     /// Operations before it in the same task whose verdicts the plan may still change.
     earlier: Vec<EarlierOperation>,
+    /// Requests whose responses the plan reads while they come.
+    pub(super) streams: Vec<OpenStream>,
     /// Delay of the iteration in a run at a rate; zero once a request has counted it.
     pub(super) delay: Option<Duration>,
     /// Cycles of the user, if requests that it could not make are to be filled in.
@@ -67,6 +70,7 @@ impl TaskRequests {
             task: None,
             open: LatestOperation::default(),
             earlier: Vec::new(),
+            streams: Vec::new(),
             delay: None,
         }
     }
@@ -304,11 +308,71 @@ impl TaskRequests {
         if !self.open.is_empty() {
             self.conclude_open(vm);
         }
+        if !self.streams.is_empty() {
+            self.conclude_streams(vm, false);
+        }
+    }
+
+    /// Counts the request of a stream, which is over.
+    pub(super) fn conclude_stream(&mut self, vm: &mut Vm, stream: &Rc<ResponseStream>) {
+        let place = self
+            .streams
+            .iter()
+            .position(|open| Rc::ptr_eq(&open.stream, stream));
+        if let Some(place) = place {
+            let open = self.streams.swap_remove(place);
+            self.count_stream(vm, open, false);
+        }
+    }
+
+    /// Counts the requests of streams that are over; of a user that ends, all of them.
+    fn conclude_streams(&mut self, vm: &mut Vm, ends: bool) {
+        let is_aborted = self.shared.is_halted();
+        let is_due = |open: &mut OpenStream| ends || open.has_ended();
+        let due: Vec<_> = self.streams.extract_if(.., is_due).collect();
+        for open in due {
+            self.count_stream(vm, open, is_aborted);
+        }
+    }
+
+    fn count_stream(&self, vm: &mut Vm, mut open: OpenStream, is_aborted: bool) {
+        let exchange = open.end(is_aborted);
+        let Some(op) = open.operation.request_at(0) else {
+            return;
+        };
+        let verdict = op.expect.verdict(&exchange);
+        let mut finished = self.judged(op, verdict, &open.task_name, exchange);
+        finished.line = open
+            .stream
+            .line
+            .take()
+            .filter(|_| finished.failure.is_some());
+        let reason = finished.verdict().map(|reason| reason.into_owned());
+        open.stream
+            .verdict
+            .replace(Some(reason.map_or(Ok(()), Err)));
+        let conclusion = OperationConclusion {
+            operation: &open.operation,
+            session: &self.session,
+            identity: RequestOrigin::of(self.number, &self.role, open.task),
+        };
+        let mut recorder = self.shared.recorder.borrow_mut();
+        conclusion.of(0, &finished, &mut recorder);
+        drop(recorder);
+        if vm.observes_requests() && open.operation.rows[0] != RequestId::UNCOUNTED {
+            let counted = vec![CountedRequest::of(0, &finished)];
+            let operation = std::mem::take(&mut open.operation);
+            let names = self.shared.config.request_names;
+            report_to_plan(vm, &self.role, open.task, names, &[(counted, operation)]);
+        }
     }
 
     /// Counts all requests of a user that is cut off. The plan is told of them as long as that takes no more than the time
     /// of one task for all users of the shard: a run that is aborted ends soon.
     pub(super) fn settle_cut_off(&mut self, vm: &mut Vm) {
+        if !self.streams.is_empty() {
+            self.conclude_streams(vm, true);
+        }
         let is_open = !self.open.is_empty() || !self.earlier.is_empty();
         if !is_open || !vm.observes_requests() {
             return self.settle_all(vm);

@@ -282,6 +282,7 @@ impl Connection {
 
     /// Reads a body of `length` bytes.
     async fn read_length(&mut self, length: u64, body: &mut BodyBuffer) -> Result<(), Failure> {
+        body.begin()?;
         reserve_rest(&mut body.bytes, length.saturating_sub(body.length));
         while body.length < length {
             let remaining = usize::try_from(length - body.length).unwrap_or(usize::MAX);
@@ -315,6 +316,7 @@ impl Connection {
 
     /// Reads a body until the server closes.
     async fn read_to_end(&mut self, body: &mut BodyBuffer) -> Result<(), Failure> {
+        body.begin()?;
         // The bytes that came with the head count, too.
         body.count_from(body.bytes.len())?;
         loop {

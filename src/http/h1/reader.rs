@@ -105,6 +105,7 @@ pub(in crate::http) fn read_start(
             bytes = &bytes[head.length..];
             continue;
         }
+        rules.limits.begin(head.status, &bytes[..head.length]);
         let received = (bytes.len() - head.length) as u64;
         let max_body = rules.limits.max_body;
         if matches!(head.framing, Framing::Length(length) if length > max_body) {
@@ -114,7 +115,11 @@ pub(in crate::http) fn read_start(
         if let Framing::Length(length) = head.framing
             && (received >= length || !retain_body)
         {
-            let retained = if retain_body { length as usize } else { 0 };
+            let mut retained = if retain_body { length as usize } else { 0 };
+            if let Some(stream) = &rules.limits.stream {
+                stream.push(&bytes[head.length..head.length + retained])?;
+                retained = 0;
+            }
             let response = RawResponse {
                 bytes: Bytes::copy_from_slice(&bytes[..head.length + retained]),
                 head,
@@ -177,6 +182,15 @@ impl BodyBuffer {
         self.bytes.split_off(self.head)
     }
 
+    /// Hands on what has come with the head, if the body is a stream.
+    pub(super) fn begin(&mut self) -> Result<(), Failure> {
+        if self.limits.stream.is_some() {
+            self.length = 0;
+            self.count_from(self.head)?;
+        }
+        Ok(())
+    }
+
     /// Makes room for the next read of a body of which no length is announced.
     pub(super) fn make_room(&mut self) {
         let remaining = self.limits.max_body.saturating_sub(self.length);
@@ -187,7 +201,10 @@ impl BodyBuffer {
     pub(super) fn count_from(&mut self, before: usize) -> Result<(), Failure> {
         let count = self.bytes.len() - before;
         self.length += count as u64;
-        if !self.limits.retain_body {
+        if let Some(stream) = &self.limits.stream {
+            stream.push(&self.bytes[before..])?;
+            self.bytes.truncate(before);
+        } else if !self.limits.retain_body {
             self.bytes.truncate(self.head);
         } else if !self.part.grow(count) {
             self.limits.retain_body = false;

@@ -152,6 +152,7 @@ impl H2Stream {
                 self.head = Some(self.bytes.len());
                 self.bodiless |= matches!(status, 204 | 304);
                 self.declared = declared;
+                self.limits.begin(status, &self.bytes);
                 self.limits = self.limits.of_status(status);
                 self.part = BodyPart::of(&self.limits);
                 if end_stream { self.complete() } else { Ok(()) }
@@ -174,7 +175,9 @@ impl H2Stream {
         {
             return Err(H2ErrorCode::PROTOCOL_ERROR.into());
         }
-        if self.limits.retain_body {
+        if let Some(stream) = &self.limits.stream {
+            stream.push(piece).map_err(StreamFault::Refused)?;
+        } else if self.limits.retain_body {
             self.bytes.extend_from_slice(piece);
             if !self.part.grow(piece.len()) {
                 self.limits.retain_body = false;
@@ -201,6 +204,7 @@ mod tests {
     use super::*;
 
     const LIMITS: BodyLimits = BodyLimits {
+        stream: None,
         max_body: 10,
         retain_body: true,
         retain_failed: true,

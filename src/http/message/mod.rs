@@ -11,6 +11,7 @@ mod odd_lines;
 mod patience;
 mod raw;
 mod referrer;
+mod streamed;
 
 pub(super) use date::{read_date, read_month};
 use encoded::EncodedBody;
@@ -26,6 +27,7 @@ pub(super) use raw::{
 pub(crate) use raw::{BodyRoom, Discard};
 pub(super) use referrer::NamedPage;
 pub(crate) use referrer::Referrer;
+pub(crate) use streamed::{MAX_BUFFER, StreamedBody};
 
 use super::failure::Failure;
 use super::target::Target;
@@ -93,6 +95,8 @@ pub struct RequestExtras {
     pub referrer: Option<Referrer>,
     /// The credentials with which it answers a challenge of digest authentication.
     pub digest: Option<Rc<DigestCredentials>>,
+    /// Where its response goes piece by piece, instead of being kept.
+    pub(crate) stream: Option<Rc<StreamedBody>>,
 }
 
 impl RequestExtras {
@@ -140,6 +144,11 @@ impl Request {
     /// The page that contains the link to it, if that is known.
     pub(super) fn referrer(&self) -> Option<&Referrer> {
         self.extras.as_ref()?.referrer.as_ref()
+    }
+
+    /// Where its response goes piece by piece, if its reader takes it so.
+    pub(crate) fn stream(&self) -> Option<&Rc<StreamedBody>> {
+        self.extras.as_ref()?.stream.as_ref()
     }
 
     /// Returns the rarely used options, to set them.
@@ -206,6 +215,18 @@ impl Response {
             }),
             bytes: raw.bytes,
         }
+    }
+
+    /// The response to a request with that stream which its reader has closed: its head, if that had come.
+    pub(crate) fn of_stream(
+        stream: &StreamedBody,
+        method: &Method,
+        target: Target,
+    ) -> Option<Response> {
+        let bytes = stream.head()?;
+        let head = ResponseHead::parse(&bytes, method).ok()??;
+        let raw = RawResponse { head, bytes };
+        Some(Response::new(raw, target, 0, Vec::new(), false))
     }
 
     /// A response that was not received, without headers, for measurements and tests.
@@ -377,6 +398,11 @@ impl Response {
             rest = after;
         }
         b""
+    }
+
+    /// The head as received.
+    pub(crate) fn head(&self) -> &[u8] {
+        &self.bytes[..self.head_length]
     }
 
     /// The headers in order, with names in lower case. Each call parses them again.

@@ -2,6 +2,7 @@
 
 use super::Request;
 use super::head::ResponseHead;
+use super::streamed::StreamedBody;
 use crate::http::config::ClientConfig;
 use crate::http::failure::{ErrorClass, Failure};
 use bytes::{Bytes, BytesMut};
@@ -26,6 +27,8 @@ pub(in crate::http) struct BodyLimits {
     pub(in crate::http) retain_failed: bool,
     /// The room that it shares with others, if there is one.
     pub(in crate::http) room: Option<Rc<BodyRoom>>,
+    /// Where it goes piece by piece, instead of being kept.
+    pub(in crate::http) stream: Option<Rc<StreamedBody>>,
 }
 
 impl BodyLimits {
@@ -35,9 +38,19 @@ impl BodyLimits {
         config: &ClientConfig,
         room: Option<Rc<BodyRoom>>,
     ) -> BodyLimits {
+        if let Some(stream) = request.stream() {
+            return BodyLimits {
+                max_body: u64::MAX,
+                retain_body: true,
+                retain_failed: true,
+                room: None,
+                stream: Some(stream.clone()),
+            };
+        }
         let discard = request.discard.or(config.discard);
         BodyLimits {
             max_body: config.max_body,
+            stream: None,
             retain_body: match discard {
                 Discard::OfRun | Discard::Nothing => true,
                 // The cache may answer a later request that wants the body.
@@ -46,6 +59,13 @@ impl BodyLimits {
             },
             retain_failed: discard != Discard::All,
             room,
+        }
+    }
+
+    /// Tells the stream of the head, if the body is one.
+    pub(in crate::http) fn begin(&self, status: u16, head: &[u8]) {
+        if let Some(stream) = &self.stream {
+            stream.begin(status, head);
         }
     }
 
@@ -213,6 +233,7 @@ mod tests {
     fn bodies_side_by_side_share_their_room_until_it_is_full() {
         let room = Rc::new(BodyRoom::of(10));
         let limits = |retain_body| BodyLimits {
+            stream: None,
             max_body: 100,
             retain_body,
             retain_failed: true,

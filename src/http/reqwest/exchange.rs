@@ -85,6 +85,7 @@ async fn send(
     let mut bytes: BytesMut = head_as_text(&parts);
     let length = bytes.len();
     progress.meter.count_received(length as u64);
+    limits.begin(parts.status.as_u16(), &bytes);
     if hyper::body::Body::size_hint(&body).lower() > limits.max_body {
         return Err(body_too_large(limits.max_body));
     }
@@ -100,6 +101,12 @@ async fn send(
                 progress.meter.count_received(piece.len() as u64);
                 if received > limits.max_body {
                     break Err(body_too_large(limits.max_body));
+                }
+                if let Some(stream) = &limits.stream {
+                    if let Err(failure) = stream.push(&piece) {
+                        break Err(failure);
+                    }
+                    continue;
                 }
                 limits.retain_body &= part.grow(piece.len());
                 if limits.retain_body {

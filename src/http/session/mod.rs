@@ -247,16 +247,31 @@ impl Session {
         meter: &TransferMeter,
     ) -> Exchange {
         let mut progress = RequestProgress::starting(start, trace, meter);
-        let cache = self.cache.as_ref();
+        let cache = self.cache.as_ref().filter(|_| request.stream().is_none());
         let conditional = cache.and_then(|cache| cache.conditional(self, request));
         let outcome = {
             let sent = conditional.as_deref().unwrap_or(request);
             let follow = std::pin::pin!(self.follow(sent, &mut progress));
-            self.timers
-                .limit(start + self.time_limit(request), follow)
-                .await
+            match request.stream() {
+                None => {
+                    let deadline = start + self.time_limit(request);
+                    self.timers.limit(deadline, follow).await
+                }
+                // Boxed: few requests are streams.
+                Some(stream) => {
+                    let limited = stream.limit(self.time_limit(request), follow);
+                    Box::pin(limited).await
+                }
+            }
         };
         let mut exchange = progress.exchange(start, outcome);
+        if let Some(stream) = request.stream().filter(|stream| stream.is_closed())
+            && exchange.outcome.is_err()
+            && let Ok(target) = self.resolve(request)
+            && let Some(response) = Response::of_stream(stream, &request.method, target)
+        {
+            exchange.outcome = Ok(response);
+        }
         if let Some(cache) = cache {
             cache.record(self, request, conditional.is_some(), &mut exchange);
         }

@@ -2,7 +2,7 @@
 //! for the test that compares the stubs with them. mlua does not list what a type has registered, so a registry of our own
 //! takes its place.
 
-use super::{data, elements, metric, page, xml};
+use super::{data, elements, metric, page, stream, xml};
 use crate::lua::limits::Held;
 use crate::lua::plan_files::{Pattern, PlanFile};
 use crate::lua::requests::{PlannedCall, marker};
@@ -39,7 +39,10 @@ pub(super) fn test_call(lua: &Lua) -> Result<Function> {
 /// Returns every class of the stubs that is a userdata, with the names of its members.
 pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)> {
     let mut rows = MemberNames::default();
-    data::register(&mut rows, next);
+    data::register(&mut rows, next.clone());
+    let mut streams = MemberNames::default();
+    let methods = ["events", "lines", "chunks", "close"].map(|name| (name, next.clone()));
+    stream::register(&mut streams, methods);
     vec![
         ("lgoose.Element", of::<Held<elements::Element>>()),
         ("lgoose.File", of::<Held<PlanFile>>()),
@@ -48,6 +51,8 @@ pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)
         ("lgoose.Regex", of::<Held<Pattern>>()),
         ("lgoose.Metric", of::<Held<metric::Metric>>()),
         ("lgoose.Rows", rows.0),
+        ("lgoose.Stream", streams.0),
+        ("lgoose.Event", stream::EVENT.map(str::to_owned).to_vec()),
     ]
 }
 

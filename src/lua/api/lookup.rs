@@ -5,7 +5,7 @@ use super::function::{self, function};
 use super::parts::{self, PreludePart};
 use super::{
     codec, data, file, forms, json, json_view, load, log, metric, names, os, page, random, regex,
-    require, response, run, session, tags, time, wait, xml,
+    require, response, run, session, stream, tags, time, wait, xml,
 };
 use crate::error::{Diagnostic, bounded_name};
 use crate::lua::diagnostics::{self, PlainText};
@@ -105,6 +105,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "within" => limits::within(lua)?.into_lua(lua),
         "with_stack" => lua.create_function(with_stack)?.into_lua(lua),
         "note_line" => lua.create_function(response::note_line)?.into_lua(lua),
+        "note_stream" => lua.create_function(stream::note_line)?.into_lua(lua),
         "response_field" => lua.create_function(response::field)?.into_lua(lua),
         "check_fields" => function(lua, forms::check_fields)?.into_lua(lua),
         "surplus" => lua

@@ -33,6 +33,7 @@ mod shared;
 mod shared_run;
 mod shown;
 mod signing;
+mod stream;
 mod tags;
 #[cfg(test)]
 mod tests;
@@ -44,6 +45,7 @@ pub(super) use names::USER_FIELDS;
 pub(super) use percentile::percentile;
 pub(super) use prelude::start_prelude;
 pub(super) use response::{FIELDS as RESPONSE_FIELDS, METHODS as RESPONSE_METHODS};
+pub(super) use stream::make as stream;
 
 /// The names of all members and the functions that create some of them, for the test of the stubs.
 #[cfg(test)]

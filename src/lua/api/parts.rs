@@ -35,6 +35,9 @@ pub(super) static RETRY: PreludePart =
 /// What waits in `lgoose.shared`.
 pub(super) static SHARED: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/shared.lua"));
+/// What waits in a stream.
+pub(super) static STREAMS: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/streams.lua"));
 /// Libraries as plans see them.
 pub(super) static VIEW: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/view.lua"));

@@ -169,7 +169,7 @@ fn gone() -> mlua::Error {
     mlua::Error::runtime("this is not a response")
 }
 
-fn line(lua: &Lua) -> Option<Rc<str>> {
+pub(super) fn line(lua: &Lua) -> Option<Rc<str>> {
     plan_line(lua).map(|(file, line)| format!("{file}:{line}").into())
 }
 
@@ -262,9 +262,19 @@ fn header(finished: &Finished, name: &str) -> Option<String> {
 
 /// Returns the headers as a table with lower-case names that also finds `X-Cache`; repeated ones are joined.
 fn headers(lua: &Lua, finished: &Finished) -> mlua::Result<Table> {
+    header_table(lua, header_lines(finished))
+}
+
+/// Makes the table of the headers of a response: the values of a name are joined, and names are found in any case.
+pub(super) fn header_table(lua: &Lua, lines: Vec<(String, Vec<u8>)>) -> mlua::Result<Table> {
     let table = lua.create_table()?;
-    for (name, _) in header_lines(finished) {
-        table.raw_set(name.as_str(), header(finished, &name))?;
+    for (name, value) in lines {
+        let value = String::from_utf8_lossy(&value);
+        let joined = match table.raw_get::<Option<String>>(name.as_str())? {
+            Some(before) => format!("{before}, {value}"),
+            None => value.into_owned(),
+        };
+        table.raw_set(name, joined)?;
     }
     let metatable = lua.create_table()?;
     let find = lua.create_function(|_, (table, name): (Table, Value)| match name {

@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with what is installed.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub(crate) const STUBS: [(&str, &str); 10] = [
+pub(crate) const STUBS: [(&str, &str); 11] = [
     ("plan.lua", include_str!("../../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../../lua/meta/options.lua")),
@@ -10,6 +10,7 @@ pub(crate) const STUBS: [(&str, &str); 10] = [
         "response.lua",
         include_str!("../../../lua/meta/response.lua"),
     ),
+    ("stream.lua", include_str!("../../../lua/meta/stream.lua")),
     (
         "libraries.lua",
         include_str!("../../../lua/meta/libraries.lua"),

@@ -4,6 +4,7 @@
 use super::fetch;
 use super::options::{self, REQUEST};
 use super::request::RequestOp;
+use super::stream::{PlanStream, ResponseStream};
 use super::submit;
 use super::tags::OwnTags;
 use super::wait_rule::read_wait_rule;
@@ -41,6 +42,10 @@ pub enum Op {
     Take(Arc<Queue>, Duration),
     /// Waits until another user has made a value that they share.
     Await(PendingValue),
+    /// Waits until more of a stream has come, or nothing will.
+    Receive(Rc<ResponseStream>),
+    /// Closes a stream, unless it has ended, and counts its request.
+    EndStream(Rc<ResponseStream>),
     /// Waits a moment for rows that are not reserved yet.
     Later,
     /// Waits until all users of the run are at work.
@@ -107,7 +112,7 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-const MARKERS: [&str; 19] = [
+const MARKERS: [&str; 21] = [
     "GET",
     "HEAD",
     "POST",
@@ -127,6 +132,8 @@ const MARKERS: [&str; 19] = [
     "ready",
     "exit_iteration",
     "call",
+    "receive",
+    "end_stream",
 ];
 
 impl Op {
@@ -151,7 +158,7 @@ impl Op {
         }
         let name = MARKERS.get(place)?;
         if *name == "fetch" {
-            return Some(fetch::read(yielded, see, budget).map(Op::Fetch));
+            return Some(fetch::read(yielded, see, budget).and_then(side_by_side));
         }
         let [a, b, c] = match values_of(yielded, see) {
             Ok(values) => values,
@@ -167,6 +174,8 @@ impl Op {
             "take" => read_take(&a, &b),
             "await" => read_making(&a).map(Op::Await),
             "call" => read_call(&a),
+            "receive" => read_stream(&a).map(Op::Receive),
+            "end_stream" => read_stream(&a).map(Op::EndStream),
             "submit" => boxed(submit::read(&a, &b, &c, budget)),
             "request" => boxed(read_described(&a, budget)),
             _ => return None,
@@ -437,5 +446,22 @@ fn read_batch(list: Value, budget: &mut Budget) -> Result<Op, String> {
         .iter()
         .map(one)
         .collect::<Result<_, _>>()
-        .map(Op::Fetch)
+        .and_then(side_by_side)
+}
+
+/// Makes requests that are sent side by side.
+fn side_by_side(ops: Vec<RequestOp>) -> Result<Op, String> {
+    if ops.iter().any(|op| op.request.stream().is_some()) {
+        return Err(
+            "a stream is the response to one request: user:get(path, { stream = true })".to_owned(),
+        );
+    }
+    Ok(Op::Fetch(ops))
+}
+
+fn read_stream(stream: &Value) -> Result<Rc<ResponseStream>, String> {
+    let held = stream.as_userdata();
+    let held = held.and_then(|held| held.borrow::<Held<PlanStream>>().ok());
+    let held = held.ok_or("a stream is read with a colon: stream:events()")?;
+    Ok(held.shared.clone())
 }

@@ -6,7 +6,7 @@ use super::multipart;
 use super::request::RequestOp;
 use super::tags::read_tags;
 use crate::config::unknown_word;
-use crate::http::{DigestCredentials, Discard, Redirects, is_cookie};
+use crate::http::{DigestCredentials, Discard, MAX_BUFFER, Redirects, StreamedBody, is_cookie};
 use crate::lua::limits::Budget;
 use crate::lua::values::{
     self, ENTRY_BYTES, byte_length, describe_mismatch, encode_form, escape_invalid, read_flag,
@@ -23,7 +23,7 @@ use std::io::Write as _;
 use std::rc::Rc;
 use std::time::Duration;
 
-pub(in crate::lua) const OPTIONS: [&str; 17] = [
+pub(in crate::lua) const OPTIONS: [&str; 19] = [
     "name",
     "headers",
     "cookies",
@@ -41,6 +41,8 @@ pub(in crate::lua) const OPTIONS: [&str; 17] = [
     "allow_failure",
     "count",
     "tags",
+    "stream",
+    "max_buffer",
 ];
 /// The field that holds a token among credentials.
 pub(in crate::lua) const BEARER: [&str; 1] = ["bearer"];
@@ -62,6 +64,7 @@ pub(super) fn read(
 ) -> Result<(), String> {
     let mut content_type = None;
     let mut compress = false;
+    let (mut streams, mut max_buffer) = (false, None);
     for pair in options.pairs::<Value, Value>() {
         let (key, value) = pair.map_err(|error| error.to_string())?;
         let Value::String(key) = &key else {
@@ -113,6 +116,8 @@ pub(super) fn read(
                 budget.take(tags.bytes())?;
                 op.tags = Some(Rc::new(tags));
             }
+            "stream" => streams = read_flag(&value, "option 'stream'")?,
+            "max_buffer" => max_buffer = Some(read_buffer(&value)?),
             shared if beside.contains(&shared) => {}
             unknown => {
                 return Err(to_one_line(unknown_word(
@@ -123,6 +128,16 @@ pub(super) fn read(
                 )));
             }
         }
+    }
+    match (streams, max_buffer) {
+        (true, most) => stream(op, most.unwrap_or(MAX_BUFFER))?,
+        (false, Some(_)) => {
+            return Err(
+                "option 'max_buffer' is for a stream: { stream = true, max_buffer = 4194304 }"
+                    .to_owned(),
+            );
+        }
+        (false, None) => {}
     }
     if op.request.discard == Discard::OfRun && op.expect.reads_body() {
         op.request.discard = Discard::Nothing;
@@ -319,6 +334,44 @@ pub(in crate::lua) fn bearer(token: &[u8]) -> Result<HeaderValue, String> {
 }
 
 /// Reads which bodies are not kept.
+/// Makes the response of a request one that the plan reads while it comes.
+fn stream(op: &mut RequestOp, max_buffer: usize) -> Result<(), String> {
+    if op.expect.reads_body() {
+        let problem = "the response of { stream = true } is not kept: its 'expect' may have the status and headers; check the rest as it comes";
+        return Err(problem.to_owned());
+    }
+    if op.request.discard != Discard::OfRun {
+        return Err(
+            "option 'discard' is for responses that are kept: that of { stream = true } is not"
+                .to_owned(),
+        );
+    }
+    let headers = &mut op.request.headers;
+    if !headers
+        .iter()
+        .any(|(name, _)| name == header::ACCEPT_ENCODING)
+    {
+        headers.push((
+            header::ACCEPT_ENCODING,
+            HeaderValue::from_static("identity"),
+        ));
+    }
+    op.request.extras().stream = Some(Rc::new(StreamedBody::new(max_buffer)));
+    Ok(())
+}
+
+/// Reads how many bytes of a stream may wait for the plan.
+fn read_buffer(value: &Value) -> Result<usize, String> {
+    const MOST: i64 = 64 << 20;
+    match value {
+        Value::Integer(bytes @ 1..=MOST) => Ok(*bytes as usize),
+        other => {
+            let kind = format!("a number of bytes from 1 to {MOST}");
+            Err(describe_mismatch("option 'max_buffer'", &kind, other))
+        }
+    }
+}
+
 fn read_discard(value: &Value) -> Result<Discard, String> {
     match value {
         Value::Boolean(false) => Ok(Discard::Nothing),

@@ -3,6 +3,7 @@
 
 use crate::engine::user::finished_call::FinishedCall;
 use crate::engine::user::in_flight::{Flight, responded};
+use crate::engine::user::shared::ShardState;
 use crate::engine::user::task_requests::TaskRequests;
 use crate::http::{ErrorClass, Failure};
 use crate::metrics::RequestId;
@@ -17,7 +18,7 @@ pub(super) struct CallInFlight<'a> {
     row: RequestId,
     delay: Option<Duration>,
     meter: Meter,
-    flight: Flight<'a>,
+    flight: Flight<&'a ShardState>,
 }
 
 impl<'a> CallInFlight<'a> {
@@ -35,7 +36,7 @@ impl<'a> CallInFlight<'a> {
             row,
             delay,
             meter: Meter::new(start),
-            flight: Flight::new(&requests.shared, start),
+            flight: Flight::new(&*requests.shared, start),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::engine::timing::timers::Timers;
 use crate::engine::user::fair_share::FairShare;
 use crate::engine::user::in_flight::InFlight;
 use crate::engine::user::naming::host_of;
+use crate::engine::user::open_stream::OpenStream;
 use crate::engine::user::perform::call::CallInFlight;
 use crate::engine::user::perform::fetch::{FetchEnd, fetch};
 use crate::engine::user::shared::ShardState;
@@ -15,7 +16,7 @@ use crate::engine::user::stop::StopSignal;
 use crate::engine::user::task_requests::TaskRequests;
 use crate::engine::user::user_vm::UserVm;
 use crate::http::CacheUse;
-use crate::lua::{Finished, Op, RaisedError, RequestOp, Step};
+use crate::lua::{Finished, Op, RaisedError, RequestOp, ResponseStream, Step};
 use crate::protocols::CallOp;
 use std::rc::Rc;
 use std::time::Duration;
@@ -135,6 +136,14 @@ impl TaskRunner {
                 let waited = self.wait_beside(making.over(), None).await;
                 self.go_on_after(waited)
             }
+            Op::Receive(stream) => {
+                let waited = self.wait_beside(stream.body.more(), None).await;
+                self.go_on_after(waited)
+            }
+            Op::EndStream(stream) => {
+                self.close_stream(&stream).await;
+                self.vm.go_on()
+            }
             Op::Later => {
                 let start = Instant::now();
                 let waited = self.beside(std::future::pending(), Some(LATER)).await;
@@ -197,6 +206,9 @@ impl TaskRunner {
         }
         let requests = &mut self.requests;
         self.shared.gather().await;
+        if op.request.stream().is_some() {
+            return Box::pin(self.stream(op, task)).await;
+        }
         let start = Instant::now();
         let trace = requests.session.start_trace(&op.request);
         let flight = InFlight::new(requests, &op, 0, start, trace.as_deref());
@@ -212,6 +224,45 @@ impl TaskRunner {
         let finished = Box::new(requests.judged(&op, verdict, task, exchange));
         requests.open.store(op);
         self.vm.resume_request(finished)
+    }
+
+    /// Sends a request whose response the plan reads while it comes, and waits for its head.
+    async fn stream(&mut self, op: Box<RequestOp>, task: &str) -> Step {
+        const MOST: usize = 100;
+        let requests = &mut self.requests;
+        let mut operation = std::mem::take(&mut requests.open);
+        if requests.streams.len() >= MOST {
+            let problem = format!("the user has {MOST} streams open: close some");
+            return self.vm.refuse(problem);
+        }
+        let request = op.request.clone();
+        let trace = requests.session.start_trace(&request);
+        operation.store(op);
+        let sender = (&self.shared, &requests.session);
+        let of_task = (requests.task, task);
+        let Some(open) = OpenStream::send(sender, request, trace, operation, of_task) else {
+            return self.vm.go_on();
+        };
+        let stream = open.stream.clone();
+        requests.streams.push(open);
+        stream.body.head_came().await;
+        self.requests.make_room(&mut self.vm);
+        self.vm.resume_stream(stream)
+    }
+
+    /// Ends a stream, if it has not ended, and counts its request.
+    async fn close_stream(&mut self, stream: &Rc<ResponseStream>) {
+        stream.body.close();
+        stream.body.over().await;
+        self.requests.conclude_stream(&mut self.vm, stream);
+    }
+
+    /// Closes the streams that are open when the user ends.
+    pub(super) async fn close_streams(&mut self) {
+        while let Some(open) = self.requests.streams.last() {
+            let stream = open.stream.clone();
+            self.close_stream(&stream).await;
+        }
     }
 
     /// Sends requests side by side.

@@ -389,6 +389,7 @@ type StreamEnd = (Option<Result<(), Failure>>, Vec<u8>);
 pub(in crate::http) fn outcomes_of(bytes: &[u8], size: usize, max_body: u64) -> [StreamEnd; 2] {
     let mut engine = Engine::new();
     let limits = BodyLimits {
+        stream: None,
         max_body,
         retain_body: true,
         retain_failed: true,

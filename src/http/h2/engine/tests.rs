@@ -8,6 +8,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
 const LIMITS: BodyLimits = BodyLimits {
+    stream: None,
     max_body: 1 << 30,
     retain_body: true,
     retain_failed: true,

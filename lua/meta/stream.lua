@@ -1,0 +1,41 @@
+---@meta
+-- A response that is read while it comes.
+
+---The response to a request with `{ stream = true }`, once its head is there. What comes is kept until the plan takes it, up to
+---`max_buffer`; the user may do anything else meanwhile. The request is counted when the plan has read the end or closes the stream,
+---or when the user ends: its latency goes to the last byte, or to the close. It fails if nothing comes for as long as its `timeout`
+---says. A user may have 100 streams open.
+---@class lgoose.Stream
+---@field status integer # 0 without a response
+---@field headers table<string, string> # names are case-insensitive; repeated headers are joined with ", "
+---@field ok boolean # whether the request counts as a success; final after the end
+---@field error string? # why the request counts as failed; final after the end
+local Stream = {}
+
+---Reads server-sent events, one at each turn of a loop: `for event in stream:events() do … end`.
+---@return fun(): lgoose.Event?
+function Stream:events() end
+
+---Reads lines without their ends, such as NDJSON.
+---@return fun(): string?
+function Stream:lines() end
+
+---Reads pieces as they come.
+---@return fun(): string?
+function Stream:chunks() end
+
+---Ends the request here.
+function Stream:close() end
+
+---A server-sent event.
+---@class lgoose.Event
+---@field data string # its lines of data, joined by line feeds
+---@field name string # its type, "message" unless it has one
+---@field id string # the latest identity, "" without one
+---@field at number # seconds from the beginning of the request until it had come
+local Event = {}
+
+---Decodes its data as JSON, or returns what a path leads to in it, such as `"choices[0].delta"`.
+---@param path? string
+---@return any
+function Event:json(path) end

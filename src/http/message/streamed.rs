@@ -1,0 +1,208 @@
+//! The body of a response that its reader takes while it comes: the transports put pieces in as they arrive, each with its
+//! time, and the reader takes them out. What nobody takes is bounded. One request has one.
+
+use super::head::headers;
+use crate::http::failure::{ErrorClass, Failure};
+use crate::http::hop::is_redirect;
+use crate::units::show_size;
+use bytes::Bytes;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+/// The most bytes that wait for the reader, unless the request says otherwise.
+pub(crate) const MAX_BUFFER: usize = 1 << 20;
+
+/// A body on its way to its reader.
+#[derive(Debug)]
+pub(crate) struct StreamedBody {
+    max_buffer: usize,
+    /// The status and the head of the response, once it has come.
+    head: RefCell<Option<(u16, Bytes)>>,
+    // Never borrowed across an await.
+    pieces: RefCell<VecDeque<(Instant, Bytes)>>,
+    buffered: Cell<usize>,
+    /// Whether it has a content coding.
+    encoded: Cell<bool>,
+    /// When the latest byte came.
+    latest: Cell<Option<Instant>>,
+    /// Whether the reader has closed it, and whether nothing more comes.
+    closed: Cell<bool>,
+    ended: Cell<bool>,
+    /// Wakes the reader, and the request that the reader has closed.
+    came: Notify,
+    closing: Notify,
+}
+
+impl StreamedBody {
+    /// Makes an empty body, of which at most so many bytes wait for the reader.
+    pub(crate) fn new(max_buffer: usize) -> StreamedBody {
+        StreamedBody {
+            max_buffer,
+            head: RefCell::default(),
+            pieces: RefCell::default(),
+            buffered: Cell::default(),
+            encoded: Cell::default(),
+            latest: Cell::default(),
+            closed: Cell::default(),
+            ended: Cell::default(),
+            came: Notify::new(),
+            closing: Notify::new(),
+        }
+    }
+
+    /// Takes the head of a response. That of a redirect or a challenge is none of the stream: the final one follows.
+    pub(in crate::http) fn begin(&self, status: u16, head: &[u8]) {
+        self.latest.set(Some(Instant::now()));
+        if !is_redirect(status) && status != 401 {
+            self.show_head(status, head);
+        }
+    }
+
+    fn show_head(&self, status: u16, head: &[u8]) {
+        let is_coded = |(name, value): &(String, Vec<u8>)| {
+            name == "content-encoding" && !value.eq_ignore_ascii_case(b"identity")
+        };
+        self.encoded.set(headers(head).iter().any(is_coded));
+        self.head
+            .replace(Some((status, Bytes::copy_from_slice(head))));
+        self.came.notify_one();
+    }
+
+    /// Takes a piece of the body.
+    ///
+    /// # Errors
+    /// The reader has left more than it may.
+    pub(in crate::http) fn push(&self, piece: &[u8]) -> Result<(), Failure> {
+        let now = Instant::now();
+        self.latest.set(Some(now));
+        if piece.is_empty() || self.head.borrow().is_none() {
+            return Ok(());
+        }
+        if self.encoded.get() {
+            let detail = "a stream that is compressed cannot be read piece by piece";
+            return Err(Failure::new(ErrorClass::Decoding, detail));
+        }
+        let buffered = self.buffered.get() + piece.len();
+        if buffered > self.max_buffer {
+            let most = show_size(self.max_buffer as f64);
+            let detail =
+                format!("the plan has left more than {most} of the stream unread ('max_buffer')");
+            return Err(Failure::new(ErrorClass::TooLarge, detail));
+        }
+        self.buffered.set(buffered);
+        let mut pieces = self.pieces.borrow_mut();
+        pieces.push_back((now, Bytes::copy_from_slice(piece)));
+        self.came.notify_one();
+        Ok(())
+    }
+
+    /// Notes that nothing more comes. The status and the head of the response are shown even if it is a redirect's.
+    pub(crate) fn end(&self, response: Option<(u16, &[u8])>) {
+        if let Some((status, head)) = response
+            && self.head.borrow().is_none()
+        {
+            self.show_head(status, head);
+        }
+        self.ended.set(true);
+        self.came.notify_one();
+    }
+
+    /// Ends the request, which the reader does not want any more.
+    pub(crate) fn close(&self) {
+        self.closed.set(true);
+        self.closing.notify_one();
+    }
+
+    /// Whether the reader has closed it.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.get()
+    }
+
+    /// Whether nothing more comes.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.get()
+    }
+
+    /// The status of the response, once its head has come.
+    pub(crate) fn status(&self) -> Option<u16> {
+        self.head.borrow().as_ref().map(|(status, _)| *status)
+    }
+
+    /// The head of the response as received, once it has come.
+    pub(super) fn head(&self) -> Option<Bytes> {
+        self.head.borrow().as_ref().map(|(_, head)| head.clone())
+    }
+
+    /// The headers of the response in order, with names in lower case; none before they have come.
+    pub(crate) fn headers(&self) -> Vec<(String, Vec<u8>)> {
+        let head = self.head.borrow();
+        head.as_ref()
+            .map_or_else(Vec::new, |(_, head)| headers(head))
+    }
+
+    /// Takes the next piece, with the time at which it came. The reader holds it until it is released.
+    pub(crate) fn take(&self) -> Option<(Instant, Bytes)> {
+        self.pieces.borrow_mut().pop_front()
+    }
+
+    /// Notes that the reader no longer holds so many of the bytes that it took.
+    pub(crate) fn release(&self, bytes: usize) {
+        self.buffered.set(self.buffered.get().saturating_sub(bytes));
+    }
+
+    /// The most bytes that wait for the reader.
+    pub(crate) fn max_buffer(&self) -> usize {
+        self.max_buffer
+    }
+
+    /// Waits until the head has come, or nothing will.
+    pub(crate) async fn head_came(&self) {
+        while self.head.borrow().is_none() && !self.ended.get() {
+            self.came.notified().await;
+        }
+    }
+
+    /// Waits until there is a piece to take, or nothing more comes.
+    pub(crate) async fn more(&self) {
+        while self.pieces.borrow().is_empty() && !self.ended.get() {
+            self.came.notified().await;
+        }
+    }
+
+    /// Waits until nothing more comes.
+    pub(crate) async fn over(&self) {
+        while !self.ended.get() {
+            self.came.notified().await;
+        }
+    }
+
+    /// Runs the request; `None` if the reader closes the stream, or nothing has come for that long.
+    pub(in crate::http) async fn limit<F: Future>(
+        &self,
+        silence: Duration,
+        request: Pin<&mut F>,
+    ) -> Option<F::Output> {
+        let start = Instant::now();
+        let silent = async {
+            let due = || self.latest.get().unwrap_or(start) + silence;
+            while Instant::now() < due() {
+                sleep_until(due()).await;
+            }
+        };
+        let closed = async {
+            while !self.closed.get() {
+                self.closing.notified().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            outcome = request => Some(outcome),
+            () = closed => None,
+            () = silent => None,
+        }
+    }
+}

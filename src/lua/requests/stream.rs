@@ -1,0 +1,344 @@
+//! A response that a plan reads while it comes: its events, its lines, or its pieces. The engine waits for more and counts
+//! the request at the end; this knows neither.
+
+use crate::http::StreamedBody;
+use crate::lua::limits::HeapSize;
+use bytes::{Buf as _, Bytes, BytesMut};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use tokio::time::Instant;
+
+/// A response that is read while it comes, as the engine and the plan share it.
+#[derive(Debug)]
+pub struct ResponseStream {
+    pub(crate) body: Rc<StreamedBody>,
+    /// When the request began.
+    pub(crate) start: Instant,
+    /// The messages that the plan has taken.
+    pub(crate) messages: Cell<u64>,
+    /// Once the request was counted, why it failed, if it did.
+    pub(crate) verdict: RefCell<Option<Result<(), String>>>,
+    /// The line of the plan that sent the request.
+    pub(crate) line: RefCell<Option<Rc<str>>>,
+    reader: RefCell<StreamReader>,
+}
+
+/// A stream as a plan holds it. One that the plan lets go of is closed.
+#[derive(Debug)]
+pub(in crate::lua) struct PlanStream {
+    pub(in crate::lua) shared: Rc<ResponseStream>,
+}
+
+impl Drop for PlanStream {
+    fn drop(&mut self) {
+        self.shared.body.close();
+    }
+}
+
+impl HeapSize for PlanStream {
+    fn heap_bytes(&self) -> usize {
+        size_of::<ResponseStream>() + self.shared.body.max_buffer()
+    }
+}
+
+/// What one message of a stream is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::lua) enum MessageKind {
+    /// A server-sent event.
+    Event,
+    /// A line, without its end.
+    Line,
+    /// What has come since the last one.
+    Chunk,
+}
+
+/// A message of a stream.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::lua) enum StreamMessage {
+    Event(ServerSentEvent),
+    /// A line or a chunk.
+    Bytes(Bytes),
+}
+
+/// An event as the HTML standard has it ("Server-sent events", interpreting an event stream).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::lua) struct ServerSentEvent {
+    /// The lines of its data, joined by line feeds.
+    pub(in crate::lua) data: Vec<u8>,
+    /// Its type, `message` unless it says another.
+    pub(in crate::lua) name: Vec<u8>,
+    /// The last identity that an event up to this one has set.
+    pub(in crate::lua) id: Vec<u8>,
+}
+
+impl ResponseStream {
+    pub(crate) fn new(body: Rc<StreamedBody>, start: Instant) -> ResponseStream {
+        ResponseStream {
+            body,
+            start,
+            messages: Cell::new(0),
+            verdict: RefCell::new(None),
+            line: RefCell::new(None),
+            reader: RefCell::default(),
+        }
+    }
+
+    /// Takes the next message that has come completely, with the time at which it had; `None` if there is none yet.
+    pub(in crate::lua) fn take(&self, kind: MessageKind) -> Option<(Instant, StreamMessage)> {
+        let mut reader = self.reader.borrow_mut();
+        loop {
+            if let Some(message) = reader.next(kind) {
+                self.body.release(std::mem::take(&mut reader.passed));
+                self.messages.set(self.messages.get() + 1);
+                return Some((reader.at.unwrap_or(self.start), message));
+            }
+            match self.body.take() {
+                Some((at, piece)) => {
+                    reader.at = Some(at);
+                    reader.unread.extend_from_slice(&piece);
+                }
+                None if self.body.has_ended() && !reader.is_whole => {
+                    // A last line may have no end; an event without one is none.
+                    reader.is_whole = true;
+                }
+                None => return None,
+            }
+        }
+    }
+}
+
+/// Reader of the messages in the bytes of a stream.
+#[derive(Debug, Default)]
+struct StreamReader {
+    unread: BytesMut,
+    /// How much of it is known to have no end of a line.
+    searched: usize,
+    /// When the latest of it came.
+    at: Option<Instant>,
+    /// The bytes of messages that were taken or dropped, which need not be held any more.
+    passed: usize,
+    /// Those of the event that has begun.
+    of_event: usize,
+    /// Whether nothing more comes.
+    is_whole: bool,
+    /// Whether a carriage return was the last byte: a line feed after it ends no other line.
+    after_return: bool,
+    has_line: bool,
+    event: ServerSentEvent,
+    has_data: bool,
+    last_id: Vec<u8>,
+}
+
+impl StreamReader {
+    fn next(&mut self, kind: MessageKind) -> Option<StreamMessage> {
+        match kind {
+            MessageKind::Chunk => {
+                self.searched = 0;
+                let chunk = self.unread.split().freeze();
+                self.passed += chunk.len();
+                (!chunk.is_empty()).then_some(StreamMessage::Bytes(chunk))
+            }
+            MessageKind::Line => {
+                let line = self.line(|byte| byte == b'\n');
+                let line = line.or_else(|| self.last_line())?;
+                let mut line = line.freeze();
+                if line.last() == Some(&b'\r') {
+                    line.truncate(line.len() - 1);
+                }
+                Some(StreamMessage::Bytes(line))
+            }
+            MessageKind::Event => loop {
+                let before = self.passed;
+                let line = self.line(|byte| matches!(byte, b'\n' | b'\r'))?;
+                self.of_event += std::mem::replace(&mut self.passed, before) - before;
+                if let Some(event) = self.take_field(&line) {
+                    self.passed += std::mem::take(&mut self.of_event);
+                    return Some(StreamMessage::Event(event));
+                }
+            },
+        }
+    }
+
+    /// Takes the next line, without its end.
+    fn line(&mut self, ends: impl Fn(u8) -> bool) -> Option<BytesMut> {
+        if self.after_return && !self.unread.is_empty() {
+            self.after_return = false;
+            if self.unread[0] == b'\n' {
+                self.unread.advance(1);
+                self.passed += 1;
+            }
+        }
+        let end = self.unread[self.searched..]
+            .iter()
+            .position(|byte| ends(*byte));
+        let Some(end) = end.map(|end| self.searched + end) else {
+            self.searched = self.unread.len();
+            return None;
+        };
+        self.after_return = self.unread[end] == b'\r';
+        let line = self.unread.split_to(end);
+        self.unread.advance(1);
+        self.searched = 0;
+        self.passed += end + 1;
+        Some(line)
+    }
+
+    /// Takes what is left, if nothing more comes.
+    fn last_line(&mut self) -> Option<BytesMut> {
+        if !self.is_whole || self.unread.is_empty() {
+            return None;
+        }
+        self.searched = 0;
+        self.passed += self.unread.len();
+        Some(self.unread.split())
+    }
+
+    /// Takes a line of an event stream; returns the event that it completes.
+    fn take_field(&mut self, line: &[u8]) -> Option<ServerSentEvent> {
+        let is_first = !std::mem::replace(&mut self.has_line, true);
+        let mark = "\u{feff}".as_bytes();
+        let unmarked = line.strip_prefix(mark).filter(|_| is_first);
+        let line = unmarked.unwrap_or(line);
+        if line.is_empty() {
+            return self.dispatch();
+        }
+        let (field, value) = match memchr::memchr(b':', line) {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, &b""[..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => {
+                if self.has_data {
+                    self.event.data.push(b'\n');
+                }
+                self.has_data = true;
+                self.event.data.extend_from_slice(value);
+            }
+            b"event" => self.event.name = value.to_vec(),
+            b"id" if !value.contains(&0) => self.last_id = value.to_vec(),
+            // A comment, a time to wait before connecting anew, or nothing that the standard has.
+            _ => {}
+        }
+        None
+    }
+
+    fn dispatch(&mut self) -> Option<ServerSentEvent> {
+        let mut event = std::mem::take(&mut self.event);
+        if !std::mem::take(&mut self.has_data) {
+            // What was held for it is dropped.
+            self.passed += std::mem::take(&mut self.of_event);
+            return None;
+        }
+        if event.name.is_empty() {
+            event.name = b"message".to_vec();
+        }
+        event.id.clone_from(&self.last_id);
+        Some(event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a text in pieces of that size.
+    fn read(text: &str, size: usize, kind: MessageKind) -> Vec<StreamMessage> {
+        let (mut reader, mut found) = (StreamReader::default(), Vec::new());
+        for piece in text.as_bytes().chunks(size) {
+            reader.unread.extend_from_slice(piece);
+            found.extend(std::iter::from_fn(|| reader.next(kind)));
+        }
+        reader.is_whole = true;
+        found.extend(std::iter::from_fn(|| reader.next(kind)));
+        if kind != MessageKind::Event {
+            assert_eq!(reader.passed, text.len(), "{text:?}");
+        }
+        found
+    }
+
+    fn events(text: &str) -> Vec<(String, String, String)> {
+        let of = |size| {
+            let texts = read(text, size, MessageKind::Event)
+                .into_iter()
+                .map(|message| {
+                    let StreamMessage::Event(event) = message else {
+                        panic!("{message:?} is no event");
+                    };
+                    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+                    (text(event.name), text(event.data), text(event.id))
+                });
+            texts.collect::<Vec<_>>()
+        };
+        let whole = of(text.len().max(1));
+        for size in 1..text.len() {
+            assert_eq!(of(size), whole, "{text:?} in pieces of {size}");
+        }
+        whole
+    }
+
+    fn event(name: &str, data: &str, id: &str) -> (String, String, String) {
+        (name.to_owned(), data.to_owned(), id.to_owned())
+    }
+
+    /// The examples of the standard, and its odd cases.
+    #[test]
+    fn events_are_those_of_the_standard() {
+        let message = |data| event("message", data, "");
+        for (text, expected) in [
+            (
+                "data: YHOO\ndata: +2\ndata: 10\n\n",
+                vec![message("YHOO\n+2\n10")],
+            ),
+            (
+                ": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n",
+                vec![
+                    event("message", "first event", "1"),
+                    event("message", "second event", ""),
+                    event("message", " third event", ""),
+                ],
+            ),
+            (
+                "data\n\ndata\ndata\n\ndata:\n",
+                vec![message(""), message("\n")],
+            ),
+            (
+                "data:test\n\ndata: test\n\n",
+                vec![message("test"), message("test")],
+            ),
+            (
+                "\u{feff}data: a\r\n\r\ndata: b\r\rdata: c\n\n",
+                vec![message("a"), message("b"), message("c")],
+            ),
+            (
+                "event: add\nid: 7\ndata: x\n\nevent: rm\n\ndata: y\n\n",
+                vec![event("add", "x", "7"), event("message", "y", "7")],
+            ),
+            (
+                "id: a\0b\ndata: x\nretry: 10\nunknown: y\n\n",
+                vec![message("x")],
+            ),
+            ("data: cut off\n", vec![]),
+            ("\n\n\n", vec![]),
+        ] {
+            assert_eq!(events(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn lines_and_chunks_are_all_that_came() {
+        let bytes = |text: &'static str| StreamMessage::Bytes(Bytes::from_static(text.as_bytes()));
+        for size in 1..12 {
+            let lines = read("a\r\n\nbc\rd\nlast", size, MessageKind::Line);
+            assert_eq!(
+                lines,
+                [bytes("a"), bytes(""), bytes("bc\rd"), bytes("last")]
+            );
+        }
+        assert_eq!(read("a\n", 5, MessageKind::Line), [bytes("a")]);
+        assert_eq!(
+            read("abcde", 2, MessageKind::Chunk),
+            [bytes("ab"), bytes("cd"), bytes("e")]
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! Responses that a plan reads while they come: what it sees, and how they are counted.
+
+use crate::http2_site::Http2;
+use crate::program::{Lgoose, plan, wait_until};
+use crate::report::{Report, iterate_at, iterate_with, read};
+use crate::server::Server;
+use serde_json::Value;
+
+/// Returns the row of `METHOD name`.
+fn row<'a>(report: &'a Report, name: &str) -> &'a Value {
+    let rows = report.json["requests"].as_array().expect("rows");
+    let of = |row: &&Value| format!("{} {}", row["method"], row["name"]).replace('"', "") == name;
+    rows.iter()
+        .find(of)
+        .unwrap_or_else(|| panic!("there is no '{name}'"))
+}
+
+#[test]
+fn events_lines_and_chunks_are_read_as_they_come_and_counted_as_messages() {
+    for client in ["direct", "reqwest"] {
+        let server = Server::start();
+        let report = iterate_with(
+            "tests/lua/streams.lua",
+            &server,
+            1,
+            1,
+            &["--client", client],
+        );
+        assert_eq!(report.task_failures(), 0, "{client}: {:?}", report.errors());
+        assert_eq!(report.sent(), server.received(), "{client}");
+        let failed = [
+            "GET cut",
+            "GET missing",
+            "GET silent",
+            "GET unexpected",
+            "GET flood",
+        ];
+        for name in report.rows() {
+            let expected = u64::from(failed.contains(&&*name));
+            assert_eq!(report.failures(&name), expected, "{client}: {name}");
+        }
+        let lines = report.json["errors"].as_array().expect("errors");
+        let is_placed = |error: &Value| {
+            error["line"]
+                .as_str()
+                .is_some_and(|line| line.contains("streams.lua:"))
+        };
+        assert!(lines.iter().all(is_placed), "{client}: {lines:?}");
+        let messages = |name: &str| row(&report, name)["messages"]["received"].as_u64();
+        assert_eq!(messages("GET beside"), Some(20), "{client}");
+        assert_eq!(messages("POST lines"), Some(5), "{client}");
+        assert_eq!(messages("GET cut"), Some(3), "{client}");
+        assert_eq!(messages("GET page"), None, "{client}");
+        // To the last byte, whatever the user did meanwhile, and to the close.
+        let latency = |name: &str| {
+            row(&report, name)["latency_ms"]["max"]
+                .as_f64()
+                .expect("a latency")
+        };
+        assert!(
+            latency("GET beside") >= 38.0,
+            "{client}: {}",
+            latency("GET beside")
+        );
+        assert!(
+            latency("GET closed") < 1_900.0,
+            "{client}: {}",
+            latency("GET closed")
+        );
+    }
+}
+
+#[test]
+fn a_stream_that_a_run_aborts_is_counted_as_aborted_and_nothing_is_lost() {
+    let source = "task { function(user)
+        for event in user:get('/events/100000', { stream = true, name = 'endless' }):events() do
+          if event.id == '5' then print 'it flows' end
+        end
+      end }";
+    let (server, path) = (Server::start(), plan("streams_aborted.lua", source));
+    let url = server.url();
+    let running = Lgoose::new([&*path, "-H", &url, "-u", "3", "-r", "100", "-o", "json=-"]).start();
+    wait_until("all flow", || {
+        running.stderr().matches("it flows").count() == 3
+    });
+    running.interrupt();
+    wait_until("it stops", || running.stderr().contains("stopping"));
+    // A stop ends the wait for more, and with it the task: the stream is closed with its user.
+    let report = read(running.end());
+    assert_eq!(
+        (report.count("GET endless"), report.failures("GET endless")),
+        (3, 0)
+    );
+    assert_eq!(report.sent(), server.received());
+}
+
+/// A plan that reads streams of a site of HTTP/2.
+const HTTP2: &str = "task { 'read', function(user)
+    local endless, bytes = user:get('/endless', { stream = true, name = 'closed' }), 0
+    for chunk in endless:chunks() do
+      bytes = bytes + #chunk
+      if bytes > 500000 then break end
+    end
+    endless:close()
+    assert(endless.ok, endless.error)
+    local reset = user:get('/reset-in-body', { stream = true, name = 'reset' })
+    for _ in reset:chunks() do end
+    assert(not reset.ok and reset.error:find 'connection reset', reset.error)
+    local large, bytes = user:get('/large', { stream = true, max_buffer = 20000000, name = 'large' }), 0
+    for chunk in large:chunks() do bytes = bytes + #chunk end
+    assert(bytes == 12 * 1024 * 1024 and large.ok, large.error)
+    local trailers = user:get('/trailers', { stream = true, name = 'trailers' })
+    assert(trailers:lines()() == 'good' and trailers:lines()() == nil and trailers.ok, trailers.error)
+    assert(user:get('/count', { name = 'page' }).ok, 'the connection goes on')
+  end }";
+
+#[test]
+fn over_http_2_a_stream_is_closed_alone_and_the_connection_goes_on() {
+    let site = Http2::start(None);
+    let path = plan("streams_http2.lua", HTTP2);
+    let report = iterate_at(&path, &site.url("http"), 1, 1, &["--http", "2"]);
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    let failures = |name: &str| (report.count(name), report.failures(name));
+    assert_eq!(failures("GET closed"), (1, 0));
+    assert_eq!(failures("GET reset"), (1, 1));
+    assert_eq!(failures("GET large"), (1, 0));
+    assert_eq!(failures("GET trailers"), (1, 0));
+    assert_eq!(site.connections(), 1);
+}

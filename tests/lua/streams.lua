@@ -1,0 +1,105 @@
+-- Responses that are read while they come: events, lines and chunks.
+
+local test = require "test"
+local same, raises = test.same, test.raises
+
+task { "events", sequence = 1, function(user)
+  local stream = user:get("/events/5", { stream = true, name = "events" })
+  same(stream.status, 200, "the head is there")
+  same(stream.ok, true, "so far")
+  same(stream.headers["content-type"], "text/event-stream", "headers")
+  same(stream.headers["X-Part"], "one, two", "in any case, joined")
+  local count, before = 0, 0
+  for event in stream:events() do
+    count = count + 1
+    same(event.name, "tick", "its name")
+    same(event.id, tostring(count), "its id")
+    same(event.data, ('{"n":%d,\n"last":%s}'):format(count, count == 5), "its data")
+    same(event:json().n, count, "as JSON")
+    same(event:json "last", count == 5, "at a path")
+    same(event.at >= before, true, "when it came")
+    before = event.at
+  end
+  same(count, 5, "all of them")
+  same(before >= 0.008, true, "not before it was sent: " .. before)
+  same(stream.ok, true, "ok")
+  same(stream.error, nil, "no error")
+  same(stream:events()(), nil, "nothing more")
+  stream:close()
+end }
+
+task { "lines and chunks", sequence = 2, function(user)
+  local lines = {}
+  for line in user:post("/events/1", nil, { stream = true, name = "lines" }):lines() do lines[#lines + 1] = line end
+  same(table.concat(lines, "|"), 'id: 1|event: tick|data: {"n":1,|data: "last":true}|', "lines")
+  local all = {}
+  for chunk in user:get("/chunked", { stream = true, name = "chunks" }):chunks() do all[#all + 1] = chunk end
+  same(table.concat(all), "first second third", "chunks")
+  local sized = {}
+  for chunk in user:get("/size/200000", { stream = true, name = "sized" }):chunks() do sized[#sized + 1] = chunk end
+  same(#table.concat(sized), 200000, "a body of a known size")
+  local page = user:get("/redirect/2", { stream = true, name = "redirected" })
+  same(page:chunks()(), "arrived", "behind redirects")
+  same(page:chunks()(), nil, "and no more")
+  same(user:get("/redirect/1", { stream = true, max_redirects = 0, name = "not followed" }).status, 302, "the redirect")
+end }
+
+task { "what goes on beside", sequence = 3, function(user)
+  local stream = user:get("/events/20", { stream = true, name = "beside" })
+  same(user:get("/echo", { name = "page" }).status, 200, "another request")
+  user:wait(0.1)
+  local first, last
+  for event in stream:events() do
+    first = first or event.at
+    last = event.at
+  end
+  same(last - first >= 0.03, true, "their times are those of their coming")
+  local left = user:get("/events/1000", { stream = true, name = "closed" })
+  local events = left:events()
+  events()
+  left:close()
+  same(left.ok, true, "a stream that the plan closes has not failed")
+  user.data.kept = user:get("/events/3", { stream = true, name = "kept" })
+end }
+
+task { "what another task has begun", sequence = 4, function(user)
+  local count = 0
+  for _ in user.data.kept:events() do count = count + 1 end
+  same(count, 3, "it goes on")
+  user:get("/events/100000", { stream = true, name = "of the user" })
+end }
+
+task { "what fails", sequence = 5, function(user)
+  local cut = user:get("/events-cut/3", { stream = true, name = "cut" })
+  local count = 0
+  for event in cut:events() do count = event:json "n" end
+  same(count, 3, "what came is there")
+  same(cut.ok, false, "it failed")
+  same(cut.error, "closed early", "why")
+  local missing = user:get("/status/404", { stream = true, name = "missing" })
+  same(missing:chunks()(), "status 404", "the body of an error")
+  same(missing:chunks()(), nil, "its end")
+  same(missing.error:find("404", 1, true) ~= nil, true, "its status")
+  local silent = user:get("/hold", { stream = true, timeout = 0.05, name = "silent" })
+  same(silent.status, 0, "no head")
+  same(silent.error, "timeout", "nothing came")
+  local expected = user:get("/events/1", { stream = true, name = "unexpected", expect = { status = 201 } })
+  for _ in expected:events() do end
+  same(expected.ok, false, "judged at the end")
+  local flood = user:get("/size/300000", { stream = true, max_buffer = 1000, name = "flood" })
+  for _ in flood:chunks() do end
+  same(flood.error:find("of the stream unread", 1, true) ~= nil, true, flood.error)
+end }
+
+task { "mistakes", sequence = 6, function(user)
+  local stream = user:get("/events/1", { stream = true, name = "events" })
+  raises("'stream.event' does not exist; did you mean 'events'?", function() return stream.event end)
+  raises("its 'expect' may have the status and headers", user.get, user, "/", { stream = true, expect = { title = "a" } })
+  raises("'discard' is for responses that are kept", user.get, user, "/", { stream = true, discard = true })
+  raises("'max_buffer' is for a stream", user.get, user, "/", { max_buffer = 10 })
+  raises("a number of bytes from 1 to 67108864", user.get, user, "/", { stream = true, max_buffer = 0 })
+  raises("option 'stream' must be true or false", user.get, user, "/", { stream = "yes" })
+  raises("a stream is the response to one request", user.fetch, user, { "/echo" }, { stream = true })
+  raises("a stream is the response to one request", user.batch, user, { { path = "/echo", stream = true } })
+  stream:close()
+end }

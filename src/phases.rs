@@ -44,6 +44,42 @@ impl Phase {
     }
 }
 
+/// A time within a request that is kept beside its latency: that of a phase, or of the messages of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum TimedPart {
+    /// A phase of the latency.
+    Phase(Phase),
+    /// From the beginning of the request until its first event, line or piece had come.
+    FirstEvent,
+    /// From one event, line or piece to the next.
+    EventGap,
+}
+
+impl TimedPart {
+    /// All of them, phases in the order they happen.
+    pub fn all() -> impl Iterator<Item = TimedPart> {
+        let phases = Phase::ALL.into_iter().map(TimedPart::Phase);
+        phases.chain([TimedPart::FirstEvent, TimedPart::EventGap])
+    }
+
+    /// The name in reports and thresholds.
+    pub fn name(self) -> &'static str {
+        match self {
+            TimedPart::Phase(phase) => phase.name(),
+            TimedPart::FirstEvent => "first_event",
+            TimedPart::EventGap => "event_gap",
+        }
+    }
+
+    /// The phase, if it is one.
+    pub fn phase(self) -> Option<Phase> {
+        match self {
+            TimedPart::Phase(phase) => Some(phase),
+            TimedPart::FirstEvent | TimedPart::EventGap => None,
+        }
+    }
+}
+
 /// The time that each phase of a request took; zero where a phase did not happen (a reused connection has no
 /// `connect`). With redirects, the sum over all hops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -48,7 +48,7 @@ protocols http metrics phases tags
 cli       threshold config error units
 yaml      error
 import    yaml files targets other_tools error
-lua       allotment shared_state plan threshold config protocols http metrics tags files secrets yaml error units
+lua       allotment shared_state plan threshold config protocols http metrics phases tags files secrets yaml error units
 engine    allotment lua plan config threshold protocols http metrics control machine phases tags trace error units
 capacity  threshold metrics units
 compare   metrics error units

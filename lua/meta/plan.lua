@@ -89,7 +89,7 @@
 ---A threshold fails with "no data" if nothing has that name. Figures:
 --- * of requests and tasks: p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max (in us, ms, s), failures (in %, or as a
 ---   number), rate (in /s), count; of requests also bytes (in KB, MB, KB/s, MB/s and so on), and a phase before a
----   latency, such as "first_byte p95": dns, connect, tls, send, first_byte, receive
+---   latency, such as "first_byte p95": dns, connect, tls, send, first_byte, receive; of streams first_event and event_gap
 --- * of checks: checks (in %), failures, rate (in /s), count
 --- * of metrics, without a unit: counter value; gauge value, avg, min, max; trend as for requests; rate in %
 --- * of iterations in a run at a rate, without a name: dropped (in %, or as a number)

@@ -29,7 +29,7 @@ mod latency;
 mod lateness;
 mod measures;
 mod names;
-mod phase_times;
+mod part_times;
 mod plausible;
 mod portable;
 mod recent;

@@ -5,7 +5,7 @@
 
 use super::counted::Counted;
 use super::latency::{Burst, ExactFigures, nanoseconds};
-use super::phase_times::PhaseDeltas;
+use super::part_times::PartDeltas;
 use super::plausible;
 use super::sample::{Sample, SampleResponse, Traffic};
 use super::slowest::Slowest;
@@ -36,22 +36,24 @@ pub(super) struct RequestDelta<L = Burst> {
     pub(super) slowest: Slowest,
     /// Sampled traces; allocated with the first.
     pub(super) traced: Option<Box<NameTraces>>,
-    /// Times of the phases that thresholds look at.
-    pub(super) phase_times: PhaseDeltas<L>,
+    /// Times of the phases that thresholds look at, and of the messages of streams.
+    pub(super) part_times: PartDeltas<L>,
 }
 
 impl<L> RequestDelta<L> {
     /// Returns whether nothing was counted.
     pub(super) fn is_empty(&self) -> bool {
         let filled = self.filled.as_ref();
-        self.counts.is_empty() && filled.is_none_or(|filled| filled.is_empty())
+        self.counts.is_empty()
+            && filled.is_none_or(|filled| filled.is_empty())
+            && self.part_times.is_empty()
     }
 
     /// Returns the same figures with latencies in another form.
     pub(super) fn map<M>(&self, form: impl Fn(&L) -> M) -> RequestDelta<M> {
         let filled = self.filled.as_ref();
-        let phase_times = self.phase_times.0.iter();
-        let phase_times = phase_times.map(|(phase, times)| (*phase, times.map(&form)));
+        let part_times = self.part_times.0.iter();
+        let part_times = part_times.map(|(part, times)| (*part, times.map(&form)));
         RequestDelta {
             counts: self.counts.clone(),
             all: form(&self.all),
@@ -63,7 +65,7 @@ impl<L> RequestDelta<L> {
             filled: filled.map(|filled| Box::new(filled.map(&form))),
             slowest: self.slowest.clone(),
             traced: self.traced.clone(),
-            phase_times: PhaseDeltas(phase_times.collect()),
+            part_times: PartDeltas(part_times.collect()),
         }
     }
 }
@@ -75,7 +77,7 @@ impl RequestDelta<Counted> {
         counted.counts.status.sort_unstable();
         counted.filled = counted.filled.filter(|filled| !filled.is_empty());
         counted.traced = counted.traced.filter(|traced| !traced.is_empty());
-        counted.phase_times.0.retain(|_, times| !times.is_empty());
+        counted.part_times.0.retain(|_, times| !times.is_empty());
         counted
     }
 
@@ -93,7 +95,7 @@ impl RequestDelta<Counted> {
             filled,
             slowest,
             traced,
-            phase_times,
+            part_times,
         } = other;
         self.counts.add(counts);
         self.counts.status.sort_unstable();
@@ -110,8 +112,8 @@ impl RequestDelta<Counted> {
         if let Some(traced) = traced {
             self.traced.get_or_insert_default().merge(traced);
         }
-        for (phase, times) in &phase_times.0 {
-            self.phase_times.0.entry(*phase).or_default().merge(times);
+        for (part, times) in &part_times.0 {
+            self.part_times.0.entry(*part).or_default().merge(times);
         }
     }
 
@@ -128,7 +130,7 @@ impl RequestDelta<Counted> {
             filled,
             slowest: _,
             traced: _,
-            phase_times,
+            part_times,
         } = self;
         let failed = [failures, failed_at_once, failed_later, passed_later];
         for counted in failed.into_iter().chain([all, service]) {
@@ -137,7 +139,7 @@ impl RequestDelta<Counted> {
         for timed in filled
             .as_deref_mut()
             .into_iter()
-            .chain(phase_times.0.values_mut())
+            .chain(part_times.0.values_mut())
         {
             timed.latencies.condense(most);
         }
@@ -171,7 +173,7 @@ impl RequestDelta {
             sum.count += u64::from(!phase.is_zero());
         }
         let responded = sample.response != SampleResponse::Missing;
-        self.phase_times.record(&sample.phases, responded, watched);
+        self.part_times.record(&sample.phases, responded, watched);
     }
 
     /// Corrects a request that was entered as `failed` or not to what the sample says now.
@@ -215,7 +217,7 @@ impl RequestDelta {
             filled,
             slowest,
             traced,
-            phase_times,
+            part_times,
         } = self;
         counts.clear();
         slowest.clear();
@@ -226,7 +228,7 @@ impl RequestDelta {
         for timed in filled
             .as_deref_mut()
             .into_iter()
-            .chain(phase_times.0.values_mut())
+            .chain(part_times.0.values_mut())
         {
             timed.clear();
         }

@@ -3,13 +3,14 @@
 use super::delta::TaskDelta;
 use super::filled::FilledLatencies;
 use super::latency::{self, ExactFigures, summary as latency};
-use super::phase_times::PhaseTallies;
+use super::part_times::PartTallies;
 use super::report::{CoFigures, Figures, Latency, Messages, PhasesMs};
 use super::request::{PhaseSum, RequestCounts, RequestDelta};
 use super::sample::Traffic;
 use super::slowest::Slowest;
 use super::threshold_figures::ThresholdFigures;
 use super::traced::NameTraces;
+use crate::phases::TimedPart;
 use crate::threshold::Threshold;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -33,8 +34,8 @@ pub(super) struct RequestTally {
     pub(super) slowest: Slowest,
     /// Sampled traces of one name; allocated with the first.
     pub(super) traced: Option<Box<NameTraces>>,
-    /// Times of the phases that thresholds look at.
-    phase_times: PhaseTallies,
+    /// Times of the phases that thresholds look at, and of the messages of streams.
+    part_times: PartTallies,
     /// p50, p95, p99 as of the last tick that changed them.
     live: [Duration; 3],
     changed: bool,
@@ -53,7 +54,7 @@ impl Default for RequestTally {
             filled: None,
             slowest: Slowest::default(),
             traced: None,
-            phase_times: PhaseTallies::default(),
+            part_times: PartTallies::default(),
             live: [Duration::ZERO; 3],
             changed: false,
             live_ok: [Duration::ZERO; 3],
@@ -78,7 +79,7 @@ impl RequestTally {
     pub(super) fn merge_counts(&mut self, row: &RequestDelta) {
         (self.changed, self.changed_ok) = (true, true);
         self.counts.add(&row.counts);
-        self.phase_times.merge(&row.phase_times);
+        self.part_times.merge(&row.part_times);
         if !row.failures.is_empty() {
             row.failures
                 .add_to(self.failed.get_or_insert_with(latency::histogram));
@@ -130,13 +131,13 @@ impl RequestTally {
 
     /// Adds its figures to those that a threshold looks at.
     pub(super) fn show(&self, threshold_figures: &mut ThresholdFigures, of: &Threshold) {
-        let Some(phase) = of.phase else {
+        let Some(part) = of.part else {
             let (failed, filled) = (self.failed.as_ref(), self.filled.as_deref());
             let among = of.among;
             return threshold_figures.add_requests(among, &self.counts, &self.all, failed, filled);
         };
-        if let Some((exact, times)) = self.phase_times.of(phase) {
-            threshold_figures.add_phase(exact, |all| latency::add(all, times));
+        if let Some((exact, times)) = self.part_times.of(part) {
+            threshold_figures.add_times(exact, |all| latency::add(all, times));
         }
     }
 
@@ -174,6 +175,8 @@ impl RequestTally {
                 .service
                 .as_ref()
                 .and_then(|service| latency(&counts.service, service)),
+            first_event_ms: self.part_times.summary(TimedPart::FirstEvent),
+            event_gap_ms: self.part_times.summary(TimedPart::EventGap),
             phases_ms: phases(&counts.phases),
             status: counts
                 .status

@@ -116,11 +116,11 @@ impl ThresholdFigures {
         add: impl FnOnce(&mut Histogram<u64>),
     ) {
         self.failures += failed.count;
-        self.add_phase(&ok.merged(failed), add);
+        self.add_times(&ok.merged(failed), add);
     }
 
     /// Adds times that come without failures, such as those of a phase.
-    pub(super) fn add_phase(
+    pub(super) fn add_times(
         &mut self,
         exact: &ExactFigures,
         add: impl FnOnce(&mut Histogram<u64>),
@@ -141,7 +141,7 @@ impl ThresholdFigures {
         filled: Option<&FilledLatencies>,
     ) {
         if let (LatencySubset::Corrected, Some(filled)) = (among, filled) {
-            self.add_phase(&filled.exact, |all| latency::add(all, &filled.histogram));
+            self.add_times(&filled.exact, |all| latency::add(all, &filled.histogram));
         }
         let mut exact = &counts.all;
         if among == LatencySubset::Ok {
@@ -156,14 +156,14 @@ impl ThresholdFigures {
 
     /// Adds requests of a slice.
     pub(super) fn add_slice(&mut self, of: &Threshold, row: &RequestDelta) {
-        if let Some(phase) = of.phase {
-            if let Some(times) = row.phase_times.0.get(&phase) {
-                self.add_phase(&times.exact, |all| times.latencies.add_to(all));
+        if let Some(part) = of.part {
+            if let Some(times) = row.part_times.0.get(&part) {
+                self.add_times(&times.exact, |all| times.latencies.add_to(all));
             }
             return;
         }
         if let (LatencySubset::Corrected, Some(filled)) = (of.among, &row.filled) {
-            self.add_phase(&filled.exact, |all| filled.latencies.add_to(all));
+            self.add_times(&filled.exact, |all| filled.latencies.add_to(all));
         }
         if of.among == LatencySubset::Ok {
             let without = self.without.get_or_insert_with(latency::histogram);
@@ -183,7 +183,7 @@ impl ThresholdFigures {
         exact: &ExactFigures,
         add: impl FnOnce(&mut Histogram<u64>),
     ) {
-        self.add_phase(exact, add);
+        self.add_times(exact, add);
         self.failures = self
             .failures
             .saturating_add_signed(counts.failures_change());
@@ -260,7 +260,7 @@ impl ThresholdFigures {
             return Err(flaw);
         }
         let (figure, unit) = (of.figure, of.unit);
-        let of_requests = of.phase.is_some() || of.among != LatencySubset::All;
+        let of_requests = of.part.is_some() || of.among != LatencySubset::All;
         if of_requests && self.subject != ThresholdSubject::Requests {
             return Err(self.figures());
         }

@@ -64,6 +64,8 @@ fn closed(schema: &Value) -> Value {
 fn full() -> Report {
     let mut report = fixture::report();
     report.aggregated.service_ms = report.aggregated.latency_ms;
+    report.aggregated.first_event_ms = report.aggregated.latency_ms;
+    report.aggregated.event_gap_ms = report.aggregated.latency_ms;
     report.arrivals = Some(ArrivalsRow {
         started: 10,
         dropped: 2,

@@ -8,7 +8,7 @@ pub(crate) use read::GRAMMAR;
 use read::ThresholdMistake;
 pub(crate) use unit::{ByteUnit, Unit};
 
-use crate::phases::Phase;
+use crate::phases::TimedPart;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -24,8 +24,8 @@ pub struct Threshold {
     pub name: Option<String>,
     /// The requests whose latency is judged.
     pub among: LatencySubset,
-    /// The phase whose time is judged instead of the whole latency, among the requests that had it.
-    pub phase: Option<Phase>,
+    /// The part whose time is judged instead of the whole latency, among the requests that had it.
+    pub part: Option<TimedPart>,
     /// The figure that is compared.
     pub figure: FigureKind,
     /// The comparison.
@@ -140,7 +140,7 @@ impl Threshold {
 
     /// Returns whether requests and tasks both can have the figure.
     pub fn can_be_of_tasks(&self) -> bool {
-        self.phase.is_none()
+        self.part.is_none()
             && self.among == LatencySubset::All
             && match self.figure {
                 FigureKind::Count | FigureKind::Failures => true,
@@ -196,8 +196,8 @@ impl fmt::Display for Threshold {
             LatencySubset::Ok => f.write_str("ok ")?,
             LatencySubset::Corrected => f.write_str("corrected ")?,
         }
-        if let Some(phase) = self.phase {
-            write!(f, "{} ", phase.name())?;
+        if let Some(part) = self.part {
+            write!(f, "{} ", part.name())?;
         }
         write!(f, "{} {} {}", self.figure, self.comparison, self.limit)?;
         write!(f, "{}", self.unit)?;

@@ -78,7 +78,7 @@ impl PlanVersion {
     /// Returns the phases that thresholds look at.
     pub(crate) fn phases(&self) -> Vec<Phase> {
         let thresholds = self.config.thresholds.iter();
-        let phases: BTreeSet<Phase> = thresholds.filter_map(|one| one.phase).collect();
+        let phases: BTreeSet<Phase> = thresholds.filter_map(|one| one.part?.phase()).collect();
         phases.into_iter().collect()
     }
 

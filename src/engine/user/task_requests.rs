@@ -313,6 +313,27 @@ impl TaskRequests {
         }
     }
 
+    /// Counts when the messages came that the plan has taken from a stream so far.
+    pub(super) fn count_messages(&self, stream: &Rc<ResponseStream>) {
+        let open = self
+            .streams
+            .iter()
+            .find(|open| Rc::ptr_eq(&open.stream, stream));
+        if let Some(open) = open {
+            self.record_messages(open);
+        }
+    }
+
+    fn record_messages(&self, open: &OpenStream) {
+        let times = open.stream.take_times();
+        let row = open.operation.rows[0];
+        let now = tokio::time::Instant::now().into_std();
+        self.shared
+            .recorder
+            .borrow_mut()
+            .part_times(row, now, &times);
+    }
+
     /// Counts the request of a stream, which is over.
     pub(super) fn conclude_stream(&mut self, vm: &mut Vm, stream: &Rc<ResponseStream>) {
         let place = self
@@ -337,6 +358,7 @@ impl TaskRequests {
 
     fn count_stream(&self, vm: &mut Vm, mut open: OpenStream, is_aborted: bool) {
         let exchange = open.end(is_aborted);
+        self.record_messages(&open);
         let Some(op) = open.operation.request_at(0) else {
             return;
         };

@@ -3,9 +3,11 @@
 
 use crate::http::StreamedBody;
 use crate::lua::limits::HeapSize;
+use crate::phases::TimedPart;
 use bytes::{Buf as _, Bytes, BytesMut};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// A response that is read while it comes, as the engine and the plan share it.
@@ -16,6 +18,10 @@ pub struct ResponseStream {
     pub(crate) start: Instant,
     /// The messages that the plan has taken.
     pub(crate) messages: Cell<u64>,
+    /// When the latest of them had come.
+    latest: Cell<Option<Instant>>,
+    /// The times of those that the engine has not counted yet.
+    times: RefCell<Vec<(TimedPart, Duration)>>,
     /// Once the request was counted, why it failed, if it did.
     pub(crate) verdict: RefCell<Option<Result<(), String>>>,
     /// The line of the plan that sent the request.
@@ -77,10 +83,27 @@ impl ResponseStream {
             body,
             start,
             messages: Cell::new(0),
+            latest: Cell::new(None),
+            times: RefCell::default(),
             verdict: RefCell::new(None),
             line: RefCell::new(None),
             reader: RefCell::default(),
         }
+    }
+
+    fn note(&self, at: Instant) {
+        self.messages.set(self.messages.get() + 1);
+        let (part, since) = match self.latest.replace(Some(at)) {
+            None => (TimedPart::FirstEvent, self.start),
+            Some(before) => (TimedPart::EventGap, before),
+        };
+        let time = at.saturating_duration_since(since);
+        self.times.borrow_mut().push((part, time));
+    }
+
+    /// Takes the times of messages that the engine has not counted yet.
+    pub(crate) fn take_times(&self) -> Vec<(TimedPart, Duration)> {
+        self.times.take()
     }
 
     /// Takes the next message that has come completely, with the time at which it had; `None` if there is none yet.
@@ -89,8 +112,9 @@ impl ResponseStream {
         loop {
             if let Some(message) = reader.next(kind) {
                 self.body.release(std::mem::take(&mut reader.passed));
-                self.messages.set(self.messages.get() + 1);
-                return Some((reader.at.unwrap_or(self.start), message));
+                let at = reader.at.unwrap_or(self.start);
+                self.note(at);
+                return Some((at, message));
             }
             match self.body.take() {
                 Some((at, piece)) => {

@@ -17,7 +17,7 @@ use super::tagged_measures::TaggedMeasures;
 use super::tagged_names::{TOO_MANY_TAGS, TaggedNames, TagsId};
 use super::under_way::InFlightSlot;
 use crate::error::cut;
-use crate::phases::Phase;
+use crate::phases::{Phase, TimedPart};
 use crate::tags::Tags;
 use crate::threshold::Threshold;
 use crate::units::show_count;
@@ -194,6 +194,26 @@ impl Recorder {
         slice.requests[sample.request.0 as usize]
             .figures
             .enter(sample, &self.phases);
+    }
+
+    /// Counts times of parts of a request that goes on at that moment.
+    pub(crate) fn part_times(
+        &mut self,
+        request: RequestId,
+        at: Instant,
+        times: &[(TimedPart, Duration)],
+    ) {
+        if request == RequestId::UNCOUNTED || times.is_empty() {
+            return;
+        }
+        let slice = self.slices.of(at, 0);
+        if slice.requests.len() <= request.0 as usize {
+            slice.cover_requests(self.requests.labels());
+        }
+        let figures = &mut slice.requests[request.0 as usize].figures;
+        for (part, time) in times {
+            figures.part_times.record_part(*part, nanoseconds(*time));
+        }
     }
 
     /// Corrects a request that was entered, and records its error in the second in which it ended.

@@ -267,6 +267,12 @@ pub struct Figures {
     /// scheduled start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_ms: Option<Latency>,
+    /// Time from the beginning of each stream until its first event, line or piece had come; only if there were streams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_event_ms: Option<Latency>,
+    /// Time from one event, line or piece of a stream to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_gap_ms: Option<Latency>,
     /// Mean time of each phase of the latency.
     pub phases_ms: PhasesMs,
     /// Number of requests by the status of their final response; `"0"` means no response.

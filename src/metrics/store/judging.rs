@@ -9,7 +9,7 @@ use super::super::thresholds::{
 };
 use super::measured::MeasuredFigures;
 use crate::error::nearest;
-use crate::phases::Phase;
+use crate::phases::TimedPart;
 use crate::tags::{Tags, split_selector};
 use crate::threshold::Threshold;
 
@@ -111,12 +111,12 @@ fn why_unjudged(
         (None, _) if after.is_some_and(|after| after >= until) => {
             Some("the run ended before the part that 'after' selects".to_owned())
         }
-        (None, _) if threshold.phase.is_some() && has_any(measured, threshold) => {
-            let phase = threshold.phase.map_or("", Phase::name);
-            Some(format!("no request had a phase '{phase}'"))
+        (None, _) if threshold.part.is_some() && has_any(measured, threshold) => {
+            let part = threshold.part.map_or_else(String::new, described);
+            Some(format!("no request had {part}"))
         }
         (None, Some(name)) if !has_any(measured, threshold) => Some(match split_selector(name) {
-            Some((tags, name)) => no_tags(measured, &tags, name, threshold.phase, labels),
+            Some((tags, name)) => no_tags(measured, &tags, name, threshold.part, labels),
             None => nobody(measured, name, labels),
         }),
         (None, None) if unjudged.name.is_some() => {
@@ -126,13 +126,21 @@ fn why_unjudged(
     }
 }
 
-/// Explains that no request had these tags, this name and this phase, and suggests a known tag for an unknown
+/// Returns a part of requests as messages name it.
+fn described(part: TimedPart) -> String {
+    match part {
+        TimedPart::Phase(phase) => format!("a phase '{}'", phase.name()),
+        part => format!("'{}', which only streams have", part.name()),
+    }
+}
+
+/// Explains that no request had these tags, this name and this part, and suggests a known tag for an unknown
 /// one.
 fn no_tags(
     measured: &MeasuredFigures,
     tags: &Tags,
     name: &str,
-    phase: Option<Phase>,
+    part: Option<TimedPart>,
     labels: Option<&[String]>,
 ) -> String {
     let requests = &measured.requests;
@@ -158,10 +166,10 @@ fn no_tags(
                 "" => String::new(),
                 name => format!(" named '{name}'"),
             };
-            match phase {
-                Some(phase) => {
-                    let phase = phase.name();
-                    format!("no request{called} with all of these tags had a phase '{phase}'")
+            match part {
+                Some(part) => {
+                    let part = described(part);
+                    format!("no request{called} with all of these tags had {part}")
                 }
                 None => format!("no request{called} had all of these tags"),
             }

@@ -7,7 +7,7 @@ use super::super::silence::Silence;
 use super::super::threshold_figures::{ThresholdFigures, ThresholdSubject};
 use super::selector::RowSelector;
 use super::{FigureView, nanoseconds};
-use crate::phases::Phase;
+use crate::phases::{Phase, TimedPart};
 use crate::threshold::{FigureKind, LatencySubset, Threshold, Unit};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -214,8 +214,8 @@ impl ThresholdStretch {
             threshold.figure,
             FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Max | FigureKind::Oldest
         ) && threshold
-            .phase
-            .is_none_or(|phase| phase == Phase::FirstByte);
+            .part
+            .is_none_or(|part| part == TimedPart::Phase(Phase::FirstByte));
         if is_latency && threshold.name.is_none() {
             for silence in view.silences {
                 self.wait_for(silence, lasted);

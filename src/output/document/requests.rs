@@ -89,6 +89,35 @@ const MORE: [Figure; 11] = [
     ("retries", Scope::Full, |all, _| Cell::count(all.retries)),
 ];
 
+const STREAMS: [Figure; 8] = [
+    ("messages", Scope::Usual, |all, _| {
+        Cell::of(all.messages, |messages| Cell::count(messages.received))
+    }),
+    ("messages/s", Scope::Usual, |all, report| {
+        Cell::of(all.messages, |messages| {
+            Cell::rate(per_second(messages.received as f64, report.elapsed_s))
+        })
+    }),
+    ("first p50", Scope::Usual, |all, _| {
+        Cell::of(all.first_event_ms, |first| Cell::duration(first.p50))
+    }),
+    ("first p95", Scope::Usual, |all, _| {
+        Cell::of(all.first_event_ms, |first| Cell::duration(first.p95))
+    }),
+    ("first p99", Scope::Full, |all, _| {
+        Cell::of(all.first_event_ms, |first| Cell::duration(first.p99))
+    }),
+    ("gap p50", Scope::Usual, |all, _| {
+        Cell::of(all.event_gap_ms, |gap| Cell::duration(gap.p50))
+    }),
+    ("gap p99", Scope::Usual, |all, _| {
+        Cell::of(all.event_gap_ms, |gap| Cell::duration(gap.p99))
+    }),
+    ("gap max", Scope::Usual, |all, _| {
+        Cell::of(all.event_gap_ms, |gap| Cell::duration(gap.max))
+    }),
+];
+
 const PHASES: [Figure; 6] = [
     ("DNS", Scope::Full, |all, _| phase(all.phases_ms.dns)),
     ("connect", Scope::Full, |all, _| {
@@ -134,6 +163,14 @@ pub(super) fn requests(report: &Report, scope: Scope) -> Vec<Table<'_>> {
         tables.push(
             named
                 .latencies_of(service, is_shown, |all| all.service_ms)
+                .note(note),
+        );
+    }
+    if report.aggregated.first_event_ms.is_some() {
+        let note = "First: from the beginning of a stream to its first message. Gap: from one message to the next.";
+        tables.push(
+            named
+                .listed(report, scope, ("streams", "Streams"), &STREAMS)
                 .note(note),
         );
     }

@@ -257,6 +257,24 @@ mod tests {
     }
 
     #[test]
+    fn streams_have_a_table_of_their_messages() {
+        let mut report = fixture::report();
+        assert!(!tables(&report, 80, TableOptions::default()).contains("Streams"));
+        let latency = report.aggregated.latency_ms;
+        let figures = [&mut report.requests[0].figures, &mut report.aggregated];
+        for figures in figures {
+            figures.first_event_ms = latency;
+            figures.event_gap_ms = latency;
+        }
+        let text = tables(&report, 80, TableOptions::default());
+        let table = text.split("Streams").nth(1).expect("the table");
+        assert!(
+            table.contains("first p50") && table.contains("gap p99"),
+            "{table}"
+        );
+    }
+
+    #[test]
     fn a_run_at_a_rate_shows_the_service_time_and_what_was_dropped() {
         let mut report = fixture::report();
         let latency = report.aggregated.latency_ms;

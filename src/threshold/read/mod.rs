@@ -3,7 +3,7 @@
 
 use super::{ByteUnit, Comparator, FigureKind, LatencySubset, Threshold, Unit};
 use crate::error::{bounded_name, nearest};
-use crate::phases::Phase;
+use crate::phases::TimedPart;
 use crate::units;
 use std::ops::Range;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The grammar of a threshold, for messages.
 pub(crate) const GRAMMAR: &str = "write FIGURE < LIMIT, such as 'p95 < 300ms' or 'GET /cart: failures < 1%'; figures: \
      p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate count checks value oldest bytes dropped; 'ok', \
-     'corrected' or a phase such as 'first_byte' may stand before a latency; units: us ms s % /s, of bytes KB MB KiB MB/s \
+     'corrected' a phase such as 'first_byte', 'first_event' or 'event_gap' may stand before a latency; units: us ms s % /s, of bytes KB MB KiB MB/s \
      and the like";
 
 /// The words for figures other than percentiles.
@@ -80,14 +80,14 @@ pub(super) fn read_for(name: &str, text: &str) -> Result<Threshold, ThresholdMis
 
 fn limit(name: Option<&str>, text: &str, from: usize) -> Result<Threshold, ThresholdMistake> {
     let mut reader = ThresholdParser { text, at: from };
-    let (among, phase, figure) = reader.figure_of()?;
+    let (among, part, figure) = reader.figure_of()?;
     let comparison = reader.comparison()?;
     let (limit, number) = reader.number()?;
     let (unit, place) = reader.unit()?;
     let mut threshold = Threshold {
         name: name.map(name_of_row),
         among,
-        phase,
+        part,
         figure,
         comparison,
         limit,
@@ -124,7 +124,7 @@ fn fits(
     let is_share = threshold.unit == Unit::Percent;
     let (fits, units) = match figure {
         FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Min | FigureKind::Max => (
-            is_time || is_plain && threshold.name.is_some() && threshold.phase.is_none(),
+            is_time || is_plain && threshold.name.is_some() && threshold.part.is_none(),
             "'us', 'ms' or 's'",
         ),
         FigureKind::Failures | FigureKind::Dropped => {
@@ -201,14 +201,14 @@ impl<'a> ThresholdParser<'a> {
         self.take(|c| !c.is_whitespace() && !"<>=".contains(c))
     }
 
-    /// Reads a figure, and `ok`, `corrected` or a phase before it if one is there.
+    /// Reads a figure, and `ok`, `corrected` or a part before it if one is there.
     fn figure_of(
         &mut self,
-    ) -> Result<(LatencySubset, Option<Phase>, FigureKind), ThresholdMistake> {
+    ) -> Result<(LatencySubset, Option<TimedPart>, FigureKind), ThresholdMistake> {
         let (word, place) = self.word();
-        let mut phases = Phase::ALL.into_iter();
-        let (among, phase) = match (word, phases.find(|phase| phase.name() == word)) {
-            (_, Some(phase)) => (LatencySubset::All, Some(phase)),
+        let part = TimedPart::all().find(|part| part.name() == word);
+        let (among, part) = match (word, part) {
+            (_, Some(part)) => (LatencySubset::All, Some(part)),
             ("ok", _) => (LatencySubset::Ok, None),
             ("corrected", _) => (LatencySubset::Corrected, None),
             _ => return Ok((LatencySubset::All, None, self.figure(word, place)?)),
@@ -217,7 +217,7 @@ impl<'a> ThresholdParser<'a> {
         let figure = self.figure(next, next_place)?;
         match figure {
             FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Min | FigureKind::Max => {
-                Ok((among, phase, figure))
+                Ok((among, part, figure))
             }
             _ => Err(ThresholdMistake::new(
                 format!("'{word}' stands before a latency only, such as '{word} p95'"),
@@ -248,8 +248,8 @@ impl<'a> ThresholdParser<'a> {
                 place,
             )),
             None => {
-                let phases = Phase::ALL.into_iter().map(Phase::name);
-                let names = FIGURES.iter().map(|(name, _)| *name).chain(phases);
+                let parts = TimedPart::all().map(TimedPart::name);
+                let names = FIGURES.iter().map(|(name, _)| *name).chain(parts);
                 let near = nearest(word, names);
                 // As k6 writes it.
                 let quoted = word

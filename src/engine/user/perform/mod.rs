@@ -137,6 +137,7 @@ impl TaskRunner {
                 self.go_on_after(waited)
             }
             Op::Receive(stream) => {
+                self.requests.count_messages(&stream);
                 let waited = self.wait_beside(stream.body.more(), None).await;
                 self.go_on_after(waited)
             }

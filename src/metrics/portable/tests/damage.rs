@@ -7,6 +7,7 @@ use crate::metrics::latency::nanoseconds;
 use crate::metrics::plausible::MOST_COUNT;
 use crate::metrics::request::RequestDelta;
 use crate::metrics::{Context, ExchangeDetails};
+use crate::phases::TimedPart;
 use crate::tags::Tags;
 use crate::trace::{HopSpan, Trace, TraceContext};
 use std::num::{NonZeroU64, NonZeroU128};
@@ -198,7 +199,7 @@ fn one_of_everything_is_read_and_used() {
     let slices = || all.slices.values();
     let requests = || slices().flat_map(|slice| slice.requests.values());
     assert!(requests().any(|row| row.filled.is_some() && row.traced.is_some()));
-    assert!(requests().any(|row| !row.phase_times.0.is_empty() && row.service.total() > 0));
+    assert!(requests().any(|row| !row.part_times.0.is_empty() && row.service.total() > 0));
     assert!(slices().any(|slice| !slice.quiet.is_empty() && slice.late.count > 0));
 }
 
@@ -252,7 +253,14 @@ fn counts_that_no_run_reaches_are_refused_in_each_list_of_latencies() {
         |row| &mut row.passed_later,
         |row| &mut row.service,
         |row| &mut row.filled.get_or_insert_default().latencies,
-        |row| &mut row.phase_times.0.entry(Phase::Dns).or_default().latencies,
+        |row| {
+            &mut row
+                .part_times
+                .0
+                .entry(TimedPart::Phase(Phase::Dns))
+                .or_default()
+                .latencies
+        },
     ];
     for (number, list) in lists.iter().enumerate() {
         for (count, expected) in [(MOST_COUNT, true), (u64::MAX, false)] {

@@ -32,7 +32,12 @@ impl DrivenRun {
         let mut store = Store::new(RunIdentity::default());
         let thresholds = read(texts);
         let mut recorder = Recorder::new(0);
-        recorder.watch_phases(thresholds.iter().filter_map(|one| one.phase).collect());
+        recorder.watch_phases(
+            thresholds
+                .iter()
+                .filter_map(|one| one.part?.phase())
+                .collect(),
+        );
         store.judge_by(thresholds);
         DrivenRun {
             store,
@@ -215,6 +220,10 @@ fn a_figure_that_a_row_does_not_have_is_reported() {
         ("log in: first_byte p95 < 1s", "requests also have bytes"),
         ("size: bytes < 1MB", "it is a trend"),
         ("GET /: tls p95 < 1s", "no request had a phase 'tls'"),
+        (
+            "GET /: event_gap p95 < 1s",
+            "no request had 'event_gap', which only streams have",
+        ),
     ] {
         let report = run(&[text]);
         assert_eq!(

@@ -264,6 +264,14 @@ fn answer(stream: &mut TcpStream, asked: &Asked, seen: &Seen) -> std::io::Result
             "0123456789".repeat(number / 10).as_bytes(),
         ),
         "close" => reply(stream, asked, 200, "Connection: close\r\n", b"closed").map(|_| false),
+        "chunks" => {
+            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+            let body = format!(
+                "{head}{number:x}\r\n{}\r\n0\r\n\r\n",
+                "0123456789".repeat(number / 10)
+            );
+            stream.write_all(body.as_bytes()).map(|()| true)
+        }
         "chunked" => {
             let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
             stream.write_all(head.as_bytes())?;

@@ -38,6 +38,11 @@ task { "lines and chunks", sequence = 2, function(user)
   local sized = {}
   for chunk in user:get("/size/200000", { stream = true, name = "sized" }):chunks() do sized[#sized + 1] = chunk end
   same(#table.concat(sized), 200000, "a body of a known size")
+  for _, path in ipairs { "/size/20000000", "/chunks/20000000" } do
+    local bytes = 0
+    for chunk in user:get(path, { stream = true, name = "large" }):chunks() do bytes = bytes + #chunk end
+    same(bytes, 20000000, "however fast it comes: " .. path)
+  end
   local page = user:get("/redirect/2", { stream = true, name = "redirected" })
   same(page:chunks()(), "arrived", "behind redirects")
   same(page:chunks()(), nil, "and no more")

@@ -6,7 +6,7 @@ use crate::config::RequestNames;
 use crate::engine::messages::context::cadence;
 use crate::engine::user::back_off::BackOff;
 use crate::engine::user::finished_call::{CallOutcome, FinishedCall};
-use crate::engine::user::naming::{call_name, row_name};
+use crate::engine::user::naming::{call_name, host_of, row_name};
 use crate::engine::user::open_requests::{EarlierOperation, LatestOperation, RequestOrigin};
 use crate::engine::user::open_stream::OpenStream;
 use crate::engine::user::plan_hook::{CountedRequest, report_call_to_plan, report_to_plan};
@@ -362,6 +362,7 @@ impl TaskRequests {
         let Some(op) = open.operation.request_at(0) else {
             return;
         };
+        self.responded(host_of(&op.request.url), exchange.outcome.as_ref().err());
         let verdict = op.expect.verdict(&exchange);
         let mut finished = self.judged(op, verdict, &open.task_name, exchange);
         finished.line = open

@@ -283,9 +283,16 @@ impl Connection {
     /// Reads a body of `length` bytes.
     async fn read_length(&mut self, length: u64, body: &mut BodyBuffer) -> Result<(), Failure> {
         body.begin()?;
-        reserve_rest(&mut body.bytes, length.saturating_sub(body.length));
+        if !body.is_stream() {
+            reserve_rest(&mut body.bytes, length.saturating_sub(body.length));
+        }
         while body.length < length {
             let remaining = usize::try_from(length - body.length).unwrap_or(usize::MAX);
+            if body.is_stream() {
+                self.read_into(body, remaining.min(READ_SIZE)).await?;
+                body.let_read().await;
+                continue;
+            }
             if body.bytes.len() == body.bytes.capacity() {
                 reserve_rest(&mut body.bytes, remaining as u64);
             }
@@ -310,6 +317,7 @@ impl Connection {
                 return Ok(rest.is_empty());
             }
             raw.clear();
+            body.let_read().await;
             self.read_some(&mut raw, READ_SIZE).await?;
         }
     }
@@ -326,6 +334,7 @@ impl Connection {
                 return Ok(());
             }
             body.count_from(before)?;
+            body.let_read().await;
         }
     }
 

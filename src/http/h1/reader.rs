@@ -182,9 +182,21 @@ impl BodyBuffer {
         self.bytes.split_off(self.head)
     }
 
+    /// Whether its reader takes it while it comes.
+    pub(super) fn is_stream(&self) -> bool {
+        self.limits.stream.is_some()
+    }
+
+    /// Lets the reader of a stream take what has come before more is read, however fast it comes.
+    pub(super) async fn let_read(&self) {
+        if self.is_stream() {
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// Hands on what has come with the head, if the body is a stream.
     pub(super) fn begin(&mut self) -> Result<(), Failure> {
-        if self.limits.stream.is_some() {
+        if self.is_stream() {
             self.length = 0;
             self.count_from(self.head)?;
         }

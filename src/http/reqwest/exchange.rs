@@ -106,6 +106,8 @@ async fn send(
                     if let Err(failure) = stream.push(&piece) {
                         break Err(failure);
                     }
+                    // Its reader takes that first, however fast more comes.
+                    tokio::task::yield_now().await;
                     continue;
                 }
                 limits.retain_body &= part.grow(piece.len());

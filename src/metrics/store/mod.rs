@@ -185,7 +185,7 @@ impl Store {
 
     fn merge_event_slice(&mut self, shard: Option<usize>, slice: &SliceDelta) {
         for (id, row) in slice.requests.iter().enumerate() {
-            if !row.figures.counts.is_empty() {
+            if !row.figures.is_empty() {
                 let (at, _) = self.start_stop.row(shard, id, &row.label);
                 self.start_stop.rows[at].merge(&row.figures);
             }

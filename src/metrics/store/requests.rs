@@ -77,7 +77,7 @@ impl MeasuredRequests {
             },
         ) in slice.requests.iter().enumerate()
         {
-            if row.counts.is_empty() {
+            if row.counts.is_empty() && row.part_times.is_empty() {
                 continue;
             }
             let (at, overflow) = self.by_label.row(shard, id, label);
@@ -89,6 +89,10 @@ impl MeasuredRequests {
                 warnings.add(by_tag::TOO_MANY.to_owned());
             }
             self.total.merge_counts(row);
+            if row.counts.is_empty() {
+                // A stream that is open: its request is counted when it ends.
+                continue;
+            }
             row.all.add_to(&mut self.slice.all);
             row.failed_at_once.add_to(&mut self.slice.failed);
             row.failures.add_to(&mut self.slice.finally_failed);

@@ -11,6 +11,7 @@ use crate::metrics::{
     Detail, Phases, ProvisionalCounts, Recorder, Report, Sample, SampleFailure, SampleResponse,
     TaskRun, Traffic, buckets,
 };
+use crate::phases::TimedPart;
 use std::time::SystemTime;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -39,6 +40,9 @@ fn record(recorder: &mut Recorder, n: u64) {
         }),
         context: None,
     });
+    let at = recorder.zero() + Duration::from_millis(n * 2);
+    let gap = Duration::from_micros(n * 31 % 5_000);
+    recorder.part_times(request, at, &[(TimedPart::EventGap, gap)]);
     let task = recorder.task("visitor", "browse");
     recorder.record_task(&TaskRun {
         task,
@@ -72,6 +76,45 @@ fn played(shards: usize) -> Store {
         }
     }
     store
+}
+
+#[test]
+fn messages_of_a_stream_count_before_its_request_does() {
+    let (mut store, mut recorder) = (Store::new(RunIdentity::default()), Recorder::new(0));
+    let request = recorder.request("GET", "/events");
+    let ms = Duration::from_millis;
+    let first = [
+        (TimedPart::FirstEvent, ms(5)),
+        (TimedPart::EventGap, ms(20)),
+    ];
+    for (second, times) in [(1, &first[..]), (2, &[(TimedPart::EventGap, ms(40))])] {
+        let at = recorder.zero() + second * SECOND;
+        recorder.part_times(request, at, times);
+        let empty = store.merge(recorder.take());
+        recorder.recycle(empty);
+        store.tick(second * SECOND);
+    }
+    recorder.record(&Sample {
+        request,
+        start: recorder.zero(),
+        latency: 3 * SECOND,
+        delay: None,
+        phases: Phases::default(),
+        response: SampleResponse::of_status(200),
+        redirects: 0,
+        retries: 0,
+        traffic: Traffic::received(1),
+        failure: None,
+        context: None,
+    });
+    store.merge(recorder.take());
+    let report = store.report(4 * SECOND);
+    for figures in [&report.requests[0].figures, &report.aggregated] {
+        let of = |part: Option<crate::metrics::Latency>| part.map(|part| (part.min, part.max));
+        assert_eq!(figures.count, 1);
+        assert_eq!(of(figures.first_event_ms), Some((5.0, 5.0)));
+        assert_eq!(of(figures.event_gap_ms), Some((20.0, 40.0)));
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Responses that a plan reads while they come: what it sees, and how they are counted.
 
 use crate::http2_site::Http2;
-use crate::program::{Lgoose, plan, wait_until};
+use crate::program::{Lgoose, Running, plan, wait_until};
 use crate::report::{Report, iterate_at, iterate_with, read};
 use crate::server::Server;
 use serde_json::Value;
@@ -111,28 +111,57 @@ fn the_times_of_events_are_figures_and_limits_hold_or_break() {
     assert!(why.contains("which only streams have"), "{why}");
 }
 
-#[test]
-fn a_stream_that_a_run_aborts_is_counted_as_aborted_and_nothing_is_lost() {
-    let source = "task { function(user)
-        for event in user:get('/events/100000', { stream = true, name = 'endless' }):events() do
-          if event.id == '5' then print 'it flows' end
-        end
-      end }";
-    let (server, path) = (Server::start(), plan("streams_aborted.lua", source));
-    let url = server.url();
+/// Starts a run of three users that read streams without an end and then do `next`, and waits until all flow.
+fn endless(name: &str, server: &Server, next: &str) -> Running {
+    let source = format!(
+        "task {{ function(user)
+          for event in user:get('/events/100000', {{ stream = true, name = 'endless' }}):events() do
+            if event.id == '5' then print 'it flows' {next} end
+          end
+        end }}"
+    );
+    let (path, url) = (plan(name, &source), server.url());
     let running = Lgoose::new([&*path, "-H", &url, "-u", "3", "-r", "100", "-o", "json=-"]).start();
     wait_until("all flow", || {
         running.stderr().matches("it flows").count() == 3
     });
-    running.interrupt();
-    wait_until("it stops", || running.stderr().contains("stopping"));
-    // A stop ends the wait for more, and with it the task: the stream is closed with its user.
-    let report = read(running.end());
-    assert_eq!(
-        (report.count("GET endless"), report.failures("GET endless")),
-        (3, 0)
-    );
-    assert_eq!(report.sent(), server.received());
+    running
+}
+
+#[test]
+fn a_stop_closes_streams_and_an_abort_cuts_them_off_with_all_that_came() {
+    for aborts in [false, true] {
+        let server = Server::start();
+        // A stop does not end a wait that is short enough; an abort does.
+        let next = if aborts { "user:wait(20)" } else { "" };
+        let running = endless(&format!("streams_ended_{aborts}.lua"), &server, next);
+        if aborts {
+            running.interrupt();
+            wait_until("it stops", || running.stderr().contains("stopping"));
+            running.interrupt();
+        } else {
+            running.signal(rustix::process::Signal::TERM);
+        }
+        let report = read(running.end());
+        // A stop ends the wait for more, and with it the task: the stream is closed with its user.
+        let row = row(&report, "GET endless");
+        let failures = u64::from(aborts) * 3;
+        assert_eq!(
+            (row["count"].as_u64(), row["failures"].as_u64()),
+            (Some(3), Some(failures))
+        );
+        assert_eq!(report.sent(), server.received());
+        let [messages, bytes] = [&row["messages"]["received"], &row["bytes"]];
+        let (messages, bytes) = (
+            messages.as_u64().expect("some"),
+            bytes.as_u64().expect("some"),
+        );
+        // Each event has 49 bytes or more.
+        assert!(
+            messages >= 15 && bytes >= messages * 49,
+            "{messages} in {bytes}"
+        );
+    }
 }
 
 /// A plan that reads streams of a site of HTTP/2.

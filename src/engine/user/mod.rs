@@ -139,6 +139,7 @@ impl User {
             }
             let (went_well, end) = self.run_task(task, start).await;
             if !went_well {
+                self.runner.close_streams().await;
                 self.note_lost();
                 self.leaves(Instant::now());
                 return false;

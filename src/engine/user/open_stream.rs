@@ -4,14 +4,15 @@
 use crate::engine::user::in_flight::Flight;
 use crate::engine::user::open_requests::LatestOperation;
 use crate::engine::user::shared::ShardState;
-use crate::http::{
-    ErrorClass, Exchange, Failure, Phases, Request, Response, Session, TransferMeter,
-};
+use crate::http::{ErrorClass, Exchange, Failure, Phases, Request, Session, TransferMeter};
 use crate::lua::ResponseStream;
 use crate::trace::Trace;
 use std::cell::RefCell;
+use std::fmt::{self, Debug, Formatter};
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::rc::Rc;
-use tokio::task::JoinHandle;
+use std::task::Poll;
 use tokio::time::Instant;
 
 /// A request under way whose response the plan reads.
@@ -24,9 +25,17 @@ pub(super) struct OpenStream {
     pub(super) task: Option<usize>,
     pub(super) task_name: String,
     sending: Rc<Sending>,
-    going_on: JoinHandle<()>,
-    method: http::Method,
-    session: Rc<Session>,
+    // Never borrowed across an await. Dropped as soon as the stream is cut off, so that all that it received is counted.
+    request: Rc<RefCell<Option<SendingFuture>>>,
+}
+
+/// The request on its way, as long as it is.
+struct SendingFuture(Pin<Box<dyn Future<Output = ()>>>);
+
+impl Debug for SendingFuture {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("SendingFuture")
+    }
 }
 
 /// What the request itself and whoever waits for it know.
@@ -46,6 +55,7 @@ impl OpenStream {
         trace: Option<Box<Trace>>,
         operation: LatestOperation,
         (task, task_name): (Option<usize>, &str),
+        after_stop: bool,
     ) -> Option<OpenStream> {
         let start = Instant::now();
         let body = request.stream()?.clone();
@@ -54,8 +64,8 @@ impl OpenStream {
             flight: RefCell::new(Flight::new(shared.clone(), start)),
             exchange: RefCell::default(),
         });
-        let (method, stream) = (request.method.clone(), ResponseStream::new(body, start));
-        let going_on = tokio::task::spawn_local({
+        let stream = ResponseStream::new(body, start, after_stop);
+        let sent = Box::pin({
             let (sending, session, body) = (sending.clone(), session.clone(), stream.body.clone());
             async move {
                 let sent = session.send(&request, start, trace, &sending.meter);
@@ -66,25 +76,24 @@ impl OpenStream {
                 sending.exchange.replace(Some(exchange));
             }
         });
+        let request_under_way = Rc::new(RefCell::new(Some(SendingFuture(sent))));
+        tokio::task::spawn_local(go_on(request_under_way.clone()));
         Some(OpenStream {
             stream: Rc::new(stream),
             operation,
             task,
             task_name: task_name.to_owned(),
             sending,
-            going_on,
-            method,
-            session: session.clone(),
+            request: request_under_way,
         })
     }
 
-    /// Returns its exchange, with the messages that the plan has taken. One that is still under way ends here, as if the
-    /// plan had closed it, or as aborted with the run.
-    pub(super) fn end(&mut self, is_aborted: bool) -> Exchange {
-        self.going_on.abort();
+    /// Returns its exchange, with the messages that the plan has taken. One that is still under way is cut off here.
+    pub(super) fn end(&mut self) -> Exchange {
+        drop(self.request.take());
         let exchange = self.sending.exchange.take();
         self.operation.messages = self.stream.messages.get();
-        exchange.unwrap_or_else(|| self.cut_off(is_aborted))
+        exchange.unwrap_or_else(|| self.cut_off())
     }
 
     /// Whether it has ended by itself.
@@ -92,12 +101,10 @@ impl OpenStream {
         self.stream.body.has_ended()
     }
 
-    fn cut_off(&self, is_aborted: bool) -> Exchange {
+    fn cut_off(&self) -> Exchange {
         let cut_off = self.sending.flight.borrow_mut().cut_off();
         let (start, latency) =
             cut_off.unwrap_or_else(|| (self.stream.start, self.stream.start.elapsed()));
-        let target = (*self.session.base_target()).clone();
-        let response = Response::of_stream(&self.stream.body, &self.method, target);
         Exchange {
             start,
             connection: None,
@@ -105,15 +112,29 @@ impl OpenStream {
             timings: Phases::default(),
             transfer: self.sending.meter.so_far(),
             trace: None,
-            outcome: response
-                .filter(|_| !is_aborted)
-                .ok_or_else(|| Failure::new(ErrorClass::Aborted, "")),
+            outcome: Err(Failure::new(ErrorClass::Aborted, "")),
         }
     }
 }
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.going_on.abort();
+        drop(self.request.take());
     }
+}
+
+/// Sends the request, unless it is cut off.
+async fn go_on(request: Rc<RefCell<Option<SendingFuture>>>) {
+    poll_fn(|cx| {
+        let mut request = request.borrow_mut();
+        let Some(SendingFuture(sent)) = &mut *request else {
+            return Poll::Ready(());
+        };
+        let polled = sent.as_mut().poll(cx);
+        if polled.is_ready() {
+            *request = None;
+        }
+        polled
+    })
+    .await;
 }

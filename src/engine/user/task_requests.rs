@@ -342,22 +342,21 @@ impl TaskRequests {
             .position(|open| Rc::ptr_eq(&open.stream, stream));
         if let Some(place) = place {
             let open = self.streams.swap_remove(place);
-            self.count_stream(vm, open, false);
+            self.count_stream(vm, open);
         }
     }
 
-    /// Counts the requests of streams that are over; of a user that ends, all of them.
+    /// Counts the requests of streams that are over; of a user that is cut off, all of them.
     fn conclude_streams(&mut self, vm: &mut Vm, ends: bool) {
-        let is_aborted = self.shared.is_halted();
         let is_due = |open: &mut OpenStream| ends || open.has_ended();
         let due: Vec<_> = self.streams.extract_if(.., is_due).collect();
         for open in due {
-            self.count_stream(vm, open, is_aborted);
+            self.count_stream(vm, open);
         }
     }
 
-    fn count_stream(&self, vm: &mut Vm, mut open: OpenStream, is_aborted: bool) {
-        let exchange = open.end(is_aborted);
+    fn count_stream(&self, vm: &mut Vm, mut open: OpenStream) {
+        let exchange = open.end();
         self.record_messages(&open);
         let Some(op) = open.operation.request_at(0) else {
             return;

@@ -16,6 +16,8 @@ pub struct ResponseStream {
     pub(crate) body: Rc<StreamedBody>,
     /// When the request began.
     pub(crate) start: Instant,
+    /// Whether the user had been told to stop before.
+    pub(crate) after_stop: bool,
     /// The messages that the plan has taken.
     pub(crate) messages: Cell<u64>,
     /// When the latest of them had come.
@@ -78,8 +80,9 @@ pub(in crate::lua) struct ServerSentEvent {
 }
 
 impl ResponseStream {
-    pub(crate) fn new(body: Rc<StreamedBody>, start: Instant) -> ResponseStream {
+    pub(crate) fn new(body: Rc<StreamedBody>, start: Instant, after_stop: bool) -> ResponseStream {
         ResponseStream {
+            after_stop,
             body,
             start,
             messages: Cell::new(0),

@@ -136,11 +136,7 @@ impl TaskRunner {
                 let waited = self.wait_beside(making.over(), None).await;
                 self.go_on_after(waited)
             }
-            Op::Receive(stream) => {
-                self.requests.count_messages(&stream);
-                let waited = self.wait_beside(stream.body.more(), None).await;
-                self.go_on_after(waited)
-            }
+            Op::Receive(stream) => self.receive(&stream).await,
             Op::EndStream(stream) => {
                 self.close_stream(&stream).await;
                 self.vm.go_on()
@@ -241,7 +237,9 @@ impl TaskRunner {
         operation.store(op);
         let sender = (&self.shared, &requests.session);
         let of_task = (requests.task, task);
-        let Some(open) = OpenStream::send(sender, request, trace, operation, of_task) else {
+        let after_stop = self.stop.is_requested();
+        let sent = OpenStream::send(sender, request, trace, operation, of_task, after_stop);
+        let Some(open) = sent else {
             return self.vm.go_on();
         };
         let stream = open.stream.clone();
@@ -249,6 +247,17 @@ impl TaskRunner {
         stream.body.head_came().await;
         self.requests.make_room(&mut self.vm);
         self.vm.resume_stream(stream)
+    }
+
+    /// Waits for more of a stream. A stop ends that, and the task with it, unless the request was sent after the stop, as in
+    /// 'on_stop': a stream may have no end.
+    async fn receive(&mut self, stream: &Rc<ResponseStream>) -> Step {
+        self.requests.count_messages(stream);
+        if self.stop.is_requested() && !stream.after_stop {
+            return Step::Done;
+        }
+        let waited = self.wait_beside(stream.body.more(), None).await;
+        self.go_on_after(waited)
     }
 
     /// Ends a stream, if it has not ended, and counts its request.

@@ -105,7 +105,7 @@ fn what_was_shared_is_lost_with_its_manager_and_no_number_is_given_twice() {
         end }";
     let (server, path) = (Server::start(), plan("gaggle_shared_lost.lua", source));
     let _workers = [worker(&broker, "w1", &[]), worker(&broker, "w2", &[])];
-    let options = ["-u", "4", "-r", "1000", "-t", "12s"];
+    let options = ["-u", "4", "-r", "1000", "-t", "20s"];
     let manager = managed(&broker, &path, &server, "2", &options);
     wait_until("users count", || ends(&server, "id/").len() > 50);
     kill(manager);

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The grammar of a threshold, for messages.
 pub(crate) const GRAMMAR: &str = "write FIGURE < LIMIT, such as 'p95 < 300ms' or 'GET /cart: failures < 1%'; figures: \
      p50 p75 p90 p95 p98 p99 p99.9 p99.99 avg min max failures rate count checks value oldest bytes dropped; 'ok', \
-     'corrected' a phase such as 'first_byte', 'first_event' or 'event_gap' may stand before a latency; units: us ms s % /s, of bytes KB MB KiB MB/s \
+     'corrected', 'first_event', 'event_gap' or a phase such as 'first_byte' may stand before a latency; units: us ms s % /s, of bytes KB MB KiB MB/s \
      and the like";
 
 /// The words for figures other than percentiles.

@@ -15,6 +15,9 @@ use tokio::task::JoinSet;
 /// Time limit for a reply of the manager, beyond what the call waits for.
 const REPLY: Duration = Duration::from_secs(10);
 
+/// The reply where the manager that had the state is gone.
+const LOST: &str = "what the workers of the run shared was with the manager that is lost";
+
 /// The state of a run as its manager has it.
 #[derive(Debug)]
 pub(super) enum ManagedState {
@@ -47,17 +50,11 @@ impl ManagedState {
             let Some(inbox) = message.reply.map(|inbox| inbox.to_string()) else {
                 continue;
             };
-            let failed = |problem: String| messages::encode(&SharedReply::Failed(problem));
-            match (&self, messages::decode::<SharedCall>(&message.payload)) {
-                (_, Err(error)) => broker.send(inbox, failed(error.text())).await,
-                (ManagedState::Lost, _) => {
-                    let lost =
-                        "what the workers of the run shared was with the manager that is lost";
-                    broker.send(inbox, failed(lost.to_owned())).await;
-                }
+            let reply = match (&self, messages::decode::<SharedCall>(&message.payload)) {
+                (_, Err(error)) => SharedReply::Failed(error.text()),
+                (ManagedState::Lost, _) => SharedReply::Failed(LOST.to_owned()),
                 (ManagedState::Here(state), Ok(call)) if call.action.wait().is_zero() => {
-                    let reply = call.perform(state).await;
-                    broker.send(inbox, messages::encode(&reply)).await;
+                    call.perform(state).await
                 }
                 (ManagedState::Here(state), Ok(call)) => {
                     let (state, broker) = (state.clone(), broker.clone());
@@ -65,8 +62,10 @@ impl ManagedState {
                         let reply = call.perform(&state).await;
                         broker.send(inbox, messages::encode(&reply)).await;
                     });
+                    continue;
                 }
-            }
+            };
+            broker.send(inbox, messages::encode(&reply)).await;
         }
     }
 }

@@ -31,22 +31,6 @@ use super::server::{Handler, SiteRequest, SiteResponse};
 /// The status and the reason with which a request is refused.
 type ApiRefusal = (StatusCode, &'static str);
 
-/// Answers with the orders of the whole shop as they come: `n` events (10), each `gap` milliseconds (100) after the one before.
-fn events(request: &SiteRequest<'_>) -> SiteResponse {
-    const MOST: u32 = 1_000_000;
-    let fields = FormFields::parse(request.query.as_bytes());
-    let field = |name, usual| number(fields.get(name)).unwrap_or(usual);
-    let events = SiteEvents {
-        count: field("n", 10).min(MOST),
-        gap: Duration::from_millis(field("gap", 100).into()),
-        data: |number| {
-            let product = number % products::COUNT as u32 + 1;
-            json!({ "order": number, "product": product }).to_string()
-        },
-    };
-    events.response()
-}
-
 /// The shop with its 100 products and the users user1 to user1000.
 pub(super) struct Api {
     accounts: Accounts,
@@ -230,6 +214,22 @@ impl Api {
             _ => found(json!({ "name": customer.name() })),
         }
     }
+}
+
+/// Answers with the orders of the whole shop as they come: `n` events (10), each `gap` milliseconds (100) after the one before.
+fn events(request: &SiteRequest<'_>) -> SiteResponse {
+    const MOST: u32 = 1_000_000;
+    let fields = FormFields::parse(request.query.as_bytes());
+    let field = |name, usual| number(fields.get(name)).unwrap_or(usual);
+    let events = SiteEvents {
+        count: field("n", 10).min(MOST),
+        gap: Duration::from_millis(field("gap", 100).into()),
+        data: |number| {
+            let product = number % products::COUNT as u32 + 1;
+            json!({ "order": number, "product": product }).to_string()
+        },
+    };
+    events.response()
 }
 
 fn graphql(request: &SiteRequest<'_>) -> SiteResponse {

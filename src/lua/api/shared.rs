@@ -6,7 +6,6 @@ use super::{parts, shared_run};
 use crate::error::Diagnostic;
 use crate::lua::diagnostics::here;
 use crate::lua::limits::{HeapSize, Held};
-use crate::lua::plan_files::RunState;
 use crate::lua::requests::{convert_json, marker};
 use crate::lua::sandbox::{VmHost, error_at_plan_line, null};
 use crate::lua::values::{DisplayText, describe_mismatch, escape_invalid, read_seconds, shorten};
@@ -74,15 +73,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     lua.register_userdata_type::<Held<SharedQueue>>(|registry| register_queue(registry, take))?;
     lua.register_userdata_type::<Held<SharedMap>>(|registry| register_map(registry, get_or))?;
     let library = members(lua, move |lua, kind, name| made(lua, &state, kind, name))?;
-    let of_run = members(lua, |lua, kind, name| {
-        match shared_run::state_of_run(lua)? {
-            RunState::Here(state) => made(lua, &state, kind, name),
-            RunState::Elsewhere(link, claims) => {
-                shared_run::elsewhere(lua, kind, name, (link, &claims))
-            }
-            RunState::Nowhere => Err(mlua::Error::runtime("there is no other process")),
-        }
-    })?;
+    let of_run = members(lua, shared_run::of_run)?;
     library.raw_set("run", of_run)?;
     Ok(library)
 }
@@ -105,7 +96,12 @@ fn members(
 }
 
 /// Makes a counter, a queue or a map of a state.
-fn made(lua: &Lua, state: &SharedState, kind: &str, name: String) -> mlua::Result<AnyUserData> {
+pub(super) fn made(
+    lua: &Lua,
+    state: &SharedState,
+    kind: &str,
+    name: String,
+) -> mlua::Result<AnyUserData> {
     let host = VmHost::of(lua);
     let full = mlua::Error::runtime;
     match kind {
@@ -342,7 +338,8 @@ impl UserData for Held<OpenClaim> {
     }
 }
 
-fn copy(lua: &Lua, value: Option<shared_state::SharedValue>) -> mlua::Result<Value> {
+/// Gives the plan a copy of a value, or nil.
+pub(super) fn copy(lua: &Lua, value: Option<shared_state::SharedValue>) -> mlua::Result<Value> {
     let Some(value) = value else {
         return Ok(Value::Nil);
     };

@@ -3,25 +3,25 @@
 
 use super::function::{function, refuse_more};
 use super::names::unknown;
-use super::shared::{SharedMap, expiry, runs, shareable};
+use super::shared::{SharedMap, copy, expiry, made, runs, shareable};
 use crate::error::Diagnostic;
 use crate::lua::limits::{HeapSize, Held};
 use crate::lua::plan_files::RunState;
-use crate::lua::sandbox::{VmHost, error_at_plan_line, null};
+use crate::lua::sandbox::{VmHost, error_at_plan_line};
 use crate::lua::values::{DisplayText, read_seconds, shorten};
 use crate::shared_state::{
     Map, PendingCall, PendingReply, SharedAction, SharedCall, SharedLink, SharedReply, SharedState,
 };
 use mlua::{
-    AnyUserData, FromLua as _, Function, Lua, LuaSerdeExt as _, MetaMethod, Table, UserData,
-    UserDataMethods, UserDataRef, Value,
+    AnyUserData, FromLua as _, Function, Lua, MetaMethod, Table, UserData, UserDataMethods,
+    UserDataRef, Value,
 };
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A counter, a queue or a map of the run, which another process has.
 #[derive(Debug)]
-pub(super) struct RunShared {
+struct RunShared {
     /// `counter`, `queue` or `map`.
     kind: &'static str,
     name: String,
@@ -36,27 +36,25 @@ impl RunShared {
     }
 }
 
-/// Returns where the state of the run is.
-///
-/// # Errors
-/// It is nowhere: this process runs a part of the load alone.
-pub(super) fn state_of_run(lua: &Lua) -> mlua::Result<RunState> {
+/// Makes a counter, a queue or a map of the run.
+pub(super) fn of_run(lua: &Lua, kind: &'static str, name: String) -> mlua::Result<AnyUserData> {
     let host = VmHost::of(lua);
     if host.looks_only() {
-        return Ok(RunState::Here(Arc::default()));
+        return made(lua, &SharedState::default(), kind, name);
     }
     match host.program.run_state() {
+        RunState::Here(state) => made(lua, state, kind, name),
+        RunState::Elsewhere(link, claims) => elsewhere(lua, kind, name, (link.clone(), claims)),
         RunState::Nowhere => {
             let message = "with '--part', each part of the load has its own users: they share nothing with those of others";
             let help = "run all of it on workers ('--workers'), or use lgoose.shared without '.run', which each part has for itself";
             Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)))
         }
-        state => Ok(state.clone()),
     }
 }
 
 /// Makes a counter, a queue or a map that another process has.
-pub(super) fn elsewhere(
+fn elsewhere(
     lua: &Lua,
     kind: &'static str,
     name: String,
@@ -197,11 +195,8 @@ fn read_reply(lua: &Lua, pending: &PendingReply) -> mlua::Result<Value> {
         SharedReply::Truth(truth) => Value::Boolean(truth),
         SharedReply::Number(number) => Value::Integer(number),
         SharedReply::Value(json) => {
-            let value: serde_json::Value =
-                serde_json::from_str(&json).map_err(mlua::Error::external)?;
-            // It may have some.
-            null(lua)?;
-            lua.to_value(&value)?
+            let value = serde_json::from_str(&json).map_err(mlua::Error::external)?;
+            copy(lua, Some(Arc::new(value)))?
         }
         SharedReply::Failed(problem) => return Err(mlua::Error::runtime(problem)),
     })

@@ -333,7 +333,6 @@ pub(in crate::lua) fn bearer(token: &[u8]) -> Result<HeaderValue, String> {
         .map_err(|_| "a bearer token has no line breaks or other control characters".to_owned())
 }
 
-/// Reads which bodies are not kept.
 /// Makes the response of a request one that the plan reads while it comes.
 fn stream(op: &mut RequestOp, max_buffer: usize) -> Result<(), String> {
     if op.expect.reads_body() {
@@ -372,6 +371,7 @@ fn read_buffer(value: &Value) -> Result<usize, String> {
     }
 }
 
+/// Reads which bodies are not kept.
 fn read_discard(value: &Value) -> Result<Discard, String> {
     match value {
         Value::Boolean(false) => Ok(Discard::Nothing),

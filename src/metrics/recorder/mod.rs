@@ -206,10 +206,7 @@ impl Recorder {
         if request == RequestId::UNCOUNTED || times.is_empty() {
             return;
         }
-        let slice = self.slices.of(at, 0);
-        if slice.requests.len() <= request.0 as usize {
-            slice.cover_requests(self.requests.labels());
-        }
+        let slice = slice_at(&mut self.slices, &self.requests, request, (at, 0));
         let figures = &mut slice.requests[request.0 as usize].figures;
         for (part, time) in times {
             figures.part_times.record_part(*part, nanoseconds(*time));
@@ -474,8 +471,19 @@ fn slice_of<'a>(
     names: &TaggedNames,
     sample: &Sample<'_>,
 ) -> &'a mut SliceDelta {
-    let slice = slices.of(sample.start, nanoseconds(sample.latency));
-    if slice.requests.len() <= sample.request.0 as usize {
+    let at = (sample.start, nanoseconds(sample.latency));
+    slice_at(slices, names, sample.request, at)
+}
+
+/// Returns the slice of the moment that is so many nanoseconds after another, with a row for that request.
+fn slice_at<'a>(
+    slices: &'a mut Slices,
+    names: &TaggedNames,
+    request: RequestId,
+    (start, ns): (Instant, u64),
+) -> &'a mut SliceDelta {
+    let slice = slices.of(start, ns);
+    if slice.requests.len() <= request.0 as usize {
         slice.cover_requests(names.labels());
     }
     slice

@@ -24,7 +24,9 @@ pub(crate) struct StreamedBody {
     head: RefCell<Option<(u16, Bytes)>>,
     // Never borrowed across an await.
     pieces: RefCell<VecDeque<(Instant, Bytes)>>,
-    buffered: Cell<usize>,
+    /// The bytes in them, and those that the reader has taken and still holds.
+    waiting: Cell<usize>,
+    held: Cell<usize>,
     /// Whether it has a content coding.
     encoded: Cell<bool>,
     /// When the latest byte came.
@@ -44,7 +46,8 @@ impl StreamedBody {
             max_buffer,
             head: RefCell::default(),
             pieces: RefCell::default(),
-            buffered: Cell::default(),
+            waiting: Cell::default(),
+            held: Cell::default(),
             encoded: Cell::default(),
             latest: Cell::default(),
             closed: Cell::default(),
@@ -55,7 +58,7 @@ impl StreamedBody {
     }
 
     /// Takes the head of a response. That of a redirect or a challenge is none of the stream: the final one follows.
-    pub(in crate::http) fn begin(&self, status: u16, head: &[u8]) {
+    pub(crate) fn begin(&self, status: u16, head: &[u8]) {
         self.latest.set(Some(Instant::now()));
         if !is_redirect(status) && status != 401 {
             self.show_head(status, head);
@@ -76,7 +79,7 @@ impl StreamedBody {
     ///
     /// # Errors
     /// The reader has left more than it may.
-    pub(in crate::http) fn push(&self, piece: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn push(&self, piece: &[u8]) -> Result<(), Failure> {
         let now = Instant::now();
         self.latest.set(Some(now));
         if piece.is_empty() || self.head.borrow().is_none() {
@@ -86,14 +89,14 @@ impl StreamedBody {
             let detail = "a stream that is compressed cannot be read piece by piece";
             return Err(Failure::new(ErrorClass::Decoding, detail));
         }
-        let buffered = self.buffered.get() + piece.len();
-        if buffered > self.max_buffer {
+        let waiting = self.waiting.get() + piece.len();
+        if waiting + self.held.get() > self.max_buffer {
             let most = show_size(self.max_buffer as f64);
             let detail =
                 format!("the plan has left more than {most} of the stream unread ('max_buffer')");
             return Err(Failure::new(ErrorClass::TooLarge, detail));
         }
-        self.buffered.set(buffered);
+        self.waiting.set(waiting);
         let mut pieces = self.pieces.borrow_mut();
         pieces.push_back((now, Bytes::copy_from_slice(piece)));
         self.came.notify_one();
@@ -144,14 +147,16 @@ impl StreamedBody {
             .map_or_else(Vec::new, |(_, head)| headers(head))
     }
 
-    /// Takes the next piece, with the time at which it came. The reader holds it until it is released.
+    /// Takes the next piece, with the time at which it came.
     pub(crate) fn take(&self) -> Option<(Instant, Bytes)> {
-        self.pieces.borrow_mut().pop_front()
+        let (at, piece) = self.pieces.borrow_mut().pop_front()?;
+        self.waiting.set(self.waiting.get() - piece.len());
+        Some((at, piece))
     }
 
-    /// Notes that the reader no longer holds so many of the bytes that it took.
-    pub(crate) fn release(&self, bytes: usize) {
-        self.buffered.set(self.buffered.get().saturating_sub(bytes));
+    /// Notes how many bytes the reader holds of what it took: the beginning of a message.
+    pub(crate) fn hold(&self, bytes: usize) {
+        self.held.set(bytes);
     }
 
     /// The most bytes that wait for the reader.

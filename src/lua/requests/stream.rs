@@ -112,12 +112,9 @@ impl ResponseStream {
     /// Takes the next message that has come completely, with the time at which it had; `None` if there is none yet.
     pub(in crate::lua) fn take(&self, kind: MessageKind) -> Option<(Instant, StreamMessage)> {
         let mut reader = self.reader.borrow_mut();
-        loop {
+        let message = loop {
             if let Some(message) = reader.next(kind) {
-                self.body.release(std::mem::take(&mut reader.passed));
-                let at = reader.at.unwrap_or(self.start);
-                self.note(at);
-                return Some((at, message));
+                break Some(message);
             }
             match self.body.take() {
                 Some((at, piece)) => {
@@ -128,9 +125,14 @@ impl ResponseStream {
                     // A last line may have no end; an event without one is none.
                     reader.is_whole = true;
                 }
-                None => return None,
+                None => break None,
             }
-        }
+        };
+        self.body.hold(reader.held());
+        let at = reader.at.unwrap_or(self.start);
+        message
+            .inspect(|_| self.note(at))
+            .map(|message| (at, message))
     }
 }
 
@@ -142,10 +144,6 @@ struct StreamReader {
     searched: usize,
     /// When the latest of it came.
     at: Option<Instant>,
-    /// The bytes of messages that were taken or dropped, which need not be held any more.
-    passed: usize,
-    /// Those of the event that has begun.
-    of_event: usize,
     /// Whether nothing more comes.
     is_whole: bool,
     /// Whether a carriage return was the last byte: a line feed after it ends no other line.
@@ -157,12 +155,16 @@ struct StreamReader {
 }
 
 impl StreamReader {
+    /// Returns the bytes that it holds of messages that have not come completely.
+    fn held(&self) -> usize {
+        self.unread.len() + self.event.data.len() + self.event.name.len()
+    }
+
     fn next(&mut self, kind: MessageKind) -> Option<StreamMessage> {
         match kind {
             MessageKind::Chunk => {
                 self.searched = 0;
                 let chunk = self.unread.split().freeze();
-                self.passed += chunk.len();
                 (!chunk.is_empty()).then_some(StreamMessage::Bytes(chunk))
             }
             MessageKind::Line => {
@@ -175,11 +177,8 @@ impl StreamReader {
                 Some(StreamMessage::Bytes(line))
             }
             MessageKind::Event => loop {
-                let before = self.passed;
                 let line = self.line(|byte| matches!(byte, b'\n' | b'\r'))?;
-                self.of_event += std::mem::replace(&mut self.passed, before) - before;
                 if let Some(event) = self.take_field(&line) {
-                    self.passed += std::mem::take(&mut self.of_event);
                     return Some(StreamMessage::Event(event));
                 }
             },
@@ -192,7 +191,6 @@ impl StreamReader {
             self.after_return = false;
             if self.unread[0] == b'\n' {
                 self.unread.advance(1);
-                self.passed += 1;
             }
         }
         let end = self.unread[self.searched..]
@@ -206,7 +204,6 @@ impl StreamReader {
         let line = self.unread.split_to(end);
         self.unread.advance(1);
         self.searched = 0;
-        self.passed += end + 1;
         Some(line)
     }
 
@@ -216,7 +213,6 @@ impl StreamReader {
             return None;
         }
         self.searched = 0;
-        self.passed += self.unread.len();
         Some(self.unread.split())
     }
 
@@ -253,8 +249,6 @@ impl StreamReader {
     fn dispatch(&mut self) -> Option<ServerSentEvent> {
         let mut event = std::mem::take(&mut self.event);
         if !std::mem::take(&mut self.has_data) {
-            // What was held for it is dropped.
-            self.passed += std::mem::take(&mut self.of_event);
             return None;
         }
         if event.name.is_empty() {
@@ -279,7 +273,7 @@ mod tests {
         reader.is_whole = true;
         found.extend(std::iter::from_fn(|| reader.next(kind)));
         if kind != MessageKind::Event {
-            assert_eq!(reader.passed, text.len(), "{text:?}");
+            assert_eq!(reader.held(), 0, "{text:?}");
         }
         found
     }
@@ -350,6 +344,25 @@ mod tests {
         ] {
             assert_eq!(events(text), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn only_the_beginning_of_an_event_is_held() {
+        let body = Rc::new(StreamedBody::new(100));
+        let stream = ResponseStream::new(body.clone(), Instant::now(), false);
+        body.begin(200, b"HTTP/1.1 200 OK\r\n\r\n");
+        let take = |text: &[u8]| body.push(text).map(|()| stream.take(MessageKind::Event));
+        // Comments and empty lines keep a connection alive, for hours.
+        for _ in 0..1_000 {
+            assert!(take(b": ping\n\n").is_ok_and(|event| event.is_none()));
+            assert!(take(b"id: 7\nretry: 10\n: more\n").is_ok_and(|event| event.is_none()));
+        }
+        assert!(take(b"data: a\n\n").is_ok_and(|event| event.is_some()));
+        let unended = (0..100).map_while(|_| take(b"data: 0123456789\n").ok());
+        assert!(
+            (5..10).contains(&unended.count()),
+            "an event without an end"
+        );
     }
 
     #[test]

@@ -33,6 +33,10 @@ fn events_lines_and_chunks_are_read_as_they_come_and_counted_as_messages() {
             "GET missing",
             "GET silent",
             "GET unexpected",
+            "GET too few",
+            "GET another last",
+            "GET none taken",
+            "GET no events",
             "GET flood",
         ];
         for name in report.rows() {

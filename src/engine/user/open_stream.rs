@@ -59,12 +59,13 @@ impl OpenStream {
     ) -> Option<OpenStream> {
         let start = Instant::now();
         let body = request.stream()?.clone();
+        let expect = &operation.request_at(0)?.expect;
         let sending = Rc::new(Sending {
             meter: TransferMeter::default(),
             flight: RefCell::new(Flight::new(shared.clone(), start)),
             exchange: RefCell::default(),
         });
-        let stream = ResponseStream::new(body, start, after_stop);
+        let stream = ResponseStream::new(body, expect, start, after_stop);
         let sent = Box::pin({
             let (sending, session, body) = (sending.clone(), session.clone(), stream.body.clone());
             async move {

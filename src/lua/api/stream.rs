@@ -8,14 +8,15 @@ use crate::lua::requests::{MessageKind, PlanStream, ResponseStream, StreamMessag
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, shorten};
 use mlua::{
-    AnyUserData, Function, IntoLua as _, Lua, MetaMethod, Table, UserDataFields, UserDataMethods,
-    UserDataRef, Value,
+    AnyUserData, Function, IntoLua as _, Lua, LuaString, MetaMethod, Table, UserDataFields,
+    UserDataMethods, UserDataRef, Value,
 };
 use std::rc::Rc;
 
-const MEMBERS: [&str; 8] = [
-    "status", "headers", "ok", "error", "events", "lines", "chunks", "close",
-];
+/// The fields of a stream, for messages.
+pub(in crate::lua) const FIELDS: [&str; 4] = ["status", "headers", "ok", "error"];
+/// The methods of a stream, for messages.
+pub(in crate::lua) const METHODS: [&str; 4] = ["events", "lines", "chunks", "close"];
 
 /// The members of an event.
 #[cfg(test)]
@@ -84,7 +85,8 @@ where
         MetaMethod::Index,
         |_, _, DisplayText(name): DisplayText| -> mlua::Result<()> {
             let name = shorten(&name);
-            let names = MEMBERS.map(str::to_owned);
+            let names = [FIELDS, METHODS].concat().into_iter().map(str::to_owned);
+            let names: Vec<String> = names.collect();
             let message = unknown(&format!("stream.{name}"), "a stream", &name, &names);
             Err(mlua::Error::runtime(message))
         },
@@ -94,6 +96,27 @@ where
 /// Notes the line of the plan that has sent the request.
 pub(super) fn note_line(lua: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
     stream.shared.line.replace(super::response::line(lua));
+    Ok(())
+}
+
+/// Whether what comes are events, for `user:events`.
+pub(super) fn has_events(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<bool> {
+    Ok(stream.shared.has_events())
+}
+
+/// Returns the latest identity of an event stream, or nil, and the seconds to wait before connecting anew, or nil.
+pub(super) fn place(
+    lua: &Lua,
+    stream: UserDataRef<Held<PlanStream>>,
+) -> mlua::Result<(Option<LuaString>, Option<f64>)> {
+    let (id, retry) = stream.shared.place();
+    let id = id.map(|id| lua.create_string(id)).transpose()?;
+    Ok((id, retry.map(|time| time.as_secs_f64())))
+}
+
+/// Lets go of a stream, which is closed.
+pub(super) fn let_go(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
+    stream.shared.body.close();
     Ok(())
 }
 

@@ -93,7 +93,6 @@ impl OpenStream {
     pub(super) fn end(&mut self) -> Exchange {
         drop(self.request.take());
         let exchange = self.sending.exchange.take();
-        self.operation.messages = self.stream.messages.get();
         exchange.unwrap_or_else(|| self.cut_off())
     }
 

@@ -18,7 +18,7 @@ use crate::error::NOT_AS_EXPECTED;
 use crate::http::{CacheUse, Exchange, Failure, Session};
 use crate::lua::{Finished, RaisedError, RequestOp, ResponseStream, Vm};
 use crate::metrics::{
-    Cycles, ProvisionalCounts, Recorder, RequestId, Sample, SampleFailure, TagsId,
+    Cycles, ProvisionalCounts, Recorder, RequestId, Sample, SampleFailure, TagsId, Traffic,
 };
 use crate::protocols::{CallOp, Channels};
 use crate::tags::Tags;
@@ -328,10 +328,12 @@ impl TaskRequests {
         let times = open.stream.take_times();
         let row = open.operation.rows[0];
         let now = tokio::time::Instant::now().into_std();
-        self.shared
-            .recorder
-            .borrow_mut()
-            .part_times(row, now, &times);
+        let traffic = Traffic {
+            messages_received: times.len() as u64,
+            ..Traffic::default()
+        };
+        let mut recorder = self.shared.recorder.borrow_mut();
+        recorder.messages(row, now, traffic, &times);
     }
 
     /// Counts the request of a stream, which is over.

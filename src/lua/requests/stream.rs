@@ -22,7 +22,7 @@ pub struct ResponseStream {
     /// Whether the user had been told to stop before.
     pub(crate) after_stop: bool,
     /// The messages that the plan has taken.
-    pub(crate) messages: Cell<u64>,
+    messages: Cell<u64>,
     /// When the latest of them had come.
     latest: Cell<Option<Instant>>,
     /// The latest of them, if the plan expects a certain last one.

@@ -110,6 +110,27 @@ fn the_times_of_events_are_figures_and_limits_hold_or_break() {
     assert!(why.contains("which only streams have"), "{why}");
 }
 
+#[test]
+fn a_stream_that_is_open_is_no_silence_of_the_site() {
+    let server = Server::start();
+    let path = plan(
+        "streams_silence.lua",
+        "task { function(user)
+           for _ = 1, 20 do user:get('/echo', { name = 'short' }) end
+           for _ in user:get('/events/800', { stream = true, name = 'long' }):events() do end
+           user:get('/echo', { name = 'short' })
+         end }",
+    );
+    let report = iterate_at(&path, &server.url(), 2, 1, &[]);
+    let json = &report.json;
+    assert!(row(&report, "GET long")["latency_ms"]["min"].as_f64() > Some(1_500.0));
+    let events = json["events"].as_array().expect("events");
+    assert!(
+        events.iter().all(|event| event["kind"] != "silence"),
+        "{events:?}"
+    );
+}
+
 /// Starts a run of three users that read streams without an end and then do `next`, and waits until all flow.
 fn endless(name: &str, server: &Server, next: &str) -> Running {
     let source = format!(

@@ -89,6 +89,13 @@ impl OpenStream {
         })
     }
 
+    /// Notes that the head of the response has come: nobody waits for a response any more, however long the stream goes on.
+    pub(super) fn responded(&self) {
+        let mut flight = self.sending.flight.borrow_mut();
+        let start = flight.start();
+        flight.end(start, start.elapsed(), true);
+    }
+
     /// Returns its exchange, with the messages that the plan has taken. One that is still under way is cut off here.
     pub(super) fn end(&mut self) -> Exchange {
         drop(self.request.take());

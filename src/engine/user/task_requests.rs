@@ -313,13 +313,21 @@ impl TaskRequests {
         }
     }
 
+    fn open_stream(&self, stream: &Rc<ResponseStream>) -> Option<&OpenStream> {
+        let mut streams = self.streams.iter();
+        streams.find(|open| Rc::ptr_eq(&open.stream, stream))
+    }
+
+    /// Notes that the head of a stream has come.
+    pub(super) fn note_head(&self, stream: &Rc<ResponseStream>) {
+        if let Some(open) = self.open_stream(stream) {
+            open.responded();
+        }
+    }
+
     /// Counts when the messages came that the plan has taken from a stream so far.
     pub(super) fn count_messages(&self, stream: &Rc<ResponseStream>) {
-        let open = self
-            .streams
-            .iter()
-            .find(|open| Rc::ptr_eq(&open.stream, stream));
-        if let Some(open) = open {
+        if let Some(open) = self.open_stream(stream) {
             self.record_messages(open);
         }
     }

@@ -28,6 +28,10 @@
 ---@class lgoose.EventOptions: lgoose.Options
 ---@field reconnect? boolean # go on over connections, as browsers do (default: false)
 
+---@class lgoose.WebSocketOptions: lgoose.Options
+---@field subprotocols? string[] # the subprotocols that are offered
+---@field deflate? boolean # offer compression of messages (permessage-deflate; default: true)
+
 ---@class lgoose.SubmitOptions: lgoose.Options
 ---@field button? string|false # the name or the value of the button to press (default: the first; false: none)
 ---@field added? boolean|string[] # the fields that scripts of the page add to the form, so that no warning tells of them (default: false; true: whatever there is)

@@ -99,6 +99,13 @@ function User:retry(how) end
 ---@return fun(): lgoose.Event?
 function User:events(path, options) end
 
+---Opens a WebSocket, and returns it once the server has agreed, or refused: its request is the row `WS name`, and its latency that of
+---the handshake.
+---@param path string # as of a request; `ws://` and `wss://` name other hosts
+---@param options? lgoose.WebSocketOptions
+---@return lgoose.Socket
+function User:websocket(path, options) end
+
 ---Runs a function with several requests, and times it as one row in the table of tasks.
 ---@generic T
 ---@param name string

@@ -31,6 +31,7 @@ mod target;
 mod tracer;
 mod transfer;
 mod transport;
+mod websocket;
 
 pub use crate::phases::Phases;
 pub(crate) use allowed::AllowedHosts;
@@ -55,3 +56,4 @@ pub use transfer::{Transfer, TransferMeter};
 #[cfg(feature = "reqwest")]
 pub(crate) use transport::ReqwestProxy;
 pub(crate) use transport::{Transport, Version};
+pub(crate) use websocket::{CloseFrame, SocketOffer, SocketSide};

@@ -316,10 +316,19 @@ impl Vm {
         if self.is_full() {
             return self.raise_full(false);
         }
-        match api::stream(&self.lua, stream) {
+        let held = match stream.body.socket() {
+            Some(_) => api::socket(&self.lua, stream),
+            None => api::stream(&self.lua, stream),
+        };
+        match held {
             Ok(stream) => self.step(Converted((0, 0, stream))),
             Err(error) => ended(&self.host, &error, &mut self.ended_by_limit),
         }
+    }
+
+    /// Resumes the task after [`Op::Receive`] whose time is up.
+    pub(crate) fn resume_time_up(&mut self) -> Step {
+        self.step(Converted(true))
     }
 
     /// Resumes the task after [`Op::Take`] with what was taken.

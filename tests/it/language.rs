@@ -58,6 +58,7 @@ const OTHERS: &[&str] = &[
     "streams",
     "user",
     "waiting",
+    "websockets",
     "whole",
 ];
 

@@ -115,6 +115,7 @@ mod web_serve;
 mod web_serve_guard;
 mod web_serve_page;
 mod web_tags;
+mod websockets;
 mod wordpress;
 
 /// The client of runs that do not choose one; `tests/it_reqwest` has another.

@@ -35,6 +35,9 @@ impl UrlPlan {
         retain: bool,
     ) -> Result<UrlPlan, Error> {
         let (host, path) = split(url);
+        if let Some(host) = host_of_socket(host) {
+            return socket_plan(host, path, request);
+        }
         let body = match &request.body {
             Some(text) => Some(body(text)?),
             None => None,
@@ -69,6 +72,38 @@ impl UrlPlan {
             host: host.to_owned(),
         })
     }
+}
+
+/// Returns the base URL of a WebSocket, if it is one.
+fn host_of_socket(host: &str) -> Option<String> {
+    let (scheme, rest) = host.split_once("://")?;
+    match scheme {
+        "ws" => Some(format!("http://{rest}")),
+        "wss" => Some(format!("https://{rest}")),
+        _ => None,
+    }
+}
+
+/// Makes a plan of one task that opens a WebSocket, sends the body and waits for one message, or reads all there are, and
+/// closes it.
+fn socket_plan(host: String, path: &str, request: &cli::OneRequest) -> Result<UrlPlan, Error> {
+    if request.method.is_some() {
+        let problem = Diagnostic::new("a WebSocket has no method");
+        return Err(problem.help("leave out '--method'").into());
+    }
+    let name = path.split(['?', '#']).next().unwrap_or_default();
+    let (name, path) = (quoted(name.as_bytes()), quoted(path.as_bytes()));
+    let mut source =
+        format!("task {{ {name}, function(user)\n  local socket = user:websocket({path})\n");
+    if let Some(text) = &request.body {
+        let body = quoted(&body(text)?);
+        source += &format!("  if socket:send({body}) then socket:receive() end\n");
+    }
+    if request.stream {
+        source += "  for _ in socket:messages() do end\n";
+    }
+    source += "  socket:close()\nend }\n";
+    Ok(UrlPlan { source, host })
 }
 
 /// Splits a URL into its base and its path with the query; if it has no path, that is `/`.
@@ -154,6 +189,26 @@ mod tests {
             "task { \"/b\", function(user)\n  \
              user:request { method = \"GET\", path = \"/b?c=1\", discard = true }\nend }\n"
         );
+    }
+
+    #[test]
+    fn the_plan_of_a_socket_sends_the_body_and_reads_what_there_is() {
+        let mut request = cli::OneRequest {
+            body: Some("hi".to_owned()),
+            stream: true,
+            ..cli::OneRequest::default()
+        };
+        let plan = UrlPlan::new("wss://a:1/b?c=1", &request, false).expect("a good request");
+        assert_eq!(plan.host, "https://a:1");
+        assert_eq!(
+            plan.source,
+            "task { \"/b\", function(user)\n  local socket = user:websocket(\"/b?c=1\")\n  \
+             if socket:send(\"hi\") then socket:receive() end\n  \
+             for _ in socket:messages() do end\n  socket:close()\nend }\n"
+        );
+        request.method = Some("PUT".to_owned());
+        let error = UrlPlan::new("ws://a", &request, false).expect_err("a mistake");
+        assert!(error.to_string().contains("a WebSocket has no method"));
     }
 
     #[test]

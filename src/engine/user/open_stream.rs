@@ -100,7 +100,12 @@ impl OpenStream {
     pub(super) fn end(&mut self) -> Exchange {
         drop(self.request.take());
         let exchange = self.sending.exchange.take();
-        exchange.unwrap_or_else(|| self.cut_off())
+        let mut exchange = exchange.unwrap_or_else(|| self.cut_off());
+        // What is timed of a WebSocket is how it was opened.
+        if let (Some(_), Some(head_at)) = (self.stream.body.socket(), self.stream.body.head_at()) {
+            exchange.latency = head_at.saturating_duration_since(exchange.start);
+        }
+        exchange
     }
 
     /// Whether it has ended by itself.

@@ -333,11 +333,13 @@ impl TaskRequests {
     }
 
     fn record_messages(&self, open: &OpenStream) {
+        open.stream.note_arrived();
         let times = open.stream.take_times();
         let row = open.operation.rows[0];
         let now = tokio::time::Instant::now().into_std();
         let traffic = Traffic {
             messages_received: times.len() as u64,
+            messages_sent: open.stream.take_sent(),
             ..Traffic::default()
         };
         let mut recorder = self.shared.recorder.borrow_mut();

@@ -106,6 +106,15 @@ pub(in crate::http) fn read_start(
             continue;
         }
         rules.limits.begin(head.status, &bytes[..head.length]);
+        if head.status == 101
+            && let Some(socket) = rules.limits.socket()
+        {
+            socket.begin(&bytes[head.length..]);
+            return Ok(ReadOutcome::Complete(RawResponse {
+                bytes: Bytes::copy_from_slice(&bytes[..head.length]),
+                head,
+            }));
+        }
         let received = (bytes.len() - head.length) as u64;
         let max_body = rules.limits.max_body;
         if matches!(head.framing, Framing::Length(length) if length > max_body) {

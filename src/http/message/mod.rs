@@ -32,6 +32,7 @@ pub(crate) use streamed::{MAX_BUFFER, StreamedBody};
 use super::failure::Failure;
 use super::target::Target;
 use super::transfer::Transfer;
+use super::websocket::SocketSide;
 use crate::phases::Phases;
 use crate::trace::Trace;
 use bytes::Bytes;
@@ -149,6 +150,11 @@ impl Request {
     /// Where its response goes piece by piece, if its reader takes it so.
     pub(crate) fn stream(&self) -> Option<&Rc<StreamedBody>> {
         self.extras.as_ref()?.stream.as_ref()
+    }
+
+    /// The WebSocket that it opens.
+    pub(crate) fn socket(&self) -> Option<&SocketSide> {
+        self.stream()?.socket()
     }
 
     /// Returns the rarely used options, to set them.

@@ -5,6 +5,7 @@ use super::head::ResponseHead;
 use super::streamed::StreamedBody;
 use crate::http::config::ClientConfig;
 use crate::http::failure::{ErrorClass, Failure};
+use crate::http::websocket::SocketSide;
 use bytes::{Bytes, BytesMut};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -67,6 +68,11 @@ impl BodyLimits {
         if let Some(stream) = &self.stream {
             stream.begin(status, head);
         }
+    }
+
+    /// The WebSocket that a response of status 101 opens.
+    pub(in crate::http) fn socket(&self) -> Option<&SocketSide> {
+        self.stream.as_ref()?.socket()
     }
 
     /// Whether the body of a response with that status is kept.

@@ -4,6 +4,7 @@
 use super::head::headers;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::hop::is_redirect;
+use crate::http::websocket::{CLOSE_TIMEOUT, CloseFrame, SocketSide};
 use crate::units::show_size;
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
@@ -11,7 +12,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// The most bytes that wait for the reader, unless the request says otherwise.
 pub(crate) const MAX_BUFFER: usize = 1 << 20;
@@ -19,11 +20,16 @@ pub(crate) const MAX_BUFFER: usize = 1 << 20;
 /// A body on its way to its reader.
 #[derive(Debug)]
 pub(crate) struct StreamedBody {
-    max_buffer: usize,
+    max_buffer: Cell<usize>,
     /// The status and the head of the response, once it has come.
     head: RefCell<Option<(u16, Bytes)>>,
     // Never borrowed across an await.
-    pieces: RefCell<VecDeque<(Instant, Bytes)>>,
+    pieces: RefCell<VecDeque<StreamPiece>>,
+    /// The side of the connection, if it is a WebSocket.
+    socket: Option<SocketSide>,
+    /// When the head came, and whether the handshake of a WebSocket is still to be checked.
+    head_at: Cell<Option<Instant>>,
+    opening: Cell<bool>,
     /// The bytes in them, and those that the reader has taken and still holds.
     waiting: Cell<usize>,
     held: Cell<usize>,
@@ -39,11 +45,32 @@ pub(crate) struct StreamedBody {
     closing: Notify,
 }
 
+/// What has come of a body: bytes, or a message of a WebSocket.
+#[derive(Debug)]
+pub(crate) struct StreamPiece {
+    pub(crate) at: Instant,
+    pub(crate) bytes: Bytes,
+    /// Whether it is a message of text.
+    pub(crate) is_text: bool,
+}
+
 impl StreamedBody {
     /// Makes an empty body, of which at most so many bytes wait for the reader.
     pub(crate) fn new(max_buffer: usize) -> StreamedBody {
+        StreamedBody::with(max_buffer, None)
+    }
+
+    /// Makes the body of a WebSocket, whose messages have at most so many bytes.
+    pub(crate) fn of_socket(max_buffer: usize, socket: SocketSide) -> StreamedBody {
+        StreamedBody::with(max_buffer, Some(socket))
+    }
+
+    fn with(max_buffer: usize, socket: Option<SocketSide>) -> StreamedBody {
         StreamedBody {
-            max_buffer,
+            max_buffer: Cell::new(max_buffer),
+            socket,
+            head_at: Cell::default(),
+            opening: Cell::default(),
             head: RefCell::default(),
             pieces: RefCell::default(),
             waiting: Cell::default(),
@@ -61,8 +88,15 @@ impl StreamedBody {
     pub(crate) fn begin(&self, status: u16, head: &[u8]) {
         self.latest.set(Some(Instant::now()));
         if !is_redirect(status) && status != 401 {
+            self.opening.set(status == 101 && self.socket.is_some());
             self.show_head(status, head);
         }
+    }
+
+    /// Shows the head of a WebSocket, whose handshake is right.
+    pub(in crate::http) fn show(&self) {
+        self.opening.set(false);
+        self.came.notify_one();
     }
 
     fn show_head(&self, status: u16, head: &[u8]) {
@@ -70,6 +104,7 @@ impl StreamedBody {
             name == "content-encoding" && !value.eq_ignore_ascii_case(b"identity")
         };
         self.encoded.set(headers(head).iter().any(is_coded));
+        self.head_at.set(Some(Instant::now()));
         self.head
             .replace(Some((status, Bytes::copy_from_slice(head))));
         self.came.notify_one();
@@ -89,9 +124,29 @@ impl StreamedBody {
             let detail = "a stream that is compressed cannot be read piece by piece";
             return Err(Failure::new(ErrorClass::Decoding, detail));
         }
-        let waiting = self.waiting.get() + piece.len();
-        if waiting + self.held.get() > self.max_buffer {
-            let most = show_size(self.max_buffer as f64);
+        self.add(StreamPiece {
+            at: now,
+            bytes: Bytes::copy_from_slice(piece),
+            is_text: false,
+        })
+    }
+
+    /// Takes a message of a WebSocket.
+    ///
+    /// # Errors
+    /// The reader has left more than it may.
+    pub(in crate::http) fn push_message(&self, is_text: bool, bytes: Bytes) -> Result<(), Failure> {
+        self.add(StreamPiece {
+            at: Instant::now(),
+            bytes,
+            is_text,
+        })
+    }
+
+    fn add(&self, piece: StreamPiece) -> Result<(), Failure> {
+        let waiting = self.waiting.get() + piece.bytes.len();
+        if waiting + self.held.get() > self.max_buffer.get() {
+            let most = show_size(self.max_buffer.get() as f64);
             let detail = if self.held.get() > self.waiting.get() {
                 format!("a message of the stream is longer than {most} ('max_buffer')")
             } else {
@@ -100,8 +155,7 @@ impl StreamedBody {
             return Err(Failure::new(ErrorClass::TooLarge, detail));
         }
         self.waiting.set(waiting);
-        let mut pieces = self.pieces.borrow_mut();
-        pieces.push_back((now, Bytes::copy_from_slice(piece)));
+        self.pieces.borrow_mut().push_back(piece);
         self.came.notify_one();
         Ok(())
     }
@@ -117,8 +171,14 @@ impl StreamedBody {
         self.came.notify_one();
     }
 
-    /// Ends the request, which the reader does not want any more.
+    /// Ends the request, which the reader does not want any more. A WebSocket is closed as usual.
     pub(crate) fn close(&self) {
+        if let Some(socket) = &self.socket {
+            socket.close(&CloseFrame {
+                code: Some(1000),
+                reason: String::new(),
+            });
+        }
         self.closed.set(true);
         self.closing.notify_one();
     }
@@ -150,11 +210,27 @@ impl StreamedBody {
             .map_or_else(Vec::new, |(_, head)| headers(head))
     }
 
-    /// Takes the next piece, with the time at which it came.
-    pub(crate) fn take(&self) -> Option<(Instant, Bytes)> {
-        let (at, piece) = self.pieces.borrow_mut().pop_front()?;
-        self.waiting.set(self.waiting.get() - piece.len());
-        Some((at, piece))
+    /// The side of the connection of a WebSocket.
+    pub(crate) fn socket(&self) -> Option<&SocketSide> {
+        self.socket.as_ref()
+    }
+
+    /// When the head of the response came.
+    pub(crate) fn head_at(&self) -> Option<Instant> {
+        self.head_at.get()
+    }
+
+    /// Takes the next piece.
+    pub(crate) fn take(&self) -> Option<StreamPiece> {
+        let piece = self.pieces.borrow_mut().pop_front()?;
+        self.waiting.set(self.waiting.get() - piece.bytes.len());
+        Some(piece)
+    }
+
+    /// The times of the pieces that wait, after so many of them.
+    pub(crate) fn times_after(&self, count: usize) -> Vec<Instant> {
+        let pieces = self.pieces.borrow();
+        pieces.iter().skip(count).map(|piece| piece.at).collect()
     }
 
     /// Notes how many bytes the reader holds of what it took: the beginning of a message.
@@ -164,12 +240,17 @@ impl StreamedBody {
 
     /// The most bytes that wait for the reader.
     pub(crate) fn max_buffer(&self) -> usize {
-        self.max_buffer
+        self.max_buffer.get()
+    }
+
+    /// Sets the most bytes that wait for the reader.
+    pub(crate) fn set_max_buffer(&self, bytes: usize) {
+        self.max_buffer.set(bytes);
     }
 
     /// Waits until the head has come, or nothing will.
     pub(crate) async fn head_came(&self) {
-        while self.head.borrow().is_none() && !self.ended.get() {
+        while (self.head.borrow().is_none() || self.opening.get()) && !self.ended.get() {
             self.came.notified().await;
         }
     }
@@ -188,7 +269,8 @@ impl StreamedBody {
         }
     }
 
-    /// Runs the request; `None` if the reader closes the stream, or nothing has come for that long.
+    /// Runs the request; `None` if the reader closes the stream, or nothing has come for that long. A WebSocket may be silent
+    /// once it is open, and has some time for its close.
     pub(in crate::http) async fn limit<F: Future>(
         &self,
         silence: Duration,
@@ -200,10 +282,16 @@ impl StreamedBody {
             while Instant::now() < due() {
                 sleep_until(due()).await;
             }
+            if self.socket.is_some() && self.head.borrow().is_some() {
+                std::future::pending().await
+            }
         };
         let closed = async {
             while !self.closed.get() {
                 self.closing.notified().await;
+            }
+            if self.socket.is_some() {
+                sleep(CLOSE_TIMEOUT).await;
             }
         };
         tokio::select! {

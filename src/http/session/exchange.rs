@@ -54,10 +54,15 @@ impl<'a> OutgoingHop<'a> {
                 not(feature = "reqwest"),
                 expect(unused_mut, reason = "only reqwest tells it with the answer")
             )]
-            let (channel, mut reused) = session
-                .pool
-                .channel(&session.client, origin, again, progress)
-                .await?;
+            let (channel, mut reused) = if self.request.socket().is_some() {
+                let opening = session.pool.connection(&session.client, origin, progress);
+                (Channel::Http1(Box::pin(opening).await?), false)
+            } else {
+                let channel = session
+                    .pool
+                    .channel(&session.client, origin, again, progress);
+                channel.await?
+            };
             let received = progress.meter.so_far().received;
             let response = match channel {
                 Channel::Http1(mut connection) => {
@@ -148,8 +153,13 @@ impl<'a> OutgoingHop<'a> {
         request.response().await
     }
 
-    /// Puts a connection back if its response allows another request.
+    /// Puts a connection back if its response allows another request. One that has become a WebSocket's is handed to that.
     fn put_back(self, connection: Connection, response: &Result<RawResponse, Failure>) {
+        if let (Some(socket), Ok(response)) = (self.request.socket(), response)
+            && response.head.status == 101
+        {
+            return socket.connect(connection.into_stream());
+        }
         let stays_open = response
             .as_ref()
             .is_ok_and(|response| response.head.keep_alive);

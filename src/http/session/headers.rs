@@ -58,7 +58,7 @@ impl<'a> HopHead<'a> {
             out.extend_from_slice(&context.header());
             out.extend_from_slice(b"\r\n");
         }
-        if !self.client.config.keep_alive {
+        if !self.client.config.keep_alive && self.request.socket().is_none() {
             out.extend_from_slice(b"connection: close\r\n");
         }
         write_end(out, self.hop, framing)

@@ -8,6 +8,7 @@ mod exchange;
 mod freshness;
 mod headers;
 mod pool;
+mod socket;
 mod timer;
 
 pub(super) use cookies::{CookieJar, joined_cookies};
@@ -30,8 +31,9 @@ use crate::units::masked_url;
 use cache::Cache;
 use digest::{DigestState, challenge_of};
 use exchange::OutgoingHop;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, Method};
 use pool::ConnectionPool;
+use socket::serve;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -291,7 +293,11 @@ impl Session {
     ) -> Result<Response, Failure> {
         let mut target = self.resolve(request)?;
         let site = target.origin.clone();
-        let mut hop = Hop::first(&request.method, &request.body);
+        let method = match request.socket() {
+            Some(_) => &Method::GET,
+            None => &request.method,
+        };
+        let mut hop = Hop::first(method, &request.body);
         let mut hop_cookies = Vec::new();
         let mut credentials = self.digest_credentials(request);
         let mut challenged = false;
@@ -334,6 +340,12 @@ impl Session {
                 }
                 let max_body = self.client.config.max_body;
                 let left_site = hop.cross_origin && !target.origin.is_host_of(&site);
+                if let (Some(stream), 101) = (request.stream(), status)
+                    && let Some(socket) = stream.socket()
+                {
+                    let buffer = &self.client.read_buffer;
+                    Box::pin(serve(stream, socket, buffer, progress.meter)).await?;
+                }
                 return Ok(Response::new(
                     response,
                     target,

@@ -2,7 +2,7 @@
 //! for the test that compares the stubs with them. mlua does not list what a type has registered, so a registry of our own
 //! takes its place.
 
-use super::{data, elements, metric, page, stream, xml};
+use super::{data, elements, metric, page, socket, stream, xml};
 use crate::lua::limits::Held;
 use crate::lua::plan_files::{Pattern, PlanFile};
 use crate::lua::requests::{PlannedCall, marker};
@@ -43,6 +43,9 @@ pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)
     let mut streams = MemberNames::default();
     let methods = ["events", "lines", "chunks", "close"].map(|name| (name, next.clone()));
     stream::register(&mut streams, methods);
+    let mut sockets = MemberNames::default();
+    let methods = socket::METHODS.map(|name| (name, next.clone()));
+    socket::register(&mut sockets, methods.to_vec());
     vec![
         ("lgoose.Element", of::<Held<elements::Element>>()),
         ("lgoose.File", of::<Held<PlanFile>>()),
@@ -52,6 +55,11 @@ pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)
         ("lgoose.Metric", of::<Held<metric::Metric>>()),
         ("lgoose.Rows", rows.0),
         ("lgoose.Stream", streams.0),
+        ("lgoose.Socket", sockets.0),
+        (
+            "lgoose.Message",
+            socket::MESSAGE.map(str::to_owned).to_vec(),
+        ),
         ("lgoose.Event", stream::EVENT.map(str::to_owned).to_vec()),
     ]
 }

@@ -33,6 +33,7 @@ mod shared;
 mod shared_run;
 mod shown;
 mod signing;
+mod socket;
 mod stream;
 mod tags;
 #[cfg(test)]
@@ -45,6 +46,8 @@ pub(super) use names::USER_FIELDS;
 pub(super) use percentile::percentile;
 pub(super) use prelude::start_prelude;
 pub(super) use response::{FIELDS as RESPONSE_FIELDS, METHODS as RESPONSE_METHODS};
+pub(super) use socket::make as socket;
+pub(super) use socket::{FIELDS as SOCKET_FIELDS, METHODS as SOCKET_METHODS};
 pub(super) use stream::make as stream;
 pub(super) use stream::{FIELDS as STREAM_FIELDS, METHODS as STREAM_METHODS};
 

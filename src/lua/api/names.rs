@@ -6,7 +6,7 @@ use crate::lua::values::{DisplayText, shorten};
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user`, for messages.
-pub(in crate::lua) const USER_FIELDS: [&str; 31] = [
+pub(in crate::lua) const USER_FIELDS: [&str; 32] = [
     "id",
     "scenario",
     "task",
@@ -25,6 +25,7 @@ pub(in crate::lua) const USER_FIELDS: [&str; 31] = [
     "submit",
     "retry",
     "events",
+    "websocket",
     "transaction",
     "wait",
     "stop",

@@ -38,6 +38,12 @@ pub(super) static RETRY: PreludePart =
 /// What waits in `lgoose.shared`.
 pub(super) static SHARED: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/shared.lua"));
+/// What waits in a WebSocket.
+pub(super) static SOCKETS: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/sockets.lua"));
+/// `user:websocket`.
+pub(super) static WEBSOCKET: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/websocket.lua"));
 /// What waits in a stream.
 pub(super) static STREAMS: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/streams.lua"));

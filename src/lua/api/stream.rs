@@ -61,17 +61,8 @@ where
     registry.add_field_method_get("status", |_, this| {
         Ok(this.shared.body.status().unwrap_or(0))
     });
-    registry.add_field_method_get("ok", |_, this| {
-        let status = this.shared.body.status();
-        Ok(match &*this.shared.verdict.borrow() {
-            Some(verdict) => verdict.is_ok(),
-            None => status.is_some_and(|status| status < 400),
-        })
-    });
-    registry.add_field_method_get("error", |lua, this| match &*this.shared.verdict.borrow() {
-        Some(Err(reason)) => reason.as_str().into_lua(lua),
-        _ => Ok(Value::Nil),
-    });
+    registry.add_field_method_get("ok", |_, this| Ok(this.shared.is_ok()));
+    registry.add_field_method_get("error", |lua, this| this.shared.error().into_lua(lua));
     registry.add_field_method_get("headers", |lua, this| {
         super::response::header_table(lua, this.shared.body.headers())
     });
@@ -94,8 +85,10 @@ where
 }
 
 /// Notes the line of the plan that has sent the request.
-pub(super) fn note_line(lua: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
-    stream.shared.line.replace(super::response::line(lua));
+pub(super) fn note_line(lua: &Lua, stream: AnyUserData) -> mlua::Result<()> {
+    if let Some(shared) = ResponseStream::of(&stream) {
+        shared.line.replace(super::response::line(lua));
+    }
     Ok(())
 }
 
@@ -135,7 +128,9 @@ fn take(
         return Ok((Value::Nil, !shared.body.has_ended()));
     };
     let value = match message {
-        StreamMessage::Bytes(bytes) => Value::String(lua.create_string(&bytes)?),
+        StreamMessage::Bytes(bytes) | StreamMessage::Socket { bytes, .. } => {
+            Value::String(lua.create_string(&bytes)?)
+        }
         StreamMessage::Event(event) => {
             let table = lua.create_table_with_capacity(0, 4)?;
             table.raw_set("data", lua.create_string(&event.data)?)?;

@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with what is installed.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub(crate) const STUBS: [(&str, &str); 11] = [
+pub(crate) const STUBS: [(&str, &str); 12] = [
     ("plan.lua", include_str!("../../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../../lua/meta/options.lua")),
@@ -11,6 +11,7 @@ pub(crate) const STUBS: [(&str, &str); 11] = [
         include_str!("../../../lua/meta/response.lua"),
     ),
     ("stream.lua", include_str!("../../../lua/meta/stream.lua")),
+    ("socket.lua", include_str!("../../../lua/meta/socket.lua")),
     (
         "libraries.lua",
         include_str!("../../../lua/meta/libraries.lua"),
@@ -164,6 +165,8 @@ mod tests {
             ("lgoose.Part", &fields::PART),
             ("lgoose.SubmitOptions", &fields::SUBMIT),
             ("lgoose.EventOptions", &fields::EVENTS),
+            ("lgoose.WebSocketOptions", &fields::WEBSOCKET),
+            ("lgoose.ReceiveOptions", &["timeout", "match"]),
             ("lgoose.TransactionOptions", &fields::TRANSACTION),
             ("lgoose.Cookie", &members::COOKIE),
             ("lgoose.CookieScope", &members::SCOPE),

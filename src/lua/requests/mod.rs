@@ -19,6 +19,7 @@ mod stream;
 mod submit;
 mod tags;
 mod wait_rule;
+mod websocket;
 mod yielded;
 
 pub(super) use charset::{encoding, text_within};
@@ -32,6 +33,7 @@ pub use op::Op;
     expect(unused_imports, reason = "the first protocol beside HTTP makes them")
 )]
 pub(super) use op::PlannedCall;
+pub use op::ReceiveTime;
 pub(super) use op::{marker, markers};
 pub(super) use options::{EVENTS, OPTIONS, REQUEST};
 pub(super) use options::{basic, bearer, header_line};
@@ -40,10 +42,11 @@ pub(super) use request::plan_file;
 pub use responses::Finished;
 pub(super) use responses::{ResponseAddress, Responses};
 pub(crate) use stream::ResponseStream;
-pub(super) use stream::{MessageKind, PlanStream, StreamMessage};
+pub(super) use stream::{MessageKind, PlanSocket, PlanStream, StreamMessage};
 pub(super) use submit::{SUBMIT, pressed};
 pub(super) use tags::{OwnTags, Transaction, read_transaction, set_tag};
 pub(super) use wait_rule::read_wait_rule;
+pub(super) use websocket::WEBSOCKET;
 
 /// The names of the fields that plans may set, for the test of the stubs.
 #[cfg(test)]
@@ -53,4 +56,5 @@ pub(super) mod fields {
     pub(in crate::lua) use super::options::{BEARER, DIGEST, EVENTS, OPTIONS, REQUEST};
     pub(in crate::lua) use super::submit::SUBMIT;
     pub(in crate::lua) use super::tags::TRANSACTION;
+    pub(in crate::lua) use super::websocket::WEBSOCKET;
 }

@@ -4,10 +4,11 @@
 use super::fetch;
 use super::options::{self, REQUEST};
 use super::request::RequestOp;
-use super::stream::{PlanStream, ResponseStream};
+use super::stream::ResponseStream;
 use super::submit;
 use super::tags::OwnTags;
 use super::wait_rule::read_wait_rule;
+use super::websocket;
 use super::yielded::{SeeThrough, values_of};
 use crate::http::Discard;
 use crate::lua::limits::{self, Budget, HeapSize, Held, StackValue, YieldedValues};
@@ -42,8 +43,10 @@ pub enum Op {
     Take(Arc<Queue>, Duration),
     /// Waits until another user has made a value that they share.
     Await(PendingValue),
-    /// Waits until more of a stream has come, or nothing will.
-    Receive(Rc<ResponseStream>),
+    /// Waits until more of a stream has come, or nothing will; answered with whether the time for that was over before.
+    Receive(Rc<ResponseStream>, Option<ReceiveTime>),
+    /// Waits until the connection of a WebSocket takes more.
+    Flush(Rc<ResponseStream>),
     /// Closes a stream, unless it has ended, and counts its request.
     EndStream(Rc<ResponseStream>),
     /// Waits a moment for rows that are not reserved yet.
@@ -54,6 +57,15 @@ pub enum Op {
     ExitIteration,
     /// Ends this user.
     Stop,
+}
+
+/// For how long the plan waits for a message.
+#[derive(Debug, Clone, Copy)]
+pub struct ReceiveTime {
+    /// `None`: as long as a request may take.
+    pub(crate) most: Option<Duration>,
+    /// How long it has waited already.
+    pub(crate) waited: Duration,
 }
 
 /// A call as a host function hands it to the Lua that yields it; taken out by the engine, once.
@@ -112,7 +124,7 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-const MARKERS: [&str; 21] = [
+const MARKERS: [&str; 23] = [
     "GET",
     "HEAD",
     "POST",
@@ -134,6 +146,8 @@ const MARKERS: [&str; 21] = [
     "call",
     "receive",
     "end_stream",
+    "websocket",
+    "flush",
 ];
 
 impl Op {
@@ -174,7 +188,9 @@ impl Op {
             "take" => read_take(&a, &b),
             "await" => read_making(&a).map(Op::Await),
             "call" => read_call(&a),
-            "receive" => read_stream(&a).map(Op::Receive),
+            "receive" => read_receive(&a, &b, &c),
+            "flush" => read_stream(&a).map(Op::Flush),
+            "websocket" => boxed(websocket::read(&a, &b, budget)),
             "end_stream" => read_stream(&a).map(Op::EndStream),
             "submit" => boxed(submit::read(&a, &b, &c, budget)),
             "request" => boxed(read_described(&a, budget)),
@@ -461,7 +477,20 @@ fn side_by_side(ops: Vec<RequestOp>) -> Result<Op, String> {
 
 fn read_stream(stream: &Value) -> Result<Rc<ResponseStream>, String> {
     let held = stream.as_userdata();
-    let held = held.and_then(|held| held.borrow::<Held<PlanStream>>().ok());
-    let held = held.ok_or("a stream is read with a colon: stream:events()")?;
-    Ok(held.shared.clone())
+    let shared = held.and_then(ResponseStream::of);
+    shared.ok_or_else(|| "a stream is read with a colon: stream:events()".to_owned())
+}
+
+/// Reads a wait for messages: that of a socket has a time, or `false` for the usual one, and says how long it has waited.
+fn read_receive(stream: &Value, most: &Value, waited: &Value) -> Result<Op, String> {
+    let stream = read_stream(stream)?;
+    let time = match most {
+        Value::Nil => None,
+        Value::Boolean(false) => Some(None),
+        most => Some(Some(read_seconds(most, "option 'timeout'")?)),
+    };
+    let waited = waited.as_f64().unwrap_or_default();
+    let waited = Duration::try_from_secs_f64(waited).unwrap_or_default();
+    let time = time.map(|most| ReceiveTime { most, waited });
+    Ok(Op::Receive(stream, time))
 }

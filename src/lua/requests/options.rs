@@ -132,6 +132,15 @@ pub(super) fn read(
         }
     }
     match (streams, max_buffer) {
+        (false, most) if op.request.socket().is_some() => {
+            if let (Some(stream), Some(most)) = (op.request.stream(), most) {
+                stream.set_max_buffer(most);
+            }
+            check_messages_only(op)?;
+        }
+        (true, _) if op.request.socket().is_some() => {
+            return Err("a WebSocket is a stream already: leave out 'stream'".to_owned());
+        }
         (true, most) => stream(op, most.unwrap_or(MAX_BUFFER))?,
         (false, Some(_)) => {
             return Err(
@@ -343,16 +352,7 @@ pub(in crate::lua) fn bearer(token: &[u8]) -> Result<HeaderValue, String> {
 
 /// Makes the response of a request one that the plan reads while it comes.
 fn stream(op: &mut RequestOp, max_buffer: usize) -> Result<(), String> {
-    if op.expect.reads_body() {
-        let problem = "the response of { stream = true } is not kept: its 'expect' may have 'status', 'header', 'min_events' and 'last'; check the rest as it comes";
-        return Err(problem.to_owned());
-    }
-    if op.request.discard != Discard::OfRun {
-        return Err(
-            "option 'discard' is for responses that are kept: that of { stream = true } is not"
-                .to_owned(),
-        );
-    }
+    check_messages_only(op)?;
     let headers = &mut op.request.headers;
     if !headers
         .iter()
@@ -364,6 +364,21 @@ fn stream(op: &mut RequestOp, max_buffer: usize) -> Result<(), String> {
         ));
     }
     op.request.extras().stream = Some(Rc::new(StreamedBody::new(max_buffer)));
+    Ok(())
+}
+
+/// Checks that nothing wants the body of a response that is taken piece by piece.
+fn check_messages_only(op: &RequestOp) -> Result<(), String> {
+    if op.expect.reads_body() {
+        let problem = "the response of { stream = true } is not kept: its 'expect' may have 'status', 'header', 'min_events' and 'last'; check the rest as it comes";
+        return Err(problem.to_owned());
+    }
+    if op.request.discard != Discard::OfRun {
+        return Err(
+            "option 'discard' is for responses that are kept: that of { stream = true } is not"
+                .to_owned(),
+        );
+    }
     Ok(())
 }
 

@@ -4,10 +4,11 @@
 use super::charset;
 use super::expect::Expectations;
 use crate::http::StreamedBody;
-use crate::lua::limits::HeapSize;
+use crate::lua::limits::{HeapSize, Held};
 use crate::lua::values::{escape_invalid_bytes, shorten_reason};
 use crate::phases::TimedPart;
 use bytes::{Buf as _, Bytes, BytesMut};
+use mlua::AnyUserData;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
@@ -21,8 +22,11 @@ pub struct ResponseStream {
     pub(crate) start: Instant,
     /// Whether the user had been told to stop before.
     pub(crate) after_stop: bool,
-    /// The messages that the plan has taken.
+    /// The messages that the plan has taken, and those that it has sent and that are not counted yet.
     messages: Cell<u64>,
+    sent: Cell<u64>,
+    /// How many of the messages that wait for the plan are noted.
+    noted: Cell<usize>,
     /// When the latest of them had come.
     latest: Cell<Option<Instant>>,
     /// The latest of them, if the plan expects a certain last one.
@@ -57,6 +61,16 @@ impl HeapSize for PlanStream {
     }
 }
 
+/// A WebSocket as a plan holds it. One that the plan lets go of is closed.
+#[derive(Debug)]
+pub(in crate::lua) struct PlanSocket(pub(in crate::lua) PlanStream);
+
+impl HeapSize for PlanSocket {
+    fn heap_bytes(&self) -> usize {
+        self.0.heap_bytes()
+    }
+}
+
 /// What one message of a stream is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::lua) enum MessageKind {
@@ -66,6 +80,8 @@ pub(in crate::lua) enum MessageKind {
     Line,
     /// What has come since the last one.
     Chunk,
+    /// A message of a WebSocket.
+    Socket,
 }
 
 /// A message of a stream.
@@ -74,6 +90,10 @@ pub(in crate::lua) enum StreamMessage {
     Event(ServerSentEvent),
     /// A line or a chunk.
     Bytes(Bytes),
+    Socket {
+        is_text: bool,
+        bytes: Bytes,
+    },
 }
 
 impl StreamMessage {
@@ -81,7 +101,7 @@ impl StreamMessage {
     fn data(&self) -> &[u8] {
         match self {
             StreamMessage::Event(event) => &event.data,
-            StreamMessage::Bytes(bytes) => bytes,
+            StreamMessage::Bytes(bytes) | StreamMessage::Socket { bytes, .. } => bytes,
         }
     }
 }
@@ -112,6 +132,8 @@ impl ResponseStream {
             body,
             start,
             messages: Cell::new(0),
+            sent: Cell::new(0),
+            noted: Cell::new(0),
             latest: Cell::new(None),
             times: RefCell::default(),
             verdict: RefCell::new(None),
@@ -135,6 +157,28 @@ impl ResponseStream {
         let problem = self.problem.borrow().clone();
         problem
             .or_else(|| expect.wrong_messages(self.messages.get(), self.last.borrow().as_deref()))
+    }
+
+    /// Whether its request counts as a success, as far as is known.
+    pub(in crate::lua) fn is_ok(&self) -> bool {
+        match &*self.verdict.borrow() {
+            Some(verdict) => verdict.is_ok(),
+            None => self.body.status().is_some_and(|status| status < 400),
+        }
+    }
+
+    /// Returns why its request counts as failed.
+    pub(in crate::lua) fn error(&self) -> Option<String> {
+        self.verdict.borrow().as_ref()?.as_ref().err().cloned()
+    }
+
+    /// Returns the stream or WebSocket that a plan holds, if it holds one.
+    pub(in crate::lua) fn of(held: &AnyUserData) -> Option<Rc<ResponseStream>> {
+        if let Ok(stream) = held.borrow::<Held<PlanStream>>() {
+            return Some(stream.shared.clone());
+        }
+        let socket = held.borrow::<Held<PlanSocket>>().ok()?;
+        Some(socket.0.shared.clone())
     }
 
     /// Whether its head is that of an event stream. If not, its request fails, unless the status says that there is none.
@@ -170,6 +214,28 @@ impl ResponseStream {
         (reader.settled_id.clone(), reader.retry)
     }
 
+    /// Sends a message over a WebSocket. Returns false if nothing can be sent any more.
+    pub(in crate::lua) fn send(&self, is_text: bool, bytes: &[u8]) -> bool {
+        let socket = self.body.socket();
+        let is_sent = socket.is_some_and(|socket| socket.send(is_text, bytes));
+        self.sent.set(self.sent.get() + u64::from(is_sent));
+        is_sent
+    }
+
+    /// Notes the messages of a WebSocket that have come, whether the plan takes them or not.
+    pub(crate) fn note_arrived(&self) {
+        if self.body.socket().is_some() && self.body.status() == Some(101) {
+            let times = self.body.times_after(self.noted.get());
+            self.noted.set(self.noted.get() + times.len());
+            times.into_iter().for_each(|at| self.note(at));
+        }
+    }
+
+    /// Takes the number of messages sent that the engine has not counted yet.
+    pub(crate) fn take_sent(&self) -> u64 {
+        self.sent.take()
+    }
+
     /// Takes the times of messages that the engine has not counted yet.
     pub(crate) fn take_times(&self) -> Vec<(TimedPart, Duration)> {
         self.times.take()
@@ -177,15 +243,31 @@ impl ResponseStream {
 
     /// Takes the next message that has come completely, with the time at which it had; `None` if there is none yet.
     pub(in crate::lua) fn take(&self, kind: MessageKind) -> Option<(Instant, StreamMessage)> {
+        if kind == MessageKind::Socket {
+            // What comes with another status is no message.
+            let piece = self
+                .body
+                .take()
+                .filter(|_| self.body.status() == Some(101))?;
+            match self.noted.get().checked_sub(1) {
+                Some(noted) => self.noted.set(noted),
+                None => self.note(piece.at),
+            }
+            if self.keeps_last {
+                self.last.replace(Some(piece.bytes.to_vec()));
+            }
+            let (is_text, bytes) = (piece.is_text, piece.bytes);
+            return Some((piece.at, StreamMessage::Socket { is_text, bytes }));
+        }
         let mut reader = self.reader.borrow_mut();
         let message = loop {
             if let Some(message) = reader.next(kind) {
                 break Some(message);
             }
             match self.body.take() {
-                Some((at, piece)) => {
-                    reader.at = Some(at);
-                    reader.unread.extend_from_slice(&piece);
+                Some(piece) => {
+                    reader.at = Some(piece.at);
+                    reader.unread.extend_from_slice(&piece.bytes);
                 }
                 None if self.body.has_ended() && !reader.is_whole => {
                     // A last line may have no end; an event without one is none.
@@ -234,6 +316,8 @@ impl StreamReader {
 
     fn next(&mut self, kind: MessageKind) -> Option<StreamMessage> {
         match kind {
+            // Its messages come as such.
+            MessageKind::Socket => None,
             MessageKind::Chunk => {
                 self.searched = 0;
                 let chunk = self.unread.split().freeze();

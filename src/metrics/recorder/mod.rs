@@ -207,7 +207,8 @@ impl Recorder {
         traffic: Traffic,
         times: &[(TimedPart, Duration)],
     ) {
-        if request == RequestId::UNCOUNTED || times.is_empty() {
+        let is_empty = times.is_empty() && traffic.messages_sent == 0;
+        if request == RequestId::UNCOUNTED || is_empty {
             return;
         }
         let slice = slice_at(&mut self.slices, &self.requests, request, (at, 0));

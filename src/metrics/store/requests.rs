@@ -77,7 +77,7 @@ impl MeasuredRequests {
             },
         ) in slice.requests.iter().enumerate()
         {
-            if row.counts.is_empty() && row.part_times.is_empty() {
+            if row.is_empty() {
                 continue;
             }
             let (at, overflow) = self.by_label.row(shard, id, label);

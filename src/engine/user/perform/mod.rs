@@ -16,7 +16,7 @@ use crate::engine::user::stop::StopSignal;
 use crate::engine::user::task_requests::TaskRequests;
 use crate::engine::user::user_vm::UserVm;
 use crate::http::CacheUse;
-use crate::lua::{Finished, Op, RaisedError, RequestOp, ResponseStream, Step};
+use crate::lua::{Finished, Op, RaisedError, ReceiveTime, RequestOp, ResponseStream, Step};
 use crate::protocols::CallOp;
 use std::rc::Rc;
 use std::time::Duration;
@@ -136,7 +136,8 @@ impl TaskRunner {
                 let waited = self.wait_beside(making.over(), None).await;
                 self.go_on_after(waited)
             }
-            Op::Receive(stream) => self.receive(&stream).await,
+            Op::Receive(stream, time) => self.receive(&stream, time).await,
+            Op::Flush(stream) => self.flush(&stream).await,
             Op::EndStream(stream) => {
                 self.close_stream(&stream).await;
                 self.vm.go_on()
@@ -254,12 +255,26 @@ impl TaskRunner {
 
     /// Waits for more of a stream. A stop ends that, and the task with it, unless the request was sent after the stop, as in
     /// 'on_stop': a stream may have no end.
-    async fn receive(&mut self, stream: &Rc<ResponseStream>) -> Step {
+    async fn receive(&mut self, stream: &Rc<ResponseStream>, time: Option<ReceiveTime>) -> Step {
         self.requests.count_messages(stream);
         if self.stop.is_requested() && !stream.after_stop {
             return Step::Done;
         }
-        let waited = self.wait_beside(stream.body.more(), None).await;
+        let usual = self.shared.config.timeout;
+        let most = time.map(|time| time.most.unwrap_or(usual).saturating_sub(time.waited));
+        match self.wait_beside(stream.body.more(), most).await {
+            Waited::TimeUp => self.vm.resume_time_up(),
+            waited => self.go_on_after(waited),
+        }
+    }
+
+    /// Waits until the connection of a WebSocket takes more. A stop ends that as it ends a wait for messages.
+    async fn flush(&mut self, stream: &Rc<ResponseStream>) -> Step {
+        self.requests.count_messages(stream);
+        let Some(socket) = stream.body.socket() else {
+            return self.vm.go_on();
+        };
+        let waited = self.wait_beside(socket.room(), None).await;
         self.go_on_after(waited)
     }
 

@@ -201,6 +201,17 @@ impl ConnectionPool {
         Ok((Channel::Http2(on_demand.share(client, connection)), false))
     }
 
+    /// A new HTTP/1.1 connection, which no other request uses, for a WebSocket.
+    pub(super) async fn connection(
+        &self,
+        client: &Client,
+        origin: &Rc<Origin>,
+        progress: &mut RequestProgress<'_>,
+    ) -> Result<Connection, Failure> {
+        let tls = || self.on_demand().http1_tls(client);
+        self.open_with(client, origin, tls, progress).await
+    }
+
     /// Keeps a connection for the next request.
     pub(super) fn put_back(&self, connection: Connection) {
         self.idle.borrow_mut().push(connection);
@@ -252,9 +263,19 @@ impl ConnectionPool {
         origin: &Rc<Origin>,
         progress: &mut RequestProgress<'_>,
     ) -> Result<Connection, Failure> {
+        let tls = || self.on_demand().tls(client, origin);
+        self.open_with(client, origin, tls, progress).await
+    }
+
+    async fn open_with(
+        &self,
+        client: &Client,
+        origin: &Rc<Origin>,
+        tls: impl FnOnce() -> Result<Arc<ClientConfig>, Failure>,
+        progress: &mut RequestProgress<'_>,
+    ) -> Result<Connection, Failure> {
         self.make_room(origin);
         progress.connecting = true;
-        let tls = || self.on_demand().tls(client, origin);
         let stream = client
             .connector
             .connect(origin, tls, &mut progress.stopwatch)
@@ -390,15 +411,23 @@ impl OnDemandState {
 
     /// The user's TLS configuration for connections to `origin`.
     fn tls(&self, client: &Client, origin: &Origin) -> Result<Arc<ClientConfig>, Failure> {
+        if self.requires_http1(origin) {
+            return self.http1_tls(client);
+        }
+        self.user_tls(client)
+    }
+
+    fn user_tls(&self, client: &Client) -> Result<Arc<ClientConfig>, Failure> {
         let mut tls = self.tls.borrow_mut();
-        let config = match &*tls {
+        Ok(match &*tls {
             Some(config) => config.clone(),
             None => tls.insert(client.config.tls.user_config()?).clone(),
-        };
-        if !self.requires_http1(origin) {
-            return Ok(config);
-        }
-        let mut config = Arc::unwrap_or_clone(config);
+        })
+    }
+
+    /// The same for connections that speak HTTP/1.1.
+    fn http1_tls(&self, client: &Client) -> Result<Arc<ClientConfig>, Failure> {
+        let mut config = Arc::unwrap_or_clone(self.user_tls(client)?);
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Arc::new(config))
     }

@@ -4,16 +4,17 @@
 
 use crate::error::{Diagnostic, nearest};
 use crate::lua::api::{
-    RESPONSE_FIELDS, RESPONSE_METHODS, STREAM_FIELDS, STREAM_METHODS, USER_FIELDS,
+    RESPONSE_FIELDS, RESPONSE_METHODS, SOCKET_FIELDS, SOCKET_METHODS, STREAM_FIELDS,
+    STREAM_METHODS, USER_FIELDS,
 };
 use crate::lua::diagnostics::{Token, TokenKind, tokens};
 use crate::lua::plan_files::SourceFile;
-use crate::lua::requests::{EVENTS, EXPECT, OPTIONS, REQUEST, SUBMIT};
+use crate::lua::requests::{EVENTS, EXPECT, OPTIONS, REQUEST, SUBMIT, WEBSOCKET};
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// Methods of a user that send requests, each with the place of its options among its arguments.
-const SENDING: [(&str, usize); 10] = [
+const SENDING: [(&str, usize); 11] = [
     ("get", 1),
     ("head", 1),
     ("delete", 1),
@@ -24,6 +25,7 @@ const SENDING: [(&str, usize); 10] = [
     ("submit", 2),
     ("request", 0),
     ("events", 1),
+    ("websocket", 1),
 ];
 
 /// Members of a user that are not methods, or need no user.
@@ -44,6 +46,7 @@ enum VariableContent {
     User,
     Response,
     Stream,
+    Socket,
 }
 
 /// What is open at a place.
@@ -192,6 +195,7 @@ impl<'a> MemberReader<'a> {
             let streams = arguments.clone().any(|place| self.text(place) == "stream");
             let holds = match self.text(place + 5) {
                 "events" => return,
+                "websocket" => VariableContent::Socket,
                 _ if streams => VariableContent::Stream,
                 _ => VariableContent::Response,
             };
@@ -266,6 +270,7 @@ impl<'a> MemberReader<'a> {
             }
             VariableContent::Response => RESPONSE_METHODS.contains(&member.text),
             VariableContent::Stream => STREAM_METHODS.contains(&member.text),
+            VariableContent::Socket => SOCKET_METHODS.contains(&member.text),
         };
         let first = match self.text(place + 3) {
             "(" => self.words.get(place + 4),
@@ -295,6 +300,7 @@ impl<'a> MemberReader<'a> {
             VariableContent::User => USER_FIELDS.to_vec(),
             VariableContent::Response => [&RESPONSE_FIELDS[..], &RESPONSE_METHODS[..]].concat(),
             VariableContent::Stream => [&STREAM_FIELDS[..], &STREAM_METHODS[..]].concat(),
+            VariableContent::Socket => [&SOCKET_FIELDS[..], &SOCKET_METHODS[..]].concat(),
         };
         if names.contains(&member.text) {
             return;
@@ -304,6 +310,7 @@ impl<'a> MemberReader<'a> {
             VariableContent::User => "a user",
             VariableContent::Response => "a response",
             VariableContent::Stream => "a stream",
+            VariableContent::Socket => "a socket",
         };
         let has = format!("{owner} has: {}", names.join(", "));
         let help = match nearest(name, names.iter().copied()) {
@@ -345,6 +352,7 @@ impl<'a> MemberReader<'a> {
             "request" => [&OPTIONS[..], &REQUEST[..]].concat(),
             "submit" => [&OPTIONS[..], &SUBMIT].concat(),
             "events" => [&OPTIONS[..], &EVENTS].concat(),
+            "websocket" => [&OPTIONS[..], &WEBSOCKET].concat(),
             _ => OPTIONS.to_vec(),
         };
         for key in self.keys(table) {

@@ -1,0 +1,80 @@
+-- What a WebSocket does: it sends, waits for messages, and is closed. A part of the prelude.
+
+local yield, operations, host, json = ...
+local error, next, pcall, setmetatable, tostring, type = error, next, pcall, setmetatable, tostring, type
+local RECEIVE, END_STREAM, FLUSH = operations.receive, operations.end_stream, operations.flush
+local take, clock = host.take, host.clock
+
+local function fail(message) error(host.here() .. message, 0) end
+
+local message_meta = {
+  __name = "message",
+  __metatable = false,
+  __index = {
+    -- Its data as JSON, or what is at the path in it.
+    json = function(message, path)
+      local value = json.decode(message.data)
+      if path == nil then return value end
+      return json.get(value, path)
+    end,
+  },
+}
+
+local function sent(socket, is_text, data)
+  local ok, has_room = host.send(socket, is_text, data)
+  if not has_room then yield(FLUSH, socket) end
+  return ok
+end
+
+local RECEIVE_OPTIONS = { timeout = true, match = true }
+
+local function read_options(options, call)
+  if options == nil then return end
+  if type(options) ~= "table" then fail(call .. " takes a table: { timeout = 5 }") end
+  for name in next, options do
+    if not RECEIVE_OPTIONS[name] then fail("unknown option '" .. tostring(name) .. "' of " .. call .. "; options: timeout, match") end
+  end
+  local match = options.match
+  if match ~= nil and type(match) ~= "function" then fail("option 'match' of " .. call .. " must be a function of a message") end
+  return match, options.timeout
+end
+
+-- Waits for a message that matches; nil at the end of the socket, or when the time is up.
+local function receive(socket, match, timeout)
+  local start = clock()
+  while true do
+    local message, more = take(socket)
+    if message then
+      setmetatable(message, message_meta)
+      if not match or match(message) then return message end
+    elseif not more then
+      yield(END_STREAM, socket)
+      return nil
+    elseif yield(RECEIVE, socket, timeout or false, (clock() - start) / 1e9) then
+      return nil
+    end
+  end
+end
+
+return {
+  send = function(socket, data)
+    if type(data) == "table" then data = json.encode(data) end
+    if type(data) ~= "string" then fail("socket:send takes a text, or a table that is sent as JSON") end
+    return sent(socket, true, data)
+  end,
+  send_binary = function(socket, data)
+    if type(data) ~= "string" then fail("socket:send_binary takes a string") end
+    return sent(socket, false, data)
+  end,
+  receive = function(socket, options)
+    return receive(socket, read_options(options, "socket:receive"))
+  end,
+  messages = function(socket, options)
+    local match, timeout = read_options(options, "socket:messages")
+    return function() return receive(socket, match, timeout) end
+  end,
+  close = function(socket, code, reason)
+    host.close(socket, code, reason)
+    yield(END_STREAM, socket)
+  end,
+}

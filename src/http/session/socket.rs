@@ -1,0 +1,218 @@
+//! The connection of a WebSocket while it is open: what the plan has sent goes out, what comes is handed on, and pings and
+//! closes are answered. Part of the request that opened it.
+
+use crate::http::connect::NetStream;
+use crate::http::failure::{ErrorClass, Failure};
+use crate::http::h1::ReadBuffer;
+use crate::http::message::StreamedBody;
+use crate::http::transfer::TransferMeter;
+use crate::http::websocket::{
+    CLOSE_TIMEOUT, CloseFrame, Deflate, FrameMistake, FrameReader, FrameWriter, Incoming, Opcode,
+    SocketSide,
+};
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
+
+/// Serves the connection of a WebSocket until it is closed.
+///
+/// # Errors
+/// The handshake is wrong, or the server broke a rule, or closed without being asked with another code than 1000.
+pub(super) async fn serve(
+    body: &StreamedBody,
+    socket: &SocketSide,
+    buffer: &ReadBuffer,
+    meter: &TransferMeter,
+) -> Result<(), Failure> {
+    let terms = socket.offer.check(&body.headers())?;
+    let Some(stream) = socket.connection.take() else {
+        return Err(Failure::new(ErrorClass::Protocol, "the connection is gone"));
+    };
+    socket.subprotocol.replace(terms.subprotocol);
+    let deflate = |writes: bool| {
+        let terms = terms.deflate?;
+        Some(if writes {
+            Deflate::writing(terms.client_keeps_context)
+        } else {
+            Deflate::reading(terms.server_keeps_context)
+        })
+    };
+    socket.writer.replace(Some(FrameWriter::new(deflate(true))));
+    let mut reader = FrameReader::new(body.max_buffer(), deflate(false));
+    reader.buffer().extend_from_slice(&socket.first.take());
+    body.show();
+    let mut serving = Serving {
+        socket,
+        stream,
+        reader,
+        sending: Vec::new(),
+        sent: 0,
+        meter,
+    };
+    let outcome = serving.run(body, buffer).await;
+    // Nothing can be sent any more, and nobody needs to wait for that.
+    socket.writer.take();
+    socket.sent.notify_one();
+    outcome
+}
+
+/// A connection that is served.
+struct Serving<'a> {
+    socket: &'a SocketSide,
+    stream: NetStream,
+    reader: FrameReader,
+    /// Frames of which the first bytes are sent.
+    sending: Vec<u8>,
+    sent: usize,
+    meter: &'a TransferMeter,
+}
+
+impl Serving<'_> {
+    async fn run(&mut self, body: &StreamedBody, buffer: &ReadBuffer) -> Result<(), Failure> {
+        loop {
+            match self.take_messages(body) {
+                Ok(None) => {}
+                Ok(Some(close)) => return self.end(close).await,
+                Err(mistake) => {
+                    let close = CloseFrame {
+                        code: Some(mistake.code),
+                        reason: String::new(),
+                    };
+                    self.socket.close(&close);
+                    self.flush().await;
+                    return Err(failure(&mistake));
+                }
+            }
+            if self.transfer(buffer).await? == 0 {
+                if self.socket.is_closing.get() {
+                    return Ok(());
+                }
+                let detail = "the server closed the connection of a socket without a close frame";
+                return Err(Failure::new(ErrorClass::ClosedEarly, detail));
+            }
+        }
+    }
+
+    /// Hands on the messages that have come; returns the close of the server.
+    fn take_messages(&mut self, body: &StreamedBody) -> Result<Option<CloseFrame>, FrameMistake> {
+        while let Some(incoming) = self.reader.next()? {
+            match incoming {
+                Incoming::Message { is_text, bytes } => {
+                    if body.push_message(is_text, bytes).is_err() {
+                        return Err(FrameMistake {
+                            code: 1009,
+                            detail: "the plan has left too much of a socket unread ('max_buffer')",
+                        });
+                    }
+                }
+                Incoming::Ping(payload) => {
+                    if let Some(writer) = &mut *self.socket.writer.borrow_mut()
+                        && !self.socket.is_closing.get()
+                    {
+                        let mut unsent = self.socket.unsent.borrow_mut();
+                        writer.control(&mut unsent, Opcode::Pong, &payload);
+                    }
+                }
+                Incoming::Pong => {}
+                Incoming::Close(close) => return Ok(Some(close)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Ends a connection that the server closes.
+    async fn end(&mut self, close: CloseFrame) -> Result<(), Failure> {
+        let is_own = self.socket.is_closing.get();
+        self.socket.close(&CloseFrame {
+            code: close.code,
+            reason: String::new(),
+        });
+        self.flush().await;
+        self.socket.closed.replace(Some(close.clone()));
+        match close.code {
+            Some(1000) => Ok(()),
+            _ if is_own => Ok(()),
+            code => {
+                let code =
+                    code.map_or_else(|| "without a code".to_owned(), |code| code.to_string());
+                let reason = match close.reason.as_str() {
+                    "" => String::new(),
+                    reason => format!(" '{reason}'"),
+                };
+                let detail = format!("the server closed the socket: {code}{reason}");
+                Err(Failure::new(ErrorClass::ClosedEarly, detail))
+            }
+        }
+    }
+
+    /// Sends what waits, as far as the connection takes it.
+    async fn flush(&mut self) {
+        let sent = poll_fn(|cx| self.poll_send(cx));
+        let _in_time = tokio::time::timeout(CLOSE_TIMEOUT, sent).await;
+    }
+
+    /// Sends what waits, and waits until something has come. Returns the number of bytes, 0 at the end.
+    async fn transfer(&mut self, buffer: &ReadBuffer) -> Result<usize, Failure> {
+        loop {
+            let socket = self.socket;
+            let mut woken = pin!(socket.to_send.notified());
+            let read = poll_fn(|cx| {
+                if let Poll::Ready(Err(error)) = self.poll_send(cx) {
+                    return Poll::Ready(Err(Failure::from_io_error(&error)));
+                }
+                let mut buffer = buffer.borrow();
+                let mut filled = ReadBuf::new(&mut buffer);
+                match Pin::new(&mut self.stream).poll_read(cx, &mut filled) {
+                    Poll::Ready(Ok(())) => {
+                        let new = filled.filled();
+                        self.reader.buffer().extend_from_slice(new);
+                        self.meter.count_received(new.len() as u64);
+                        return Poll::Ready(Ok(Some(new.len())));
+                    }
+                    Poll::Ready(Err(error)) => {
+                        return Poll::Ready(Err(Failure::from_io_error(&error)));
+                    }
+                    Poll::Pending => {}
+                }
+                woken.as_mut().poll(cx).map(|()| Ok(None))
+            });
+            if let Some(count) = read.await? {
+                return Ok(count);
+            }
+        }
+    }
+
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        loop {
+            if self.sent == self.sending.len() {
+                self.sending.clear();
+                self.sent = 0;
+                std::mem::swap(&mut self.sending, &mut self.socket.unsent.borrow_mut());
+                self.socket.sent.notify_one();
+                if self.sending.is_empty() {
+                    return Pin::new(&mut self.stream).poll_flush(cx);
+                }
+            }
+            match Pin::new(&mut self.stream).poll_write(cx, &self.sending[self.sent..]) {
+                Poll::Ready(Ok(0)) => {
+                    return Poll::Ready(Err(std::io::ErrorKind::WriteZero.into()));
+                }
+                Poll::Ready(Ok(count)) => {
+                    self.sent += count;
+                    self.meter.count_sent(count as u64);
+                }
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+}
+
+fn failure(mistake: &FrameMistake) -> Failure {
+    let class = match mistake.code {
+        1009 => ErrorClass::TooLarge,
+        _ => ErrorClass::Protocol,
+    };
+    Failure::new(class, mistake.detail)
+}

@@ -1,0 +1,109 @@
+//! WebSocket (RFC 6455) as a client: a request whose connection carries messages both ways once its head has come. The
+//! session opens it and serves the connection; the plan sends here, and takes messages from the body of the request.
+
+mod deflate;
+mod frames;
+mod handshake;
+
+use crate::http::connect::NetStream;
+pub(in crate::http) use deflate::Deflate;
+pub(crate) use frames::CloseFrame;
+pub(in crate::http) use frames::{FrameMistake, FrameReader, FrameWriter, Incoming, Opcode};
+pub(crate) use handshake::SocketOffer;
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How long the other side may take for its part of a close.
+pub(in crate::http) const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// The most bytes that wait to be sent before whoever sends more has to wait.
+const MOST_UNSENT: usize = 64 << 10;
+
+/// The side of a WebSocket that belongs to its request: the connection, and what waits to be sent.
+#[derive(Debug)]
+pub(crate) struct SocketSide {
+    pub(in crate::http) offer: SocketOffer,
+    // None of these is borrowed across an await.
+    /// The connection after the handshake, and the bytes that came with its head.
+    pub(in crate::http) connection: RefCell<Option<NetStream>>,
+    pub(in crate::http) first: RefCell<Vec<u8>>,
+    pub(in crate::http) writer: RefCell<Option<FrameWriter>>,
+    pub(in crate::http) unsent: RefCell<Vec<u8>>,
+    /// Wakes the request, which sends, and whoever waits for that.
+    pub(in crate::http) to_send: Notify,
+    pub(in crate::http) sent: Notify,
+    pub(in crate::http) subprotocol: RefCell<Option<String>>,
+    pub(in crate::http) is_closing: Cell<bool>,
+    /// The close of the server.
+    pub(in crate::http) closed: RefCell<Option<CloseFrame>>,
+}
+
+impl SocketSide {
+    pub(crate) fn new(offer: SocketOffer) -> SocketSide {
+        SocketSide {
+            offer,
+            connection: RefCell::default(),
+            first: RefCell::default(),
+            writer: RefCell::default(),
+            unsent: RefCell::default(),
+            to_send: Notify::new(),
+            sent: Notify::new(),
+            subprotocol: RefCell::default(),
+            is_closing: Cell::default(),
+            closed: RefCell::default(),
+        }
+    }
+
+    /// Takes the bytes that came with the head of a response of status 101.
+    pub(in crate::http) fn begin(&self, first: &[u8]) {
+        self.first.replace(first.to_vec());
+    }
+
+    /// Takes the connection of such a response.
+    pub(in crate::http) fn connect(&self, stream: NetStream) {
+        self.connection.replace(Some(stream));
+    }
+
+    /// Sends a message. Returns false if nothing can be sent any more.
+    pub(crate) fn send(&self, is_text: bool, bytes: &[u8]) -> bool {
+        let mut writer = self.writer.borrow_mut();
+        let Some(writer) = writer.as_mut().filter(|_| !self.is_closing.get()) else {
+            return false;
+        };
+        writer.message(&mut self.unsent.borrow_mut(), is_text, bytes);
+        self.to_send.notify_one();
+        true
+    }
+
+    /// Begins the closing handshake.
+    pub(crate) fn close(&self, close: &CloseFrame) {
+        if let Some(writer) = &mut *self.writer.borrow_mut()
+            && !self.is_closing.replace(true)
+        {
+            writer.close(&mut self.unsent.borrow_mut(), close);
+        }
+        self.to_send.notify_one();
+    }
+
+    /// Whether more may be sent without waiting.
+    pub(crate) fn has_room(&self) -> bool {
+        self.unsent.borrow().len() < MOST_UNSENT || self.writer.borrow().is_none()
+    }
+
+    /// Waits until more may be sent.
+    pub(crate) async fn room(&self) {
+        while !self.has_room() {
+            self.sent.notified().await;
+        }
+    }
+
+    /// The subprotocol that the server has chosen.
+    pub(crate) fn subprotocol(&self) -> Option<String> {
+        self.subprotocol.borrow().clone()
+    }
+
+    /// The close of the server, once it has sent one.
+    pub(crate) fn closed(&self) -> Option<CloseFrame> {
+        self.closed.borrow().clone()
+    }
+}

@@ -1,0 +1,181 @@
+//! WebSockets of a plan: `user:websocket(path)`.
+
+use super::function::function;
+use super::names::unknown;
+use super::{json, parts};
+use crate::http::CloseFrame;
+use crate::lua::limits::Held;
+use crate::lua::requests::{
+    MessageKind, PlanSocket, PlanStream, ResponseStream, StreamMessage, marker,
+};
+use crate::lua::sandbox::VmHost;
+use crate::lua::values::{DisplayText, escape_invalid, shorten};
+use mlua::{
+    AnyUserData, Function, IntoLua as _, Lua, LuaString, MetaMethod, Table, UserDataFields,
+    UserDataMethods, UserDataRef, Value,
+};
+use std::rc::Rc;
+
+/// The fields of a socket.
+pub(in crate::lua) const FIELDS: [&str; 7] = [
+    "status",
+    "headers",
+    "ok",
+    "error",
+    "subprotocol",
+    "close_code",
+    "close_reason",
+];
+/// The methods of a socket.
+pub(in crate::lua) const METHODS: [&str; 5] =
+    ["send", "send_binary", "receive", "messages", "close"];
+
+/// The members of a message.
+#[cfg(test)]
+pub(super) const MESSAGE: [&str; 4] = ["data", "is_text", "at", "json"];
+
+/// That the type of sockets is registered in a VM.
+struct Registered;
+
+/// Makes what a plan gets for a request that opens a WebSocket.
+pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUserData> {
+    if lua.app_data_ref::<Registered>().is_none() {
+        let coroutine: Table = lua.globals().raw_get("coroutine")?;
+        let operations = lua.create_table()?;
+        for name in ["receive", "end_stream", "flush"] {
+            operations.raw_set(name, marker(name))?;
+        }
+        let host = lua.create_table()?;
+        host.raw_set("take", function(lua, take)?)?;
+        host.raw_set("send", function(lua, send)?)?;
+        host.raw_set("close", function(lua, close)?)?;
+        host.raw_set("clock", lua.create_function(super::metric::clock)?)?;
+        host.raw_set(
+            "here",
+            lua.create_function(|lua, ()| Ok(crate::lua::diagnostics::here(lua)))?,
+        )?;
+        let part = (
+            coroutine.raw_get::<Function>("yield")?,
+            operations,
+            host,
+            json::library(lua)?,
+        );
+        let methods: Table = parts::SOCKETS.load(lua)?.call(part)?;
+        let methods = METHODS.map(|name| Ok((name, methods.raw_get::<Function>(name)?)));
+        let methods: mlua::Result<Vec<_>> = methods.into_iter().collect();
+        let methods = methods?;
+        lua.register_userdata_type::<Held<PlanSocket>>(|registry| register(registry, methods))?;
+        lua.set_app_data(Registered);
+    }
+    VmHost::of(lua).userdata(lua, PlanSocket(PlanStream { shared }))
+}
+
+/// Registers the members of sockets. `registry` is mlua's, or the list of a test.
+pub(super) fn register<R>(registry: &mut R, methods: Vec<(&'static str, Function)>)
+where
+    R: UserDataFields<Held<PlanSocket>> + UserDataMethods<Held<PlanSocket>>,
+{
+    for (name, method) in methods {
+        registry.add_field(name, method);
+    }
+    registry.add_field_method_get("status", |_, this| {
+        Ok(this.0.shared.body.status().unwrap_or(0))
+    });
+    registry.add_field_method_get("headers", |lua, this| {
+        super::response::header_table(lua, this.0.shared.body.headers())
+    });
+    registry.add_field_method_get("ok", |_, this| Ok(this.0.shared.is_ok()));
+    registry.add_field_method_get("error", |lua, this| this.0.shared.error().into_lua(lua));
+    registry.add_field_method_get("subprotocol", |_, this| {
+        let socket = this.0.shared.body.socket();
+        Ok(socket.and_then(|socket| socket.subprotocol()))
+    });
+    registry.add_field_method_get("close_code", |_, this| {
+        Ok(closed(this).and_then(|close| close.code))
+    });
+    registry.add_field_method_get("close_reason", |_, this| {
+        Ok(closed(this).map(|close| close.reason))
+    });
+    registry.add_meta_method(MetaMethod::ToString, |_, this, ()| {
+        Ok(format!(
+            "socket of status {}",
+            this.0.shared.body.status().unwrap_or(0)
+        ))
+    });
+    registry.add_meta_method(
+        MetaMethod::Index,
+        |_, _, DisplayText(name): DisplayText| -> mlua::Result<()> {
+            let name = shorten(&name);
+            let names = FIELDS.iter().chain(&METHODS).map(|&name| name.to_owned());
+            let names: Vec<String> = names.collect();
+            let message = unknown(&format!("socket.{name}"), "a socket", &name, &names);
+            Err(mlua::Error::runtime(message))
+        },
+    );
+}
+
+fn closed(socket: &PlanSocket) -> Option<CloseFrame> {
+    socket.0.shared.body.socket()?.closed()
+}
+
+type Socket = UserDataRef<Held<PlanSocket>>;
+
+/// Takes the next message; without one, says whether more may come.
+fn take(lua: &Lua, socket: Socket) -> mlua::Result<(Value, bool)> {
+    let shared = &socket.0.shared;
+    let Some((at, StreamMessage::Socket { is_text, bytes })) = shared.take(MessageKind::Socket)
+    else {
+        return Ok((Value::Nil, !shared.body.has_ended()));
+    };
+    let table = lua.create_table_with_capacity(0, 3)?;
+    table.raw_set("data", lua.create_string(&bytes)?)?;
+    table.raw_set("is_text", is_text)?;
+    let since = at.saturating_duration_since(shared.start);
+    table.raw_set("at", since.as_secs_f64())?;
+    Ok((Value::Table(table), true))
+}
+
+/// Sends a message. Returns whether that was possible, and whether more may be sent without waiting.
+fn send(
+    _: &Lua,
+    (socket, is_text, bytes): (Socket, bool, LuaString),
+) -> mlua::Result<(bool, bool)> {
+    const MOST: usize = 64 << 20;
+    let bytes = bytes.as_bytes();
+    if bytes.len() > MOST {
+        return Err(mlua::Error::runtime("a message has at most 64 MiB"));
+    }
+    if is_text && std::str::from_utf8(&bytes).is_err() {
+        let problem = "a text is UTF-8: send bytes with socket:send_binary";
+        return Err(mlua::Error::runtime(problem));
+    }
+    let shared = &socket.0.shared;
+    let is_sent = shared.send(is_text, &bytes);
+    let has_room = shared.body.socket().is_none_or(|socket| socket.has_room());
+    Ok((is_sent, has_room))
+}
+
+/// Begins to close a socket.
+fn close(
+    _: &Lua,
+    (socket, code, reason): (Socket, Option<i64>, Option<LuaString>),
+) -> mlua::Result<()> {
+    let code = match code.unwrap_or(1000) {
+        code @ (1000 | 3000..=4999) => code as u16,
+        _ => {
+            let problem = "socket:close: the code is 1000, or one from 3000 to 4999";
+            return Err(mlua::Error::runtime(problem));
+        }
+    };
+    let reason = reason.map_or_else(String::new, |reason| escape_invalid(&reason));
+    if reason.len() > 123 {
+        return Err(mlua::Error::runtime(
+            "socket:close: the reason has at most 123 bytes",
+        ));
+    }
+    if let Some(side) = socket.0.shared.body.socket() {
+        let code = Some(code);
+        side.close(&CloseFrame { code, reason });
+    }
+    Ok(())
+}

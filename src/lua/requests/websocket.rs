@@ -1,0 +1,98 @@
+//! The request that opens a WebSocket, as `user:websocket(path, options)` yields it.
+
+use super::options;
+use super::request::RequestOp;
+use crate::http::{MAX_BUFFER, Redirects, SocketOffer, SocketSide, StreamedBody};
+use crate::lua::limits::Budget;
+use crate::lua::values::{describe_mismatch, list_values, read_string};
+use http::Method;
+use mlua::Value;
+use std::rc::Rc;
+
+/// What its options have beside those of a request.
+pub(in crate::lua) const WEBSOCKET: [&str; 2] = ["subprotocols", "deflate"];
+/// What stands where a request has its method.
+const KIND: &str = "WS";
+
+/// Reads such a request.
+///
+/// # Errors
+/// The message to raise at the plan's line.
+pub(super) fn read(
+    path: &Value,
+    options: &Value,
+    budget: &mut Budget,
+) -> Result<RequestOp, String> {
+    let kind = Method::from_bytes(KIND.as_bytes()).map_err(|error| error.to_string())?;
+    if !path.is_string() {
+        let problem = describe_mismatch("the path", "a string", path);
+        return Err(format!(
+            "{problem}; write user:websocket(\"/path\"), with a colon"
+        ));
+    }
+    let mut op = RequestOp::bare(kind, path, &Value::Nil, budget)?;
+    op.request.url = over_http(&op.request.url);
+    op.request.redirects = Redirects::UpTo(0);
+    let (mut subprotocols, mut deflate) = (Vec::new(), true);
+    if let Value::Table(options) = options {
+        let field = |name: &str| options.raw_get::<Value>(name).unwrap_or(Value::Nil);
+        subprotocols = read_subprotocols(&field(WEBSOCKET[0]))?;
+        deflate = match field(WEBSOCKET[1]) {
+            Value::Nil => true,
+            Value::Boolean(flag) => flag,
+            other => {
+                return Err(describe_mismatch(
+                    "option 'deflate'",
+                    "true or false",
+                    &other,
+                ));
+            }
+        };
+    }
+    let offer = SocketOffer::new(subprotocols, deflate);
+    let headers = offer.headers()?;
+    let body = StreamedBody::of_socket(MAX_BUFFER, SocketSide::new(offer));
+    op.request.extras().stream = Some(Rc::new(body));
+    match options {
+        Value::Nil => {}
+        Value::Table(options) => options::read(&mut op, options, &WEBSOCKET, budget)?,
+        other => return Err(describe_mismatch("options", "a table", other)),
+    }
+    if !op.request.body.is_empty() {
+        return Err(
+            "the request of a WebSocket has no body: send messages once it is open".to_owned(),
+        );
+    }
+    op.request.headers.extend(headers);
+    if op.expect.status.is_empty() {
+        op.expect.status.push(101);
+    }
+    Ok(op)
+}
+
+/// Returns the URL of the request that opens a WebSocket: `ws:` is `http:`, and `wss:` is `https:`.
+fn over_http(url: &Rc<str>) -> Rc<str> {
+    let scheme = |of: &str| {
+        let is = url
+            .get(..of.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(of));
+        is.then(|| &url[of.len()..])
+    };
+    match (scheme("ws://"), scheme("wss://")) {
+        (Some(rest), _) => format!("http://{rest}").into(),
+        (_, Some(rest)) => format!("https://{rest}").into(),
+        _ => url.clone(),
+    }
+}
+
+fn read_subprotocols(value: &Value) -> Result<Vec<String>, String> {
+    const KIND: &str = "a list of names: { \"v1\" }";
+    match value {
+        Value::Nil => Ok(Vec::new()),
+        Value::Table(list) => list_values(list, "the list of subprotocols")?
+            .iter()
+            .map(|name| read_string(name, "a subprotocol"))
+            .collect(),
+        other => Err(describe_mismatch("option 'subprotocols'", KIND, other)),
+    }
+}

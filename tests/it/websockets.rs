@@ -1,0 +1,260 @@
+//! WebSockets, with the server of another library (tungstenite) as the judge: what a plan sees, what the server sees, and how
+//! both are counted.
+
+use crate::program::{Lgoose, plan, wait_until};
+use crate::report::{Report, iterate_at, read, run};
+use serde_json::Value;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use tungstenite::handshake::derive_accept_key;
+use tungstenite::handshake::server::{ErrorResponse, Request, Response};
+use tungstenite::protocol::frame::CloseFrame;
+use tungstenite::{Message, accept_hdr};
+
+/// What the server has seen.
+#[derive(Default)]
+struct Seen {
+    opened: AtomicU64,
+    received: AtomicU64,
+    sent: AtomicU64,
+    /// Closing handshakes that the client began or took part in.
+    closed: AtomicU64,
+}
+
+/// Starts the server; it ends with the process.
+fn server() -> (SocketAddr, Arc<Seen>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let seen = Arc::new(Seen::default());
+    let all = seen.clone();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let seen = all.clone();
+            thread::spawn(move || serve(stream, &seen));
+        }
+    });
+    (address, seen)
+}
+
+/// Returns the path of a request whose bytes stay to be read.
+fn path_of(stream: &TcpStream) -> String {
+    let mut head = [0; 4096];
+    let count = stream.peek(&mut head).unwrap_or(0);
+    let head = String::from_utf8_lossy(&head[..count]);
+    head.split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+fn serve(mut stream: TcpStream, seen: &Seen) {
+    let path = path_of(&stream);
+    let (kind, rest) = path[1..].split_once('/').unwrap_or((&path[1..], ""));
+    match kind {
+        "page" => respond(&mut stream, "200 OK\r\nContent-Length: 2", "ok"),
+        "refuse" => respond(&mut stream, "403 Forbidden\r\nContent-Length: 2", "no"),
+        "hold" => {
+            // Until the client goes.
+            let _end = stream.read_to_end(&mut Vec::new());
+        }
+        "wrong" => {
+            let more = match rest {
+                "accept" => "Sec-WebSocket-Accept: x",
+                "protocol" => "Sec-WebSocket-Accept: $\r\nSec-WebSocket-Protocol: v9",
+                _ => "Sec-WebSocket-Accept: $\r\nSec-WebSocket-Extensions: x-webkit-deflate-frame",
+            };
+            upgrade(&mut stream, more);
+            let _end = stream.read(&mut [0; 64]);
+        }
+        "raw" => {
+            upgrade(&mut stream, "Sec-WebSocket-Accept: $");
+            let bytes: &[u8] = match rest {
+                "masked" => &[0x81, 0x82, 1, 2, 3, 4, 5, 6],
+                "half" => &[0x81, 100, b'x'],
+                _ => &[0x81, 127, 0, 0, 0, 1, 0, 0, 0, 0],
+            };
+            let _sent = stream.write_all(bytes);
+            if rest != "half" {
+                let _end = stream.read_to_end(&mut Vec::new());
+            }
+        }
+        _ => converse(stream, kind, rest, seen),
+    }
+}
+
+fn respond(stream: &mut TcpStream, head: &str, body: &str) {
+    let _read = stream.read(&mut [0; 4096]);
+    let _sent = write!(stream, "HTTP/1.1 {head}\r\n\r\n{body}");
+}
+
+/// Answers the handshake; `$` stands for the right key.
+fn upgrade(stream: &mut TcpStream, more: &str) {
+    let mut head = [0; 4096];
+    let count = stream.read(&mut head).unwrap_or(0);
+    let head = String::from_utf8_lossy(&head[..count]);
+    let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+    let key = lines.find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-key"));
+    let accept = derive_accept_key(key.expect("a key").1.as_bytes());
+    let more = more.replace('$', &accept);
+    let _sent = write!(
+        stream,
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n{more}\r\n\r\n"
+    );
+}
+
+#[expect(
+    clippy::result_large_err,
+    reason = "the error is what the library wants"
+)]
+fn converse(stream: TcpStream, kind: &str, rest: &str, seen: &Seen) {
+    let choose = |request: &Request, mut response: Response| -> Result<Response, ErrorResponse> {
+        if request.headers().contains_key("sec-websocket-protocol") {
+            let chosen = "v1".parse().expect("a value");
+            response
+                .headers_mut()
+                .insert("sec-websocket-protocol", chosen);
+        }
+        Ok(response)
+    };
+    let Ok(mut socket) = accept_hdr(stream, choose) else {
+        return;
+    };
+    seen.opened.fetch_add(1, Ordering::SeqCst);
+    match kind {
+        "drop" => return,
+        "close" => {
+            let close = CloseFrame {
+                code: rest.parse::<u16>().expect("a code").into(),
+                reason: "enough".into(),
+            };
+            let _closing = socket.close(Some(close));
+        }
+        "feed" => {
+            for number in 1..=rest.parse::<u64>().expect("a number") {
+                if socket.send(Message::text(number.to_string())).is_err() {
+                    return;
+                }
+                seen.sent.fetch_add(1, Ordering::SeqCst);
+            }
+            let normal = CloseFrame {
+                code: 1000.into(),
+                reason: "".into(),
+            };
+            let _closing = socket.close(Some(normal));
+        }
+        _ => {}
+    }
+    loop {
+        match socket.read() {
+            Ok(message @ (Message::Text(_) | Message::Binary(_))) => {
+                seen.received.fetch_add(1, Ordering::SeqCst);
+                if socket.send(message).is_err() {
+                    return;
+                }
+                seen.sent.fetch_add(1, Ordering::SeqCst);
+            }
+            Ok(_) => {}
+            Err(tungstenite::Error::ConnectionClosed) => {
+                seen.closed.fetch_add(1, Ordering::SeqCst);
+                return;
+            }
+            Err(_) => return,
+        }
+    }
+}
+
+#[test]
+fn a_url_of_a_socket_needs_no_plan() {
+    let (address, seen) = server();
+    let url = format!("ws://{address}/echo");
+    let report = run([&url, "--body", "hello", "-u", "2", "-i", "3"]);
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    let row = row(&report, "/echo");
+    assert_eq!((&row["count"], &row["failures"]), (&6.into(), &0.into()));
+    assert_eq!(
+        row["messages"],
+        serde_json::json!({ "sent": 6, "received": 6 })
+    );
+    assert_eq!(seen.received.load(Ordering::SeqCst), 6);
+    assert_eq!(seen.closed.load(Ordering::SeqCst), 6);
+    let feed = format!("ws://{address}/feed/100");
+    let report = run([&feed, "--stream", "-u", "1", "-i", "1"]);
+    assert_eq!(report.json["requests"][0]["messages"]["received"], 100);
+}
+
+/// Three ways to count are one: the report, the server, and its own log; also at Ctrl-C.
+#[test]
+fn a_stop_closes_sockets_and_every_message_is_counted() {
+    let (address, seen) = server();
+    let path = plan(
+        "websockets_stop.lua",
+        "task { function(user)
+           local socket = user.data.socket or user:websocket('/echo', { name = 'echo' })
+           user.data.socket = socket
+           socket:send 'ping'
+           socket:receive()
+           print 'it flows'
+         end }",
+    );
+    let url = format!("http://{address}");
+    let running = Lgoose::new([&*path, "-H", &url, "-u", "3", "-r", "100", "-o", "json=-"]).start();
+    wait_until("all flow", || {
+        running.stderr().matches("it flows").count() > 30
+    });
+    running.interrupt();
+    let report = read(running.end());
+    let row = row(&report, "echo");
+    assert_eq!(
+        (&row["count"], &row["failures"]),
+        (&3.into(), &0.into()),
+        "{row}"
+    );
+    assert_eq!(
+        row["messages"]["sent"],
+        seen.received.load(Ordering::SeqCst)
+    );
+    assert_eq!(
+        row["messages"]["received"],
+        seen.sent.load(Ordering::SeqCst)
+    );
+    assert_eq!(seen.closed.load(Ordering::SeqCst), 3, "as they should be");
+}
+
+fn row<'a>(report: &'a Report, name: &str) -> &'a Value {
+    let rows = report.json["requests"].as_array().expect("rows");
+    let of = |row: &&Value| row["method"] == "WS" && row["name"] == name;
+    rows.iter()
+        .find(of)
+        .unwrap_or_else(|| panic!("there is no '{name}'"))
+}
+
+#[test]
+fn sockets_send_receive_and_end_as_the_other_side_says() {
+    let (address, seen) = server();
+    for client in ["direct", "reqwest"] {
+        let url = format!("http://{address}");
+        let report = iterate_at(
+            "tests/lua/websockets.lua",
+            &url,
+            1,
+            1,
+            &["--client", client],
+        );
+        assert_eq!(report.task_failures(), 0, "{client}: {:?}", report.errors());
+        let messages = |name: &str, way: &str| row(&report, name)["messages"][way].as_u64();
+        assert_eq!(messages("echo", "sent"), Some(21), "{client}");
+        assert_eq!(messages("feed", "received"), Some(500), "{client}");
+        assert_eq!(messages("many", "sent"), Some(50), "{client}");
+        for name in ["echo", "kept", "many", "feed"] {
+            assert_eq!(row(&report, name)["failures"], 0, "{client}: {name}");
+        }
+        assert_eq!(row(&report, "many")["count"], 50, "{client}");
+        assert_eq!(row(&report, "many")["status"]["101"], 50, "{client}");
+    }
+    let sum = |count: &AtomicU64| count.load(Ordering::SeqCst);
+    assert!(
+        sum(&seen.closed) > 100,
+        "{} are closed as they should be",
+        sum(&seen.closed)
+    );
+}

@@ -1,0 +1,113 @@
+-- WebSockets: messages both ways, and how they end.
+
+local test = require "test"
+local same, raises = test.same, test.raises
+
+task { "messages", sequence = 1, function(user)
+  local socket = user:websocket("/echo", { subprotocols = { "v0", "v1" }, name = "echo" })
+  same(socket.status, 101, "open")
+  same(socket.ok, true, "so far")
+  same(socket.error, nil, "no error")
+  same(socket.subprotocol, "v1", "what the server has chosen")
+  same(socket.headers["Upgrade"], "websocket", "headers")
+  same(socket:send "hello", true, "sent")
+  local message = socket:receive()
+  same(message.data, "hello", "a text")
+  same(message.is_text, true, "it is one")
+  same(message.at > 0, true, "when it came")
+  socket:send { n = 7, list = { 1, 2 } }
+  message = socket:receive()
+  same(message:json().n, 7, "as JSON")
+  same(message:json "list[1]", 2, "at a path")
+  socket:send_binary "\0\255"
+  message = socket:receive()
+  same(message.data, "\0\255", "bytes")
+  same(message.is_text, false, "they are no text")
+  for _, length in ipairs { 0, 1, 125, 126, 127, 65535, 65536, 300000 } do
+    socket:send(("x"):rep(length))
+    same(#socket:receive().data, length, "of any length")
+  end
+  for n = 1, 10 do socket:send { n = n } end
+  message = socket:receive { match = function(m) return m:json "n" == 5 end }
+  same(message:json "n", 5, "the one that matches")
+  local rest = {}
+  for m in socket:messages { timeout = 0.05 } do rest[#rest + 1] = m:json "n" end
+  same(table.concat(rest, " "), "6 7 8 9 10", "until none comes")
+  same(socket:receive { timeout = "20ms" }, nil, "none in time")
+  same(user:get("/page", { name = "page" }).status, 200, "other requests beside it")
+  socket:close(3000, "bye")
+  same(socket.ok, true, "a close that the plan wants is no failure")
+  same(socket.close_code, 3000, "the server's answer")
+  same(socket:send "more", false, "it is closed")
+  same(socket:receive(), nil, "and gives nothing")
+end }
+
+task { "over tasks", sequence = 2, function(user)
+  user.data.socket = user:websocket("/echo", { name = "kept" })
+  user.data.socket:send "from one task"
+end }
+
+task { "over tasks, again", sequence = 3, function(user)
+  same(user.data.socket:receive().data, "from one task", "to another")
+  for n = 1, 50 do user:websocket("/echo", { name = "many" }):send { n = n } end
+end }
+
+task { "a feed", sequence = 4, function(user)
+  local feed, count = user:websocket("/feed/500", { name = "feed", expect = { min_events = 500, last = "500" } }), 0
+  for message in feed:messages() do
+    count = count + 1
+    same(message.data, tostring(count), "in order")
+  end
+  same(count, 500, "all of them")
+  same(feed.ok, true, "1000 is how a server ends it")
+  same(feed.close_code, 1000, "the code")
+end }
+
+task { "ends", sequence = 5, function(user)
+  local function ends(path, options)
+    options = options or {}
+    options.name = path
+    local socket = user:websocket(path, options)
+    for _ in socket:messages() do end
+    return socket
+  end
+  local closed = ends "/close/4001"
+  same(closed.ok, false, "a close with another code")
+  same(closed.error, "closed early: the server closed the socket: 4001 'enough'", "says why")
+  same(closed.close_code, 4001, "the code")
+  same(closed.close_reason, "enough", "the reason")
+  same(ends("/drop").error, "closed early: the server closed the connection of a socket without a close frame", "cut off")
+  same(ends("/refuse").error, "expected status 101, got 403", "refused")
+  same(ends("/page").error, "expected status 101, got 200", "a page")
+  same(ends("/wrong/accept").error, "protocol: 'Sec-WebSocket-Accept' is missing or wrong", "no handshake")
+  same(ends("/wrong/protocol").error, "protocol: the server chose a subprotocol that was not offered", "another protocol")
+  same(ends("/wrong/extension").error, "protocol: the server uses an extension that was not offered", "an extension")
+  same(ends("/raw/masked").error, "protocol: a frame of the server is masked", "a wrong frame")
+  same(ends("/raw/half").error, "closed early: the server closed the connection of a socket without a close frame", "half a frame")
+  same(ends("/raw/huge").error, "too large: a message is too large ('max_buffer')", "an endless frame")
+  same(ends("/feed/500", { max_buffer = 1 }).error:match "^[^:]+", "too large", "more than may wait")
+  local silent = user:websocket("/hold", { name = "/hold", timeout = 0.05 })
+  same(silent.status, 0, "no handshake in time")
+  same(silent.error, "timeout", "says so")
+end }
+
+task { "mistakes", sequence = 6, function(user)
+  local socket = user:websocket("/echo", { name = "echo" })
+  raises("'socket.recieve' does not exist; did you mean 'receive'?", function() return socket.recieve end)
+  raises("socket:send takes a text", socket.send, socket, 7)
+  raises("socket:send_binary takes a string", socket.send_binary, socket, {})
+  raises("a text is UTF-8: send bytes with socket:send_binary", socket.send, socket, "\255")
+  raises("unknown option 'time' of socket:receive; options: timeout, match", socket.receive, socket, { time = 1 })
+  raises("option 'match' of socket:receive must be a function", socket.receive, socket, { match = "x" })
+  raises("the code is 1000, or one from 3000 to 4999", socket.close, socket, 1001)
+  raises("the reason has at most 123 bytes", socket.close, socket, 1000, ("x"):rep(124))
+  raises("unknown option 'protocols'", user.websocket, user, "/echo", { protocols = {} })
+  raises("option 'subprotocols' must be a list of names", user.websocket, user, "/echo", { subprotocols = "v1" })
+  raises("option 'deflate' must be true or false", user.websocket, user, "/echo", { deflate = 1 })
+  raises("a WebSocket is a stream already", user.websocket, user, "/echo", { stream = true })
+  raises("the request of a WebSocket has no body", user.websocket, user, "/echo", { json = {} })
+  raises("may have 'status', 'header', 'min_events' and 'last'", user.websocket, user, "/echo", { expect = { text = "a" } })
+  raises("this request has no body", user.websocket, user, "/echo", nil, {})
+  raises("the path must be a string", user.websocket, user, 7)
+  socket:close()
+end }

@@ -7,6 +7,7 @@ use super::h2;
 use super::message::{self, BodyLimits, InterimResponses, MAX_HEAD, ResponseHead};
 use super::session::CookieJar;
 use super::target::Target;
+use super::websocket::{Deflate, FrameReader};
 use bytes::{Bytes, BytesMut};
 use http::Method;
 use url::Url;
@@ -65,6 +66,27 @@ pub fn head(bytes: &[u8], cut: usize) {
             assert_eq!(whole.head.length, cut.head.length);
         }
     }
+}
+
+/// Reads the frames of a WebSocket at once and in pieces of `size` bytes; both must give the same.
+pub fn websocket(bytes: &[u8], size: usize, deflates: bool) {
+    let read = |size: usize| {
+        let inflate = deflates.then(|| Deflate::reading(true));
+        let mut reader = FrameReader::new(1 << 16, inflate);
+        let mut found = Vec::new();
+        for piece in bytes.chunks(size.max(1)) {
+            reader.buffer().extend_from_slice(piece);
+            loop {
+                match reader.next() {
+                    Ok(Some(incoming)) => found.push(incoming),
+                    Ok(None) => break,
+                    Err(mistake) => return (found, Some(mistake)),
+                }
+            }
+        }
+        (found, None)
+    };
+    assert_eq!(read(bytes.len()), read(size));
 }
 
 /// Decodes a chunked body at once and in pieces of `size` bytes; both must give the same result.
@@ -153,6 +175,13 @@ mod tests {
         );
         let frames = "\0\0\0\u{4}\0\0\0\0\0\0\0\u{6}\u{1}\u{4}\0\0\0\u{1}@\u{1}a\u{1}bH\u{1}2\0\0\u{4}\0\u{1}\0\0\0\u{1}good";
         changed(&[frames], http2);
+        for deflates in [false, true] {
+            let fragments = [
+                "\u{1}\u{5}Hello\0\u{1}!\u{1}\u{1}?",
+                "A\u{3}abc\0\u{1}d\0\0",
+            ];
+            changed(&fragments, |bytes, size| websocket(bytes, size, deflates));
+        }
         changed(&["goose", "\u{1f}\u{8b}"], |body, _| {
             for header in ["gzip", "deflate", "br", "zstd"] {
                 coding(header, body);

@@ -1,0 +1,11 @@
+//! What a server sends over a WebSocket, in pieces of the size that the first byte says, compressed if it is even.
+#![no_main]
+
+use lgoose::internals::http::fuzzing;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    if let Some((size, bytes)) = input.split_first() {
+        fuzzing::websocket(bytes, usize::from(*size), size % 2 == 0);
+    }
+});

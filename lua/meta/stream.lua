@@ -13,8 +13,9 @@
 local Stream = {}
 
 ---Reads server-sent events, one at each turn of a loop: `for event in stream:events() do … end`.
+---@param options? lgoose.EventsOptions
 ---@return fun(): lgoose.Event?
-function Stream:events() end
+function Stream:events(options) end
 
 ---Reads lines without their ends, such as NDJSON.
 ---@return fun(): string?
@@ -24,8 +25,16 @@ function Stream:lines() end
 ---@return fun(): string?
 function Stream:chunks() end
 
+---Counts the request as failed, unless it fails by itself. Call it before the end.
+---@param reason string
+function Stream:fail(reason) end
+
 ---Ends the request here.
 function Stream:close() end
+
+---@class lgoose.EventsOptions
+---@field counts? fun(event: lgoose.Event): any # whether an event counts as a message of the request and makes its `first_event` and `event_gap`; the loop has every event (default: all count)
+---@field at_end? fun() # called at the end of the response, before the request is counted: the last moment for `stream:fail`
 
 ---A server-sent event.
 ---@class lgoose.Event

@@ -1,6 +1,6 @@
 -- What waits in a stream: its events, lines and chunks, and its close. A part of the prelude.
 
-local yield, RECEIVE, END_STREAM, take, json = ...
+local yield, RECEIVE, END_STREAM, take, json, read_options, count = ...
 local setmetatable = setmetatable
 
 local event_meta = {
@@ -16,12 +16,13 @@ local event_meta = {
   },
 }
 
--- Gives the next message, or nil at the end, where the request is counted.
-local function next_of(stream, kind)
+-- Gives the next message, or nil at the end, where the request is counted after `at_end`.
+local function next_of(stream, kind, at_end)
   while true do
     local message, more = take(stream, kind)
     if message ~= nil then return message end
     if not more then
+      if at_end then at_end() end
       yield(END_STREAM, stream)
       return nil
     end
@@ -29,7 +30,24 @@ local function next_of(stream, kind)
   end
 end
 
-local function events(stream)
+-- Events of which only those count as messages that `counts` is true for.
+local function events_with(stream, options)
+  local counts, at_end = read_options(options)
+  local kind = counts and "uncounted event" or "event"
+  return function()
+    local event = next_of(stream, kind, at_end)
+    if not event then
+      at_end = nil
+      return nil
+    end
+    setmetatable(event, event_meta)
+    if counts and counts(event) then count(stream) end
+    return event
+  end
+end
+
+local function events(stream, options)
+  if options ~= nil then return events_with(stream, options) end
   return function()
     local event = next_of(stream, "event")
     return event and setmetatable(event, event_meta)

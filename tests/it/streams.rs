@@ -34,6 +34,7 @@ fn events_lines_and_chunks_are_read_as_they_come_and_counted_as_messages() {
             "GET silent",
             "GET unexpected",
             "GET flood",
+            "GET refused",
         ];
         for name in report.rows() {
             let expected = u64::from(failed.contains(&&*name));
@@ -51,6 +52,11 @@ fn events_lines_and_chunks_are_read_as_they_come_and_counted_as_messages() {
         assert_eq!(messages("POST lines"), Some(5), "{client}");
         assert_eq!(messages("GET cut"), Some(3), "{client}");
         assert_eq!(messages("GET page"), None, "{client}");
+        assert_eq!(messages("GET counted"), Some(3), "{client}");
+        assert_eq!(messages("GET none counts"), None, "{client}");
+        let gap = row(&report, "GET counted")["event_gap_ms"]["min"].as_f64();
+        assert!(gap.is_some_and(|gap| gap >= 3.9), "{client}: {gap:?}");
+        assert!(row(&report, "GET none counts")["first_event_ms"].is_null());
         // To the last byte, whatever the user did meanwhile, and to the close.
         let latency = |name: &str| {
             row(&report, name)["latency_ms"]["max"]

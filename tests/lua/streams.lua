@@ -96,9 +96,38 @@ task { "what fails", sequence = 5, function(user)
   same(flood.error:find("of the stream unread", 1, true) ~= nil, true, flood.error)
 end }
 
-task { "mistakes", sequence = 6, function(user)
+task { "events that count", sequence = 6, function(user)
+  local stream = user:get("/events/6", { stream = true, name = "counted" })
+  local seen, ends = 0, 0
+  local events = stream:events {
+    counts = function(event) return event:json "n" % 2 == 0 end,
+    at_end = function() ends = ends + 1 end,
+  }
+  for event in events do
+    seen = seen + 1
+    same(event:json "n", seen, "the loop has all of them")
+  end
+  same(seen, 6, "all")
+  same(events(), nil, "nothing more")
+  same(ends, 1, "at the end, once")
+  same(stream.ok, true, "no failure")
+  local none = user:get("/events/2", { stream = true, name = "none counts" })
+  for _ in none:events { counts = function() return false end } do end
+  local refused = user:get("/events/2", { stream = true, name = "refused" })
+  for _ in refused:events { at_end = function() refused:fail "two are too few" end } do end
+  same(refused.ok, false, "the plan's verdict")
+  same(refused.error, "two are too few", "its reason")
+  raises("is counted already", refused.fail, refused, "late")
+  local raised = user:get("/events/2", { stream = true, name = "raised" }):events { counts = function() error "no event" end }
+  raises("no event", raised)
+end }
+
+task { "mistakes", sequence = 7, function(user)
   local stream = user:get("/events/1", { stream = true, name = "events" })
   raises("'stream.event' does not exist; did you mean 'events'?", function() return stream.event end)
+  raises("unknown option 'count' in stream:events; did you mean 'counts'?", stream.events, stream, { count = print })
+  raises("option 'counts' must be a function, not a boolean", stream.events, stream, { counts = true })
+  raises("the options of stream:events must be a table such as", stream.events, stream, "counts")
   raises("its 'expect' may have the status and headers", user.get, user, "/", { stream = true, expect = { title = "a" } })
   raises("'discard' is for responses that are kept", user.get, user, "/", { stream = true, discard = true })
   raises("'max_buffer' is for a stream", user.get, user, "/", { max_buffer = 10 })

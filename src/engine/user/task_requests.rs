@@ -363,6 +363,7 @@ impl TaskRequests {
         };
         self.responded(host_of(&op.request.url), exchange.outcome.as_ref().err());
         let verdict = op.expect.verdict(&exchange);
+        let verdict = verdict.or_else(|| open.stream.take_failure());
         let mut finished = self.judged(op, verdict, &open.task_name, exchange);
         finished.line = open
             .stream

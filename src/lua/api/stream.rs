@@ -1,21 +1,25 @@
 //! Responses that a plan reads while they come: `user:get(path, { stream = true })`.
 
-use super::function::function;
+use super::function::{function, method};
 use super::names::unknown;
 use super::{json, parts};
+use crate::config::unknown_word;
 use crate::lua::limits::Held;
 use crate::lua::requests::{MessageKind, PlanStream, ResponseStream, StreamMessage, marker};
 use crate::lua::sandbox::VmHost;
-use crate::lua::values::{DisplayText, shorten};
+use crate::lua::values::{DisplayText, describe_mismatch, shorten, to_one_line};
 use mlua::{
     AnyUserData, Function, IntoLua as _, Lua, MetaMethod, Table, UserDataFields, UserDataMethods,
     UserDataRef, Value,
 };
 use std::rc::Rc;
 
-const MEMBERS: [&str; 8] = [
-    "status", "headers", "ok", "error", "events", "lines", "chunks", "close",
+const MEMBERS: [&str; 9] = [
+    "status", "headers", "ok", "error", "events", "lines", "chunks", "fail", "close",
 ];
+
+/// The options of `stream:events`.
+const EVENTS_OPTIONS: [&str; 2] = ["at_end", "counts"];
 
 /// The members of an event.
 #[cfg(test)]
@@ -34,6 +38,8 @@ pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Resul
             marker("end_stream"),
             function(lua, take)?,
             json::library(lua)?,
+            function(lua, read_options)?,
+            function(lua, count)?,
         );
         type Methods = (Function, Function, Function, Function);
         let (events, lines, chunks, close): Methods = parts::STREAMS.load(lua)?.call(part)?;
@@ -74,6 +80,19 @@ where
     registry.add_field_method_get("headers", |lua, this| {
         super::response::header_table(lua, this.shared.body.headers())
     });
+    method(
+        registry,
+        "fail",
+        |_, this: &Held<PlanStream>, DisplayText(reason): DisplayText| {
+            if this.shared.verdict.borrow().is_some() {
+                let message = "the request of this stream is counted already: call stream:fail before its end, as in \
+                    stream:events { at_end = function() … end }";
+                return Err(mlua::Error::runtime(message));
+            }
+            this.shared.failed.replace(Some(reason));
+            Ok(())
+        },
+    );
     registry.add_meta_method(MetaMethod::ToString, |_, this, ()| {
         Ok(format!(
             "stream of status {}",
@@ -97,18 +116,53 @@ pub(super) fn note_line(lua: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlu
     Ok(())
 }
 
+/// Reads the options of `stream:events`: which events count as messages, and what is called at the end.
+fn read_options(_: &Lua, options: Value) -> mlua::Result<(Option<Function>, Option<Function>)> {
+    let Value::Table(table) = &options else {
+        let kind = "a table such as { counts = function(event) return event.name == \"token\" end }";
+        let problem = describe_mismatch("the options of stream:events", kind, &options);
+        return Err(mlua::Error::runtime(problem));
+    };
+    let (mut counts, mut at_end) = (None, None);
+    for pair in table.pairs::<Value, Value>() {
+        let (key, value) = pair?;
+        let key = key.to_string().unwrap_or_default();
+        let option = match key.as_str() {
+            "counts" => &mut counts,
+            "at_end" => &mut at_end,
+            _ => {
+                let unknown = unknown_word("option", &key, "stream:events", &EVENTS_OPTIONS);
+                return Err(mlua::Error::runtime(to_one_line(unknown)));
+            }
+        };
+        let Value::Function(function) = value else {
+            let problem = describe_mismatch(&format!("option '{key}'"), "a function", &value);
+            return Err(mlua::Error::runtime(problem));
+        };
+        *option = Some(function);
+    }
+    Ok((counts, at_end))
+}
+
+/// Counts the message that was taken last.
+fn count(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
+    stream.shared.count_latest();
+    Ok(())
+}
+
 /// Takes the next message of a stream; without one, says whether more may come.
 fn take(
     lua: &Lua,
     (stream, kind): (UserDataRef<Held<PlanStream>>, String),
 ) -> mlua::Result<(Value, bool)> {
-    let kind = match kind.as_str() {
-        "event" => MessageKind::Event,
-        "line" => MessageKind::Line,
-        _ => MessageKind::Chunk,
-    };
     let shared = &stream.shared;
-    let Some((at, message)) = shared.take(kind) else {
+    let taken = match kind.as_str() {
+        "event" => shared.take(MessageKind::Event),
+        "uncounted event" => shared.take_uncounted(MessageKind::Event),
+        "line" => shared.take(MessageKind::Line),
+        _ => shared.take(MessageKind::Chunk),
+    };
+    let Some((at, message)) = taken else {
         return Ok((Value::Nil, !shared.body.has_ended()));
     };
     let value = match message {

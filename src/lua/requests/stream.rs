@@ -22,6 +22,10 @@ pub struct ResponseStream {
     pub(crate) messages: Cell<u64>,
     /// When the latest of them had come.
     latest: Cell<Option<Instant>>,
+    /// When the message had come that was taken last and is not counted.
+    uncounted: Cell<Option<Instant>>,
+    /// Why the plan counts the request as failed.
+    pub(in crate::lua) failed: RefCell<Option<String>>,
     /// The times of those that the engine has not counted yet.
     times: RefCell<Vec<(TimedPart, Duration)>>,
     /// Once the request was counted, why it failed, if it did.
@@ -87,6 +91,8 @@ impl ResponseStream {
             start,
             messages: Cell::new(0),
             latest: Cell::new(None),
+            uncounted: Cell::new(None),
+            failed: RefCell::new(None),
             times: RefCell::default(),
             verdict: RefCell::new(None),
             line: RefCell::new(None),
@@ -109,8 +115,30 @@ impl ResponseStream {
         self.times.take()
     }
 
-    /// Takes the next message that has come completely, with the time at which it had; `None` if there is none yet.
+    /// Takes why the plan counts the request as failed, if it does.
+    pub(crate) fn take_failure(&self) -> Option<String> {
+        self.failed.take()
+    }
+
+    /// Counts the message that was taken last, unless it is counted.
+    pub(in crate::lua) fn count_latest(&self) {
+        if let Some(at) = self.uncounted.take() {
+            self.note(at);
+        }
+    }
+
+    /// Takes and counts the next message that has come completely, with the time at which it had; `None` if there is none yet.
     pub(in crate::lua) fn take(&self, kind: MessageKind) -> Option<(Instant, StreamMessage)> {
+        let message = self.take_uncounted(kind);
+        self.count_latest();
+        message
+    }
+
+    /// Takes the next message; [`ResponseStream::count_latest`] counts it.
+    pub(in crate::lua) fn take_uncounted(
+        &self,
+        kind: MessageKind,
+    ) -> Option<(Instant, StreamMessage)> {
         let mut reader = self.reader.borrow_mut();
         let message = loop {
             if let Some(message) = reader.next(kind) {
@@ -130,9 +158,8 @@ impl ResponseStream {
         };
         self.body.hold(reader.held());
         let at = reader.at.unwrap_or(self.start);
-        message
-            .inspect(|_| self.note(at))
-            .map(|message| (at, message))
+        self.uncounted.set(message.is_some().then_some(at));
+        message.map(|message| (at, message))
     }
 }
 

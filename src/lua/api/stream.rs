@@ -119,7 +119,8 @@ pub(super) fn note_line(lua: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlu
 /// Reads the options of `stream:events`: which events count as messages, and what is called at the end.
 fn read_options(_: &Lua, options: Value) -> mlua::Result<(Option<Function>, Option<Function>)> {
     let Value::Table(table) = &options else {
-        let kind = "a table such as { counts = function(event) return event.name == \"token\" end }";
+        let kind =
+            "a table such as { counts = function(event) return event.name == \"token\" end }";
         let problem = describe_mismatch("the options of stream:events", kind, &options);
         return Err(mlua::Error::runtime(problem));
     };

@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with what is installed.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub(crate) const STUBS: [(&str, &str); 11] = [
+pub(crate) const STUBS: [(&str, &str); 12] = [
     ("plan.lua", include_str!("../../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../../lua/meta/options.lua")),
@@ -26,6 +26,10 @@ pub(crate) const STUBS: [(&str, &str); 11] = [
     (
         "lgoose/jwt.lua",
         include_str!("../../../lua/lgoose/jwt.lua"),
+    ),
+    (
+        "lgoose/llm.lua",
+        include_str!("../../../lua/lgoose/llm.lua"),
     ),
     (
         "lgoose/shared.lua",

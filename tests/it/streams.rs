@@ -54,8 +54,6 @@ fn events_lines_and_chunks_are_read_as_they_come_and_counted_as_messages() {
         assert_eq!(messages("GET page"), None, "{client}");
         assert_eq!(messages("GET counted"), Some(3), "{client}");
         assert_eq!(messages("GET none counts"), None, "{client}");
-        let gap = row(&report, "GET counted")["event_gap_ms"]["min"].as_f64();
-        assert!(gap.is_some_and(|gap| gap >= 3.9), "{client}: {gap:?}");
         assert!(row(&report, "GET none counts")["first_event_ms"].is_null());
         // To the last byte, whatever the user did meanwhile, and to the close.
         let latency = |name: &str| {
@@ -91,12 +89,14 @@ fn the_times_of_events_are_figures_and_limits_hold_or_break() {
     let of = |name: &str, figure: &str, key: &str| row(&report, name)[figure][key].as_f64();
     let (first, gap) = ("first_event_ms", "event_gap_ms");
     let metrics = report.json["metrics"].as_array().expect("metrics");
-    let seen = metrics.iter().find(|one| one["name"] == "gaps of beside");
-    let seen = seen
-        .and_then(|one| one["value"].as_f64())
-        .expect("what the plan saw");
-    let counted = of("GET beside", gap, "avg").expect("gaps");
-    assert!((counted - seen).abs() < 0.01, "{counted}, seen as {seen}");
+    for name in ["beside", "counted"] {
+        let metric = format!("gaps of {name}");
+        let seen = metrics.iter().find(|one| one["name"] == *metric);
+        let seen = seen.and_then(|one| one["value"].as_f64());
+        let seen = seen.expect("what the plan saw");
+        let counted = of(&format!("GET {name}"), gap, "avg").expect("gaps");
+        assert!((counted - seen).abs() < 0.01, "{counted}, seen as {seen}");
+    }
     assert!(of("GET beside", first, "avg").is_some_and(|first| first > 0.0));
     assert_eq!(of("GET page", first, "p50"), None);
     assert!(of("POST lines", gap, "p50").is_some());

@@ -2,7 +2,7 @@
 
 local test = require "test"
 local same, raises = test.same, test.raises
-local gaps = metric.trend "gaps of beside"
+local gaps, counted_gaps = metric.trend "gaps of beside", metric.trend "gaps of counted"
 
 task { "events", sequence = 1, function(user)
   local stream = user:get("/events/5", { stream = true, name = "events" })
@@ -98,7 +98,7 @@ end }
 
 task { "events that count", sequence = 6, function(user)
   local stream = user:get("/events/6", { stream = true, name = "counted" })
-  local seen, ends = 0, 0
+  local seen, ends, last = 0, 0, nil
   local events = stream:events {
     counts = function(event) return event:json "n" % 2 == 0 end,
     at_end = function() ends = ends + 1 end,
@@ -106,6 +106,10 @@ task { "events that count", sequence = 6, function(user)
   for event in events do
     seen = seen + 1
     same(event:json "n", seen, "the loop has all of them")
+    if seen % 2 == 0 then
+      if last then counted_gaps:add((event.at - last) * 1000) end
+      last = event.at
+    end
   end
   same(seen, 6, "all")
   same(events(), nil, "nothing more")

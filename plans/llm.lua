@@ -27,7 +27,7 @@ llm.limits { ttft = "300ms", tpot = "50ms" }
 
 -- Prompts of 150 to 250 words. Those of a file: llm.prompts { file = "sharegpt.jsonl" }
 local prompts = llm.prompts { input_tokens = 200, output_tokens = 60, spread = 0.25 }
-local MODEL, API_KEY = env("MODEL", "demo"), env "API_KEY"
+local MODEL, API_KEY = env("MODEL", "demo"), env("API_KEY", nil)
 
 task { "chat", wait = { 0.5, 1 }, function(user)
   if API_KEY then user:bearer(API_KEY) end

@@ -220,12 +220,15 @@ local function count_tokens(answer, events)
   if answer.ttft and answer.output_tokens > 1 then answer.tpot = (answer.e2e - answer.ttft) / (answer.output_tokens - 1) end
 end
 
--- Adds what the server says about its error to the failure of the request.
-local function explain(answer, problem, body)
+-- Returns why a request failed: its status, and what the server says about it. A status that the plan expects is no failure.
+local function status_problem(answer, options, body)
+  if answer.status < 400 or options.expect and options.expect.status then return nil end
   local ok, value = pcall(json.decode, body)
   local message = ok and error_in(value)
-  answer.error = message and problem and problem .. ": " .. message or problem
+  return message and ("status %d: %s"):format(answer.status, message:sub(1, 200))
 end
+
+local function never() return false end
 
 local function read_events(answer, stream)
   local parts, events, done = { text = {}, reasoning = {} }, 0, false
@@ -266,11 +269,15 @@ local function read_events(answer, stream)
 end
 
 -- Reads a response that is no stream of events: an error, or what a server sends that does not stream.
-local function read_other(answer, stream, kind)
-  if stream.status < 400 then stream:fail("the response is no stream of events but " .. kind) end
+local function read_other(answer, stream, kind, options)
   local body = {}
-  for chunk in stream:chunks() do body[#body + 1] = chunk end
-  explain(answer, stream.error, table.concat(body))
+  local function at_end()
+    local problem = status_problem(answer, options, table.concat(body))
+    if stream.status < 400 then problem = "the response is no stream of events but " .. kind end
+    if problem then stream:fail(problem) end
+  end
+  for chunk in stream:chunks { counts = never, at_end = at_end } do body[#body + 1] = chunk end
+  answer.error = stream.error
 end
 
 local function receive_stream(user, path, options)
@@ -281,7 +288,7 @@ local function receive_stream(user, path, options)
   if stream.status == 0 then
     answer.error = stream.error
   elseif stream.status >= 400 or kind:find("application/json", 1, true) then
-    read_other(answer, stream, kind)
+    read_other(answer, stream, kind, options)
   else
     read_events(answer, stream)
   end
@@ -293,8 +300,9 @@ local function receive_whole(user, path, options)
   local response = user:post(path, nil, options)
   local answer = { status = response.status, text = "", itl = {} }
   if not response.ok then
-    explain(answer, response.error, response.body)
-    answer.ok = false
+    local problem = status_problem(answer, options, response.body)
+    if problem then response:fail(problem) end
+    answer.ok, answer.error = false, response.error
     return answer
   end
   local ok, whole = pcall(json.decode, response.body)

@@ -30,35 +30,37 @@ local function next_of(stream, kind, at_end)
   end
 end
 
--- Events of which only those count as messages that `counts` is true for.
-local function events_with(stream, options)
-  local counts, at_end = read_options(options)
-  local kind = counts and "uncounted event" or "event"
+-- Messages of which only those count that `counts` is true for.
+local function messages_with(stream, kind, options)
+  local counts, at_end = read_options(kind, options)
+  local taken = counts and "uncounted " .. kind or kind
   return function()
-    local event = next_of(stream, kind, at_end)
-    if not event then
+    local message = next_of(stream, taken, at_end)
+    if message == nil then
       at_end = nil
       return nil
     end
-    setmetatable(event, event_meta)
-    if counts and counts(event) then count(stream) end
-    return event
+    if kind == "event" then setmetatable(message, event_meta) end
+    if counts and counts(message) then count(stream) end
+    return message
   end
 end
 
 local function events(stream, options)
-  if options ~= nil then return events_with(stream, options) end
+  if options ~= nil then return messages_with(stream, "event", options) end
   return function()
     local event = next_of(stream, "event")
     return event and setmetatable(event, event_meta)
   end
 end
 
-local function lines(stream)
+local function lines(stream, options)
+  if options ~= nil then return messages_with(stream, "line", options) end
   return function() return next_of(stream, "line") end
 end
 
-local function chunks(stream)
+local function chunks(stream, options)
+  if options ~= nil then return messages_with(stream, "chunk", options) end
   return function() return next_of(stream, "chunk") end
 end
 

@@ -38,6 +38,7 @@ fn streams_of_models_are_read_as_they_are_and_their_failures_counted() {
         "tools",
         "choices",
         "no options",
+        "no model, as expected",
         "at once",
         "at once, no usage",
         "text",
@@ -62,6 +63,7 @@ fn streams_of_models_are_read_as_they_are_and_their_failures_counted() {
     assert_eq!(messages("whole"), Some(3));
     assert_eq!(messages("reasoning"), Some(3));
     assert_eq!(messages("no content"), None);
+    assert_eq!(messages("refused"), None);
     // Of one piece of body, all events have come at one time.
     let first = row(&report, "whole")["first_event_ms"]["max"].as_f64();
     let seen = value(&report, "whole ttft_ms");

@@ -54,6 +54,7 @@ fn events_lines_and_chunks_are_read_as_they_come_and_counted_as_messages() {
         assert_eq!(messages("GET page"), None, "{client}");
         assert_eq!(messages("GET counted"), Some(3), "{client}");
         assert_eq!(messages("GET none counts"), None, "{client}");
+        assert_eq!(messages("GET lines that count"), Some(2), "{client}");
         assert!(row(&report, "GET none counts")["first_event_ms"].is_null());
         // To the last byte, whatever the user did meanwhile, and to the close.
         let latency = |name: &str| {

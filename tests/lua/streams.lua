@@ -122,6 +122,10 @@ task { "events that count", sequence = 6, function(user)
   same(refused.ok, false, "the plan's verdict")
   same(refused.error, "two are too few", "its reason")
   raises("is counted already", refused.fail, refused, "late")
+  local lines = user:get("/events/1", { stream = true, name = "lines that count" })
+  local data = lines:lines { counts = function(line) return line:find "^data" end }
+  for _ in data do end
+  raises("unknown option 'count' in stream:chunks", lines.chunks, lines, { count = print })
   local raised = user:get("/events/2", { stream = true, name = "raised" }):events { counts = function() error "no event" end }
   raises("no event", raised)
 end }

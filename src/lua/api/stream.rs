@@ -18,8 +18,8 @@ const MEMBERS: [&str; 9] = [
     "status", "headers", "ok", "error", "events", "lines", "chunks", "fail", "close",
 ];
 
-/// The options of `stream:events`.
-const EVENTS_OPTIONS: [&str; 2] = ["at_end", "counts"];
+/// The options of `stream:events` and of those like it.
+const MESSAGE_OPTIONS: [&str; 2] = ["at_end", "counts"];
 
 /// The members of an event.
 #[cfg(test)]
@@ -116,8 +116,12 @@ pub(super) fn note_line(lua: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlu
     Ok(())
 }
 
-/// Reads the options of `stream:events`: which events count as messages, and what is called at the end.
-fn read_options(_: &Lua, options: Value) -> mlua::Result<(Option<Function>, Option<Function>)> {
+/// Reads the options for a kind of messages: the functions `counts` and `at_end`.
+fn read_options(
+    _: &Lua,
+    (kind, options): (String, Value),
+) -> mlua::Result<(Option<Function>, Option<Function>)> {
+    let owner = format!("stream:{kind}s");
     let Value::Table(table) = &options else {
         let kind =
             "a table such as { counts = function(event) return event.name == \"token\" end }";
@@ -132,7 +136,7 @@ fn read_options(_: &Lua, options: Value) -> mlua::Result<(Option<Function>, Opti
             "counts" => &mut counts,
             "at_end" => &mut at_end,
             _ => {
-                let unknown = unknown_word("option", &key, "stream:events", &EVENTS_OPTIONS);
+                let unknown = unknown_word("option", &key, &owner, &MESSAGE_OPTIONS);
                 return Err(mlua::Error::runtime(to_one_line(unknown)));
             }
         };
@@ -157,11 +161,15 @@ fn take(
     (stream, kind): (UserDataRef<Held<PlanStream>>, String),
 ) -> mlua::Result<(Value, bool)> {
     let shared = &stream.shared;
-    let taken = match kind.as_str() {
-        "event" => shared.take(MessageKind::Event),
-        "uncounted event" => shared.take_uncounted(MessageKind::Event),
-        "line" => shared.take(MessageKind::Line),
-        _ => shared.take(MessageKind::Chunk),
+    let uncounted = kind.strip_prefix("uncounted ");
+    let kind = match uncounted.unwrap_or(&kind) {
+        "event" => MessageKind::Event,
+        "line" => MessageKind::Line,
+        _ => MessageKind::Chunk,
+    };
+    let taken = match uncounted {
+        Some(_) => shared.take_uncounted(kind),
+        None => shared.take(kind),
     };
     let Some((at, message)) = taken else {
         return Ok((Value::Nil, !shared.body.has_ended()));

@@ -19,7 +19,7 @@ const MEMBERS: [&str; 9] = [
 ];
 
 /// The options of `stream:events` and of those like it.
-const MESSAGE_OPTIONS: [&str; 2] = ["at_end", "counts"];
+pub(in crate::lua) const MESSAGE_OPTIONS: [&str; 2] = ["at_end", "counts"];
 
 /// The members of an event.
 #[cfg(test)]

@@ -175,6 +175,7 @@ mod tests {
             ("lgoose.DataOptions", &members::DATA_OPTIONS),
             ("lgoose.LinesOptions", &members::LINES_OPTIONS),
             ("lgoose.CsvOptions", &members::CSV_OPTIONS),
+            ("lgoose.MessageOptions", &members::MESSAGE_OPTIONS),
         ] {
             names.extend(members.iter().map(|member| format!("{class}.{member}")));
         }

@@ -3,6 +3,7 @@
 use super::super::events::SiteEvent;
 use super::completion::{CompletionKind, CompletionRequest, CompletionText};
 use super::models::TokenPace;
+use super::under_way::UnderWay;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ pub(super) struct Completion {
     pub(super) request: CompletionRequest,
     pub(super) text: CompletionText,
     pub(super) pace: TokenPace,
+    pub(super) under_way: UnderWay,
     pub(super) id: String,
     /// When it was made, in seconds since 1970.
     pub(super) created: u64,
@@ -57,8 +59,11 @@ impl Completion {
     pub(super) fn event(&self, number: u32) -> Option<SiteEvent> {
         let kind = self.chunk_kind(number)?;
         let after = match kind {
-            ChunkKind::Token(0) => self.pace.first,
-            ChunkKind::Token(token) => self.pace.gap(self.text.chance(token)),
+            ChunkKind::Token(0) => self.pace.first(self.under_way.others()),
+            ChunkKind::Token(token) => {
+                let others = self.under_way.others();
+                self.pace.gap(self.text.chance(token), others)
+            }
             _ => Duration::ZERO,
         };
         let data = match kind {

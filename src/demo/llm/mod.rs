@@ -7,6 +7,7 @@ mod completion;
 mod models;
 #[cfg(test)]
 mod tests;
+mod under_way;
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderValue};
@@ -14,12 +15,13 @@ use http::{Method, Response, StatusCode};
 use http_body_util::Full;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use self::chunks::Completion;
 use self::completion::{CompletionKind, CompletionMistake, CompletionRequest};
 use self::models::{DemoModel, MODELS};
+use self::under_way::UnderWay;
 use super::events::SiteEvents;
 use super::sent::{SendLog, SendRecorder};
 use super::server::{Handler, SiteDelay, SiteRequest, SiteResponse};
@@ -38,6 +40,8 @@ pub(super) struct Llm {
     sent: Arc<SendLog>,
     /// The number of completions so far.
     completions: AtomicU64,
+    /// The number of completions that are being sent.
+    under_way: Arc<AtomicU32>,
 }
 
 /// What a path leads to.
@@ -129,6 +133,7 @@ impl Llm {
         Llm {
             sent: Arc::new(SendLog::new()),
             completions: AtomicU64::new(0),
+            under_way: Arc::default(),
         }
     }
 
@@ -153,13 +158,15 @@ impl Llm {
             pace: request
                 .model
                 .pace(request.prompt_tokens, site_request.query),
+            under_way: UnderWay::begin(&self.under_way),
             id: format!("{prefix}-{number}"),
             created: created.map_or(0, |since| since.as_secs()),
             request,
         };
         if !completion.request.is_streamed {
             let mut response = found(&completion.whole());
-            let delay = completion.pace.whole(completion.text.tokens());
+            let others = completion.under_way.others();
+            let delay = completion.pace.whole(completion.text.tokens(), others);
             response.extensions_mut().insert(SiteDelay(delay));
             return response;
         }

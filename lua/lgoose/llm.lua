@@ -80,21 +80,17 @@ local SECONDS = { us = 1e-6, ms = 1e-3, s = 1, m = 60, h = 3600 }
 local limits
 
 -- Raises for a field that is not in the list, at the line that called the module's function: so many calls up from here.
-local function refuse_unknown(owner, what, options, fields, level)
+local function refuse_unknown(owner, what, options, fields, level, more)
   for name in pairs(options) do
     if not (", " .. fields .. ","):find(", " .. tostring(name) .. ",", 1, true) then
-      error(("%s: unknown %s '%s'; %ss: %s"):format(owner, what, tostring(name), what, fields), level or 4)
+      error(("%s: unknown %s '%s'; %ss: %s%s"):format(owner, what, tostring(name), what, fields, more or ""), level)
     end
   end
 end
 
-local function check_table(owner, options, example, level)
-  if type(options) ~= "table" then error(("%s takes a table, such as %s"):format(owner, example), level or 4) end
-end
-
 -- Returns limits in seconds.
 local function read_limits(owner, given, level)
-  check_table(owner, given, "{ ttft = 0.3 }", level + 1)
+  if type(given) ~= "table" then error(owner .. " takes a table, such as { ttft = 0.3 }", level) end
   refuse_unknown(owner, "limit", given, "ttft, tpot, e2e", level + 1)
   local read = {}
   for name, limit in pairs(given) do
@@ -260,7 +256,7 @@ local function read_events(answer, stream)
       stream:fail "the stream has no content"
     end
   end
-  for _ in stream:events { counts = counts, at_end = at_end } do end
+  for _ in stream:events { counts = counts, at_end = at_end, to_end = true } do end
   answer.problem = nil
   answer.text = table.concat(parts.text)
   if #parts.reasoning > 0 then answer.reasoning = table.concat(parts.reasoning) end
@@ -276,7 +272,7 @@ local function read_other(answer, stream, kind, options)
     if stream.status < 400 then problem = "the response is no stream of events but " .. kind end
     if problem then stream:fail(problem) end
   end
-  for chunk in stream:chunks { counts = never, at_end = at_end } do body[#body + 1] = chunk end
+  for chunk in stream:chunks { counts = never, at_end = at_end, to_end = true } do body[#body + 1] = chunk end
   answer.error = stream.error
 end
 
@@ -326,8 +322,10 @@ end
 
 -- Sends a request of that kind and measures what it gets.
 local function send(kind, owner, user, options)
-  check_table(owner, options, ('{ model = "demo", %s = … }'):format(kind.input))
-  refuse_unknown(owner, "field", options, kind.fields)
+  if type(options) ~= "table" then
+    error(('%s takes the user and a table: %s(user, { model = "demo", %s = … })'):format(owner, owner, kind.input), 3)
+  end
+  refuse_unknown(owner, "field", options, kind.fields, 4, "; any other field of the API goes into 'body'")
   local function refuse(field, what) error(("%s: field '%s' must be %s, not %s"):format(owner, field, what, type(options[field])), 4) end
   if type(options.model) ~= "string" then refuse("model", "the name of a model") end
   local input = options[kind.input]
@@ -380,17 +378,16 @@ local function words(text)
 end
 
 -- The words of prompts that are made: each is one token for most models, with the space before it.
-local VOCABULARY = {}
-for word in ([[
+local VOCABULARY = [[
   the of and to in is that for it was on are as with at be this have from or had by not but what all were when we there can an your
   which their said if do will each about how up out them then she many some so these would other into has more her two like him see
   time could no make than first been its who now people my made over did down only way find use may water long little very after words
   called just where most know get through back much before go good new write our used me man too any day same right look think also
   around another came come work three word must because does part even place well such here take why things help put years different
-  away again off went old number great tell men say small every found still between name should home big give air line set own under]])
-  :gmatch "%a+" do
-  VOCABULARY[#VOCABULARY + 1] = word
-end
+  away again off went old number great tell men say small every found still between name should home big give air line set own under]]
+
+-- The words one by one, once a prompt is made.
+local vocabulary
 
 -- Returns a number around another, from the user's own random numbers.
 local function around(tokens, spread)
@@ -399,8 +396,12 @@ local function around(tokens, spread)
 end
 
 local function made_prompt(options)
+  if not vocabulary then
+    vocabulary = {}
+    for word in VOCABULARY:gmatch "%a+" do vocabulary[#vocabulary + 1] = word end
+  end
   local spread, list = options.spread or 0, {}
-  for at = 1, around(options.input_tokens, spread) do list[at] = random.choice(VOCABULARY) end
+  for at = 1, around(options.input_tokens, spread) do list[at] = random.choice(vocabulary) end
   local text = table.concat(list, " ")
   local output = options.output_tokens and around(options.output_tokens, spread)
   return { messages = { { role = "user", content = text } }, text = text, output_tokens = output }
@@ -466,9 +467,8 @@ end
 function llm.prompts(options)
   local owner = "llm.prompts"
   if type(options) ~= "table" then error(owner .. " takes a table, such as { input_tokens = 512 }", 2) end
-  local function check() refuse_unknown(owner, "option", options, "file, order, input_tokens, output_tokens, spread") end
   local function refuse(field, what) error(("%s: option '%s' must be %s"):format(owner, field, what), 3) end
-  check()
+  refuse_unknown(owner, "option", options, "file, order, input_tokens, output_tokens, spread", 3)
   if (options.file == nil) == (options.input_tokens == nil) then
     error(owner .. " takes either a 'file' or a number of 'input_tokens'", 2)
   end

@@ -36,6 +36,7 @@ function Stream:close() end
 
 ---@class lgoose.MessageOptions
 ---@field counts? fun(message: any): any # whether an event, line or piece counts as a message of the request and makes its `first_event` and `event_gap`; the loop has all of them (default: all count)
+---@field to_end? boolean # reads on to the end of the response when the user has to stop, as any other request is finished (default: false)
 ---@field at_end? fun() # called at the end of the response, before the request is counted: the last moment for `stream:fail`
 
 ---A server-sent event.

@@ -32,7 +32,7 @@ end
 
 -- Messages of which only those count that `counts` is true for.
 local function messages_with(stream, kind, options)
-  local counts, at_end = read_options(kind, options)
+  local counts, at_end = read_options(stream, kind, options)
   local taken = counts and "uncounted " .. kind or kind
   return function()
     local message = next_of(stream, taken, at_end)

@@ -166,6 +166,34 @@ fn a_stop_closes_streams_and_an_abort_cuts_them_off_with_all_that_came() {
     }
 }
 
+#[test]
+fn a_stream_that_is_read_to_its_end_outlives_a_stop() {
+    let server = Server::start();
+    let source = "task { function(user)
+      local stream = user:get('/events/200', { stream = true, name = 'whole' })
+      for event in stream:events { to_end = true } do
+        if event.id == '5' then print 'it flows' end
+      end
+      assert(stream.ok, stream.error)
+      check(true, 'the end is reached')
+    end }";
+    let (path, url) = (plan("streams_to_end.lua", source), server.url());
+    let running = Lgoose::new([&*path, "-H", &url, "-u", "1", "-o", "json=-"]).start();
+    wait_until("it flows", || running.stderr().contains("it flows"));
+    running.signal(rustix::process::Signal::TERM);
+    let report = read(running.end());
+    let row = row(&report, "GET whole");
+    let count = row["count"].as_u64().expect("a number");
+    assert_eq!(row["failures"], 0);
+    assert_eq!(row["messages"]["received"].as_u64(), Some(200 * count));
+    assert_eq!(
+        report.json["checks"][0]["passes"].as_u64(),
+        Some(count),
+        "{}",
+        report.json["checks"]
+    );
+}
+
 /// A plan that reads streams of a site of HTTP/2.
 const HTTP2: &str = "task { 'read', function(user)
     local endless, bytes = user:get('/endless', { stream = true, name = 'closed' }), 0

@@ -7,7 +7,7 @@ use crate::config::unknown_word;
 use crate::lua::limits::Held;
 use crate::lua::requests::{MessageKind, PlanStream, ResponseStream, StreamMessage, marker};
 use crate::lua::sandbox::VmHost;
-use crate::lua::values::{DisplayText, describe_mismatch, shorten, to_one_line};
+use crate::lua::values::{DisplayText, describe_mismatch, read_flag, shorten, to_one_line};
 use mlua::{
     AnyUserData, Function, IntoLua as _, Lua, MetaMethod, Table, UserDataFields, UserDataMethods,
     UserDataRef, Value,
@@ -19,7 +19,7 @@ const MEMBERS: [&str; 9] = [
 ];
 
 /// The options of `stream:events` and of those like it.
-pub(in crate::lua) const MESSAGE_OPTIONS: [&str; 2] = ["at_end", "counts"];
+pub(in crate::lua) const MESSAGE_OPTIONS: [&str; 3] = ["at_end", "counts", "to_end"];
 
 /// The members of an event.
 #[cfg(test)]
@@ -116,10 +116,10 @@ pub(super) fn note_line(lua: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlu
     Ok(())
 }
 
-/// Reads the options for a kind of messages: the functions `counts` and `at_end`.
+/// Reads the options for a kind of messages of a stream; returns the functions `counts` and `at_end`.
 fn read_options(
     _: &Lua,
-    (kind, options): (String, Value),
+    (stream, kind, options): (UserDataRef<Held<PlanStream>>, String, Value),
 ) -> mlua::Result<(Option<Function>, Option<Function>)> {
     let owner = format!("stream:{kind}s");
     let Value::Table(table) = &options else {
@@ -135,6 +135,12 @@ fn read_options(
         let option = match key.as_str() {
             "counts" => &mut counts,
             "at_end" => &mut at_end,
+            "to_end" => {
+                let reads_on = read_flag(&value, "option 'to_end'");
+                let reads_on = reads_on.map_err(mlua::Error::runtime)?;
+                stream.shared.to_end.set(reads_on);
+                continue;
+            }
             _ => {
                 let unknown = unknown_word("option", &key, &owner, &MESSAGE_OPTIONS);
                 return Err(mlua::Error::runtime(to_one_line(unknown)));

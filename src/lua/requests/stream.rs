@@ -18,6 +18,8 @@ pub struct ResponseStream {
     pub(crate) start: Instant,
     /// Whether the user had been told to stop before.
     pub(crate) after_stop: bool,
+    /// Whether the plan reads on to the end when the user is told to stop.
+    pub(crate) to_end: Cell<bool>,
     /// The messages that the plan has taken.
     pub(crate) messages: Cell<u64>,
     /// When the latest of them had come.
@@ -87,6 +89,7 @@ impl ResponseStream {
     pub(crate) fn new(body: Rc<StreamedBody>, start: Instant, after_stop: bool) -> ResponseStream {
         ResponseStream {
             after_stop,
+            to_end: Cell::new(false),
             body,
             start,
             messages: Cell::new(0),

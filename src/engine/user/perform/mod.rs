@@ -250,13 +250,17 @@ impl TaskRunner {
     }
 
     /// Waits for more of a stream. A stop ends that, and the task with it, unless the request was sent after the stop, as in
-    /// 'on_stop': a stream may have no end.
+    /// 'on_stop', or the plan reads to the end: a stream may have none.
     async fn receive(&mut self, stream: &Rc<ResponseStream>) -> Step {
         self.requests.count_messages(stream);
-        if self.stop.is_requested() && !stream.after_stop {
+        let reads_on = stream.after_stop || stream.to_end.get();
+        if self.stop.is_requested() && !reads_on {
             return Step::Done;
         }
-        let waited = self.wait_beside(stream.body.more(), None).await;
+        let mut waited = self.wait_beside(stream.body.more(), None).await;
+        if matches!(waited, Waited::Stopped) && reads_on {
+            waited = self.wait_beside(stream.body.more(), None).await;
+        }
         self.go_on_after(waited)
     }
 

@@ -132,10 +132,10 @@ pub mod report {
         Aim, ArrivalsRow, Capacity, CapacityOutcome, CapacityStep, Cause, Check, CoFigures,
         CoMitigation, CoRow, Ending, ErrorRow, Event, EventKind, Exemplar, Figures, GeneratorRow,
         HopRow, LabelRow, Latency, LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag,
-        LiveTask, LiveWorker, LoadKind, LogRow, MachineRow, Metric, MetricKind, PartRow, PhasesMs,
-        PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase, RunSettings,
-        ScenarioRow, SeriesPoint, SlowRequest, Snapshot, StepResult, TagRow, TaskRow, ThresholdRow,
-        TraceRow, Usl, Verdict, VerdictResult, WorkerRow, WorkerState, join,
+        LiveTask, LiveWorker, LoadKind, LogRow, MachineRow, Messages, Metric, MetricKind, PartRow,
+        PhasesMs, PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase,
+        RunSettings, ScenarioRow, SeriesPoint, SlowRequest, Snapshot, StepResult, TagRow, TaskRow,
+        ThresholdRow, TraceRow, Usl, Verdict, VerdictResult, WorkerRow, WorkerState, join,
     };
     pub use crate::output::json::snapshot as render_snapshot;
     pub use crate::output::render;

@@ -25,6 +25,9 @@
 ---@class lgoose.TransactionOptions
 ---@field tags? table<string, string|number|boolean> # tags of the requests within it
 
+---@class lgoose.EventOptions: lgoose.Options
+---@field reconnect? boolean # go on over connections, as browsers do (default: false)
+
 ---@class lgoose.SubmitOptions: lgoose.Options
 ---@field button? string|false # the name or the value of the button to press (default: the first; false: none)
 ---@field added? boolean|string[] # the fields that scripts of the page add to the form, so that no warning tells of them (default: false; true: whatever there is)
@@ -52,7 +55,8 @@
 ---@field data string|number|boolean|lgoose.File
 
 ---Expectations about the response. The first one that is missed marks the request as failed; the task continues. They are
----checked in this order: status, redirect, title, text, then the others.
+---checked in this order: status, redirect, title, text, then the others. Of a stream, `status` and `header` are checked, and its
+---messages at its end.
 ---@class lgoose.Expect
 ---@field status? integer|integer[] # the status of the final response (default: any below 400)
 ---@field title? string|lgoose.Regex # how the page title must begin, or a pattern that it must match
@@ -62,6 +66,8 @@
 ---@field redirect? boolean|string # whether the request must be redirected, or the redirect target: a path on the same host, or a URL
 ---@field under? lgoose.Duration # the maximum time in seconds
 ---@field json? table<string, any> # a path in the JSON body, such as "items.1.id", and its value
+---@field min_events? integer # the fewest messages that the plan takes from a stream
+---@field last? string # the last message that the plan takes from a stream, such as "[DONE]": the data of an event, or a line
 
 ---@class lgoose.Request: lgoose.Options
 ---@field method? string # (default: "GET")

@@ -89,6 +89,16 @@ function User:submit(form, fields, options) end
 ---@return lgoose.Response
 function User:retry(how) end
 
+---Reads the server-sent events of a path, one at each turn of a loop: `for event in user:events(path) do … end`. With `reconnect`,
+---the loop goes on over connections, as the `EventSource` of browsers does: after the end of one, or an error of the network, it waits
+---for as long as the server has said (`retry`; else 3 seconds) and sends the latest `event.id` as `Last-Event-ID`. Each connection is
+---a request. A status other than 200, and content of another type, end the loop. So does the plan by `break`, which closes the
+---connection.
+---@param path string
+---@param options? lgoose.EventOptions
+---@return fun(): lgoose.Event?
+function User:events(path, options) end
+
 ---Runs a function with several requests, and times it as one row in the table of tasks.
 ---@generic T
 ---@param name string

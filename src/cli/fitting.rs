@@ -9,7 +9,7 @@ use clap::parser::ValueSource;
 /// What is wrong with options that do not fit, and its kind.
 pub(super) type OptionMisfit = (ErrorKind, String);
 
-/// Checks that the options fit what is run: no `--host` beside a URL, no `--method` and `--body` without one.
+/// Checks that the options fit what is run: no `--host` beside a URL, no `--method`, `--body` and `--stream` without one.
 pub(super) fn fitting(matches: &ArgMatches, run: &RunArgs) -> Result<(), OptionMisfit> {
     let typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
     if run.screen.http_debug && !run.load.once {
@@ -18,7 +18,9 @@ pub(super) fn fitting(matches: &ArgMatches, run: &RunArgs) -> Result<(), OptionM
         return Err((ErrorKind::MissingRequiredArgument, message.to_owned()));
     }
     let (url, host) = (run.url().is_some(), typed("host"));
-    let lonely = ["method", "body"].into_iter().find(|name| typed(name));
+    let lonely = ["method", "body", "stream"]
+        .into_iter()
+        .find(|name| typed(name));
     #[cfg(any(feature = "gaggle", feature = "web"))]
     let none_of = |names: &[&str], message: &str| match names.iter().find(|name| typed(name)) {
         Some(flag) => {
@@ -52,8 +54,9 @@ pub(super) fn fitting(matches: &ArgMatches, run: &RunArgs) -> Result<(), OptionM
     let message = match (url, host, lonely) {
         (true, true, _) => "a URL and '--host' both say whom to load: give one of them".to_owned(),
         (false, _, Some(name)) => {
+            let value = if name == "stream" { "" } else { " …" };
             format!(
-                "'--{name}' is for a URL in the place of a plan, as in 'lgoose http://127.0.0.1:8080/ --{name} …'"
+                "'--{name}' is for a URL in the place of a plan, as in 'lgoose http://127.0.0.1:8080/ --{name}{value}'"
             )
         }
         _ => return Ok(()),

@@ -70,12 +70,13 @@ Examples:
 ";
 
 /// Flags of a single call, which have no environment variable.
-const NOT_FROM_ENVIRONMENT: [&str; 14] = [
+const NOT_FROM_ENVIRONMENT: [&str; 15] = [
     "plan",
     "plans",
     "data",
     "method",
     "body",
+    "stream",
     "once",
     "http_debug",
     "list",

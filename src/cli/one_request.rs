@@ -16,4 +16,7 @@ pub(crate) struct OneRequest {
     /// With a URL: the body, or @FILE
     #[arg(long, value_name = "TEXT")]
     pub body: Option<String>,
+    /// With a URL: read the response while it comes, and count its events or lines
+    #[arg(long)]
+    pub stream: bool,
 }

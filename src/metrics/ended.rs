@@ -148,6 +148,7 @@ fn figures(figures: &Figures) -> LiveRow {
     let mut row = LiveRow {
         count: figures.count,
         failures: figures.failures,
+        messages: figures.messages.map_or(0, |messages| messages.received),
         rate: figures.rate,
         ..LiveRow::default()
     };

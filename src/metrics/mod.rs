@@ -77,10 +77,10 @@ pub(crate) use report::LatestTrace;
 pub use report::{
     ArrivalsRow, Capacity, CapacityOutcome, CapacityStep, Cause, Check, CoFigures, CoMitigation,
     CoRow, Ending, ErrorRow, Event, EventKind, Exemplar, Figures, GeneratorRow, HopRow, LabelRow,
-    Latency, LoadKind, LogRow, MachineRow, Metric, MetricKind, PartRow, PhasesMs, PointGenerator,
-    PointLatency, Report, RequestRow, RunSettings, ScenarioRow, SeriesPoint, SlowRequest,
-    StepResult, TagRow, TaskRow, ThresholdRow, TraceRow, Usl, Verdict, VerdictResult, WorkerRow,
-    WorkerState,
+    Latency, LoadKind, LogRow, MachineRow, Messages, Metric, MetricKind, PartRow, PhasesMs,
+    PointGenerator, PointLatency, Report, RequestRow, RunSettings, ScenarioRow, SeriesPoint,
+    SlowRequest, StepResult, TagRow, TaskRow, ThresholdRow, TraceRow, Usl, Verdict, VerdictResult,
+    WorkerRow, WorkerState,
 };
 pub(crate) use report::{Cadence, MOST_MISSING};
 pub(crate) use request_log::{

@@ -255,6 +255,8 @@ pub struct LiveRow {
     pub count: u64,
     /// Failed requests among them.
     pub failures: u64,
+    /// Messages received so far, of streams and the like.
+    pub messages: u64,
     /// Requests per second over the whole measured time.
     pub rate: f64,
     /// Requests per second over the last 10 s.

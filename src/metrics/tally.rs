@@ -90,6 +90,11 @@ impl RequestTally {
         }
     }
 
+    /// Returns whether there is a row to show: a request has ended, or messages of one that goes on have come.
+    pub(super) fn has_figures(&self) -> bool {
+        self.counts.count() > 0 || messages(self.counts.traffic).is_some()
+    }
+
     pub(super) fn add_latencies(&mut self, latencies: &Histogram<u64>) {
         latency::add(&mut self.all, latencies);
     }

@@ -95,6 +95,7 @@ const REFUSED: [(&str, &[&str]); 5] = [
         &[
             "body",
             "method",
+            "stream",
             "once",
             "part",
             "http_debug",

@@ -4,7 +4,9 @@ use super::family::{
     Family, FigureValue, Labels, TraceExemplar, by_status, counter, family, flag, gauge, latencies,
 };
 use super::{machines, plan};
-use crate::metrics::{Figures, LatestTrace, Report, RequestRow, RunPhase, Snapshot};
+use crate::metrics::{
+    Figures, Latency, LatestTrace, Messages, Report, RequestRow, RunPhase, Snapshot,
+};
 use jiff::Timestamp;
 
 /// Returns all metrics of a run.
@@ -81,7 +83,57 @@ fn requests(report: &Report) -> Vec<Family> {
             each(|all| counter(all.bytes_sent.unwrap_or_default())),
         ),
         durations,
+        of_messages(
+            "received_messages",
+            "Messages received, of streams and the like",
+            rows,
+            |all| all.received,
+        ),
+        of_messages("sent_messages", "Messages sent", rows, |all| all.sent),
+        quantiles(
+            "first_event_seconds",
+            "Time from the beginning of a stream to its first message",
+            rows,
+            |all| all.first_event_ms,
+        ),
+        quantiles(
+            "event_gap_seconds",
+            "Time from one message of a stream to the next",
+            rows,
+            |all| all.event_gap_ms,
+        ),
     ]
+}
+
+/// Returns a count of messages of the rows that have some.
+fn of_messages(
+    name: &'static str,
+    help: &'static str,
+    rows: &[RequestRow],
+    pick: fn(Messages) -> u64,
+) -> Family {
+    let value = |row: &RequestRow| Some((named(row), counter(pick(row.figures.messages?))));
+    family(name, help, rows.iter().filter_map(value))
+}
+
+/// Returns quantiles of times, of the rows that have some.
+fn quantiles(
+    name: &'static str,
+    help: &'static str,
+    rows: &[RequestRow],
+    pick: fn(&Figures) -> Option<Latency>,
+) -> Family {
+    let values = rows.iter().flat_map(|row| {
+        let times = pick(&row.figures);
+        let of =
+            move |times: Latency| [("0.5", times.p50), ("0.95", times.p95), ("0.99", times.p99)];
+        times.map(of).into_iter().flatten().map(|(quantile, ms)| {
+            let mut labels = named(row);
+            labels.push(("quantile", quantile.to_owned()));
+            (labels, FigureValue::Gauge(ms / 1e3))
+        })
+    });
+    family(name, help, values)
 }
 
 fn load(report: &Report, now: &Snapshot) -> Vec<Family> {

@@ -34,11 +34,13 @@ pub(crate) enum Tab {
     Log,
     /// Workers, if users run on some.
     Workers,
+    /// Messages of each name, if there are streams.
+    Streams,
 }
 
 impl Tab {
-    /// Tabs in their order; the last one is there in some runs only.
-    pub(crate) const ALL: [Tab; 8] = [
+    /// Tabs in their order; the last two are there in some runs only.
+    pub(crate) const ALL: [Tab; 9] = [
         Tab::Requests,
         Tab::Latency,
         Tab::Tasks,
@@ -47,15 +49,17 @@ impl Tab {
         Tab::Checks,
         Tab::Log,
         Tab::Workers,
+        Tab::Streams,
     ];
 
     /// Returns the tabs of a run.
-    pub(crate) fn of(snapshot: &Snapshot) -> &'static [Tab] {
-        if snapshot.workers.is_empty() {
-            &Tab::ALL[..Tab::ALL.len() - 1]
-        } else {
-            &Tab::ALL
-        }
+    pub(crate) fn of(snapshot: &Snapshot) -> Vec<Tab> {
+        let is_there = |tab: &Tab| match tab {
+            Tab::Workers => !snapshot.workers.is_empty(),
+            Tab::Streams => snapshot.requests.total.messages > 0,
+            _ => true,
+        };
+        Tab::ALL.into_iter().filter(is_there).collect()
     }
 
     /// Returns the title of the tab.
@@ -69,6 +73,7 @@ impl Tab {
             Tab::Checks => "Checks",
             Tab::Log => "Log",
             Tab::Workers => "Workers",
+            Tab::Streams => "Streams",
         }
     }
 
@@ -181,7 +186,7 @@ impl ViewState {
     /// Returns whether what is on the screen comes from a report.
     pub(crate) fn shows_report(&self) -> bool {
         let on_page = match self.tab {
-            Tab::Latency | Tab::Codes => self.figures.one_tag.is_none(),
+            Tab::Latency | Tab::Codes | Tab::Streams => self.figures.one_tag.is_none(),
             Tab::Tasks | Tab::Errors => true,
             Tab::Requests | Tab::Checks | Tab::Log | Tab::Workers => false,
         };
@@ -197,7 +202,7 @@ impl ViewState {
         }
         let live = self.tag_here()?.figures();
         let beside = self.layout.has_pane && live.requests.rows.len() <= MANY_NAMES;
-        let in_full = matches!(self.tab, Tab::Latency | Tab::Codes)
+        let in_full = matches!(self.tab, Tab::Latency | Tab::Codes | Tab::Streams)
             || matches!(self.dialog, Dialog::Detail(_));
         Some((live.tag.clone(), in_full || beside))
     }
@@ -206,7 +211,7 @@ impl ViewState {
     pub(super) fn tag_here(&self) -> Option<&TagView> {
         let one = self.figures.one_tag.as_ref()?;
         let can = match self.tab {
-            Tab::Requests | Tab::Latency | Tab::Codes => true,
+            Tab::Requests | Tab::Latency | Tab::Codes | Tab::Streams => true,
             Tab::Tasks => one.scenario().is_some(),
             Tab::Errors | Tab::Checks | Tab::Log | Tab::Workers => false,
         };

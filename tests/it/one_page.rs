@@ -113,6 +113,19 @@ fn method_headers_and_body_are_sent() {
 }
 
 #[test]
+fn the_messages_of_a_stream_are_counted() {
+    let server = Server::start();
+    for (path, messages) in [("/events/20", 20), ("/json", 1)] {
+        let url = format!("{}{path}", server.url());
+        let report = run([&url, "--stream", "-u", "1", "-i", "1"]);
+        assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+        let row = &report.json["requests"][0];
+        assert_eq!(row["failures"], 0, "{path}");
+        assert_eq!(row["messages"]["received"], messages, "{path}");
+    }
+}
+
+#[test]
 fn headers_of_the_command_line_are_added_to_those_of_a_plan() {
     let server = Server::start();
     let path = crate::program::plan(
@@ -134,6 +147,10 @@ fn what_contradicts_a_url_is_refused() {
         (
             &["plans/drupal.lua", "--body", "x"],
             "'--body' is for a URL",
+        ),
+        (
+            &["plans/drupal.lua", "--stream"],
+            "as in 'lgoose http://127.0.0.1:8080/ --stream'",
         ),
         (
             &["http://a/", "--method", "GET IT"],

@@ -33,6 +33,10 @@ fn events_lines_and_chunks_are_read_as_they_come_and_counted_as_messages() {
             "GET missing",
             "GET silent",
             "GET unexpected",
+            "GET too few",
+            "GET another last",
+            "GET none taken",
+            "GET no events",
             "GET flood",
             "GET refused",
         ];
@@ -111,6 +115,27 @@ fn the_times_of_events_are_figures_and_limits_hold_or_break() {
     );
     let why = report.json["warnings"].to_string();
     assert!(why.contains("which only streams have"), "{why}");
+}
+
+#[test]
+fn a_stream_that_is_open_is_no_silence_of_the_site() {
+    let server = Server::start();
+    let path = plan(
+        "streams_silence.lua",
+        "task { function(user)
+           for _ = 1, 20 do user:get('/echo', { name = 'short' }) end
+           for _ in user:get('/events/800', { stream = true, name = 'long' }):events() do end
+           user:get('/echo', { name = 'short' })
+         end }",
+    );
+    let report = iterate_at(&path, &server.url(), 2, 1, &[]);
+    let json = &report.json;
+    assert!(row(&report, "GET long")["latency_ms"]["min"].as_f64() > Some(1_500.0));
+    let events = json["events"].as_array().expect("events");
+    assert!(
+        events.iter().all(|event| event["kind"] != "silence"),
+        "{events:?}"
+    );
 }
 
 /// Starts a run of three users that read streams without an end and then do `next`, and waits until all flow.

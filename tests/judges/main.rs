@@ -12,6 +12,7 @@ mod browser;
 mod caches;
 mod cookies;
 mod curl;
+mod event_streams;
 #[path = "../it/faulty.rs"]
 mod faulty;
 mod forms;

@@ -91,6 +91,19 @@ task { "what fails", sequence = 5, function(user)
   local expected = user:get("/events/1", { stream = true, name = "unexpected", expect = { status = 201 } })
   for _ in expected:events() do end
   same(expected.ok, false, "judged at the end")
+  for name, expected in pairs {
+    ["too few"] = { { min_events = 4 }, "expected at least 4 events, got 3" },
+    ["another last"] = { { last = "[DONE]" }, "expected the last event '[DONE]', got '{\"n\":3," },
+    ["as expected"] = { { min_events = 3, last = '{"n":3,\n"last":true}' } },
+  } do
+    local stream = user:get("/events/3", { stream = true, name = name, expect = expected[1] })
+    for _ in stream:events() do end
+    same(stream.ok, not expected[2], name)
+    if expected[2] then same(stream.error:sub(1, #expected[2]), expected[2], name) end
+  end
+  local none = user:get("/events/3", { stream = true, name = "none taken", expect = { last = "x" } })
+  none:close()
+  same(none.error, "expected the last event 'x', got none", "none taken")
   local flood = user:get("/size/300000", { stream = true, max_buffer = 1000, name = "flood" })
   for _ in flood:chunks() do end
   same(flood.error:find("of the stream unread", 1, true) ~= nil, true, flood.error)
@@ -130,13 +143,31 @@ task { "events that count", sequence = 6, function(user)
   raises("no event", raised)
 end }
 
-task { "mistakes", sequence = 7, function(user)
+task { "events of a path", sequence = 7, function(user)
+  local count, closed = 0, nil
+  for event in user:events("/events/3", { name = "source" }) do count = count + event:json "n" end
+  same(count, 6, "without reconnect, those of one connection")
+  for event in user:events("/events/100000", { name = "left" }) do
+    closed = event.id
+    break
+  end
+  same(closed, "1", "left by break")
+  same(user:events("/echo", { name = "no events" })(), nil, "a page")
+end }
+
+task { "mistakes", sequence = 8, function(user)
   local stream = user:get("/events/1", { stream = true, name = "events" })
   raises("'stream.event' does not exist; did you mean 'events'?", function() return stream.event end)
   raises("unknown option 'count' in stream:events; did you mean 'counts'?", stream.events, stream, { count = print })
   raises("option 'counts' must be a function, not a boolean", stream.events, stream, { counts = true })
   raises("the options of stream:events must be a table such as", stream.events, stream, "counts")
-  raises("its 'expect' may have the status and headers", user.get, user, "/", { stream = true, expect = { title = "a" } })
+  raises("its 'expect' may have 'status', 'header', 'min_events' and 'last'", user.get, user, "/", { stream = true, expect = { title = "a" } })
+  raises("'min_events' and 'last' of 'expect' are for a stream", user.get, user, "/", { expect = { last = "a" } })
+  raises("'expect.min_events' must be a number of at least 1", user.get, user, "/", { stream = true, expect = { min_events = 0 } })
+  raises("option 'reconnect' must be true or false", user.events, user, "/", { reconnect = 3 })
+  raises("the options of user:events are a table", user.events, user, "/", "x")
+  raises("unknown option 'reconect'", user.events, user, "/", { reconect = true })
+  raises("this request has no body", user.events, user, "/", nil, {})
   raises("'discard' is for responses that are kept", user.get, user, "/", { stream = true, discard = true })
   raises("'max_buffer' is for a stream", user.get, user, "/", { max_buffer = 10 })
   raises("a number of bytes from 1 to 67108864", user.get, user, "/", { stream = true, max_buffer = 0 })

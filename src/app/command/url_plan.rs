@@ -14,6 +14,16 @@ pub(super) struct UrlPlan {
     pub(super) host: String,
 }
 
+/// What a stream consists of, in the plan for one: its content type says it.
+const MESSAGES: &str = r#"local function messages(stream)
+  local kind = stream.headers["content-type"] or ""
+  if kind:find("event-stream", 1, true) then return stream:events() end
+  if kind:find("json", 1, true) then return stream:lines() end
+  return stream:chunks()
+end
+
+"#;
+
 impl UrlPlan {
     /// Makes a plan of one task that requests the URL. Bodies are discarded unless `keep` is set.
     ///
@@ -35,17 +45,25 @@ impl UrlPlan {
             (None, None) => "GET",
         };
         let name = path.split(['?', '#']).next().unwrap_or_default();
-        let mut source = format!(
-            "task {{ {}, function(user)\n  user:request {{ method = {}, path = {}, discard = {}",
-            quoted(name.as_bytes()),
+        let mut options = format!(
+            "method = {}, path = {}",
             quoted(method.as_bytes()),
-            quoted(path.as_bytes()),
-            !retain
+            quoted(path.as_bytes())
         );
         if let Some(body) = body {
-            source += &format!(", body = {}", quoted(&body));
+            options += &format!(", body = {}", quoted(&body));
         }
-        source += " }\nend }\n";
+        let name = quoted(name.as_bytes());
+        let source = if request.stream {
+            format!(
+                "{MESSAGES}task {{ {name}, function(user)\n  for _ in messages(user:request {{ {options}, stream = true }}) do end\nend }}\n"
+            )
+        } else {
+            format!(
+                "task {{ {name}, function(user)\n  user:request {{ {options}, discard = {} }}\nend }}\n",
+                !retain
+            )
+        };
         Ok(UrlPlan {
             source,
             host: host.to_owned(),

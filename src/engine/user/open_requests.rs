@@ -23,8 +23,6 @@ pub(crate) struct LatestOperation {
     pub(crate) rows: Vec<RequestId>,
     /// Delay of its start, if it has to be counted.
     pub(crate) delay: Option<Duration>,
-    /// The messages of a stream that the plan has taken.
-    pub(crate) messages: u64,
     /// Base URL that its paths were joined to.
     pub(crate) base: Option<Rc<Target>>,
     requests: OperationRequests,
@@ -130,10 +128,7 @@ impl LatestOperation {
             response: SampleResponse::of_status(finished.status_of_site()),
             redirects: exchange.transfer.redirects,
             retries: exchange.transfer.retries,
-            traffic: Traffic {
-                messages_received: self.messages,
-                ..Traffic::without_messages(exchange.transfer.received, exchange.transfer.sent)
-            },
+            traffic: Traffic::without_messages(exchange.transfer.received, exchange.transfer.sent),
             failure: verdict.map(|message| SampleFailure {
                 message,
                 line: finished.line.as_deref(),

@@ -59,12 +59,13 @@ impl OpenStream {
     ) -> Option<OpenStream> {
         let start = Instant::now();
         let body = request.stream()?.clone();
+        let expect = &operation.request_at(0)?.expect;
         let sending = Rc::new(Sending {
             meter: TransferMeter::default(),
             flight: RefCell::new(Flight::new(shared.clone(), start)),
             exchange: RefCell::default(),
         });
-        let stream = ResponseStream::new(body, start, after_stop);
+        let stream = ResponseStream::new(body, expect, start, after_stop);
         let sent = Box::pin({
             let (sending, session, body) = (sending.clone(), session.clone(), stream.body.clone());
             async move {
@@ -88,11 +89,17 @@ impl OpenStream {
         })
     }
 
+    /// Notes that the head of the response has come: nobody waits for a response any more, however long the stream goes on.
+    pub(super) fn responded(&self) {
+        let mut flight = self.sending.flight.borrow_mut();
+        let start = flight.start();
+        flight.end(start, start.elapsed(), true);
+    }
+
     /// Returns its exchange, with the messages that the plan has taken. One that is still under way is cut off here.
     pub(super) fn end(&mut self) -> Exchange {
         drop(self.request.take());
         let exchange = self.sending.exchange.take();
-        self.operation.messages = self.stream.messages.get();
         exchange.unwrap_or_else(|| self.cut_off())
     }
 

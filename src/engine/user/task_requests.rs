@@ -18,7 +18,7 @@ use crate::error::NOT_AS_EXPECTED;
 use crate::http::{CacheUse, Exchange, Failure, Session};
 use crate::lua::{Finished, RaisedError, RequestOp, ResponseStream, Vm};
 use crate::metrics::{
-    Cycles, ProvisionalCounts, Recorder, RequestId, Sample, SampleFailure, TagsId,
+    Cycles, ProvisionalCounts, Recorder, RequestId, Sample, SampleFailure, TagsId, Traffic,
 };
 use crate::protocols::{CallOp, Channels};
 use crate::tags::Tags;
@@ -313,13 +313,21 @@ impl TaskRequests {
         }
     }
 
+    fn open_stream(&self, stream: &Rc<ResponseStream>) -> Option<&OpenStream> {
+        let mut streams = self.streams.iter();
+        streams.find(|open| Rc::ptr_eq(&open.stream, stream))
+    }
+
+    /// Notes that the head of a stream has come.
+    pub(super) fn note_head(&self, stream: &Rc<ResponseStream>) {
+        if let Some(open) = self.open_stream(stream) {
+            open.responded();
+        }
+    }
+
     /// Counts when the messages came that the plan has taken from a stream so far.
     pub(super) fn count_messages(&self, stream: &Rc<ResponseStream>) {
-        let open = self
-            .streams
-            .iter()
-            .find(|open| Rc::ptr_eq(&open.stream, stream));
-        if let Some(open) = open {
+        if let Some(open) = self.open_stream(stream) {
             self.record_messages(open);
         }
     }
@@ -328,10 +336,12 @@ impl TaskRequests {
         let times = open.stream.take_times();
         let row = open.operation.rows[0];
         let now = tokio::time::Instant::now().into_std();
-        self.shared
-            .recorder
-            .borrow_mut()
-            .part_times(row, now, &times);
+        let traffic = Traffic {
+            messages_received: times.len() as u64,
+            ..Traffic::default()
+        };
+        let mut recorder = self.shared.recorder.borrow_mut();
+        recorder.messages(row, now, traffic, &times);
     }
 
     /// Counts the request of a stream, which is over.
@@ -365,6 +375,7 @@ impl TaskRequests {
         let failure = open.stream.take_failure();
         let failure = failure.filter(|_| exchange.outcome.is_ok());
         let verdict = failure.or_else(|| op.expect.verdict(&exchange));
+        let verdict = verdict.or_else(|| open.stream.wrong_messages(&op.expect));
         let mut finished = self.judged(op, verdict, &open.task_name, exchange);
         finished.line = open
             .stream

@@ -92,8 +92,11 @@ impl StreamedBody {
         let waiting = self.waiting.get() + piece.len();
         if waiting + self.held.get() > self.max_buffer {
             let most = show_size(self.max_buffer as f64);
-            let detail =
-                format!("the plan has left more than {most} of the stream unread ('max_buffer')");
+            let detail = if self.held.get() > self.waiting.get() {
+                format!("a message of the stream is longer than {most} ('max_buffer')")
+            } else {
+                format!("the plan has left more than {most} of the stream unread ('max_buffer')")
+            };
             return Err(Failure::new(ErrorClass::TooLarge, detail));
         }
         self.waiting.set(waiting);

@@ -46,6 +46,7 @@ pub(super) use percentile::percentile;
 pub(super) use prelude::start_prelude;
 pub(super) use response::{FIELDS as RESPONSE_FIELDS, METHODS as RESPONSE_METHODS};
 pub(super) use stream::make as stream;
+pub(super) use stream::{FIELDS as STREAM_FIELDS, METHODS as STREAM_METHODS};
 
 /// The names of all members and the functions that create some of them, for the test of the stubs.
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::lua::values::{DisplayText, shorten};
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user`, for messages.
-pub(in crate::lua) const USER_FIELDS: [&str; 30] = [
+pub(in crate::lua) const USER_FIELDS: [&str; 31] = [
     "id",
     "scenario",
     "task",
@@ -24,6 +24,7 @@ pub(in crate::lua) const USER_FIELDS: [&str; 30] = [
     "fetch",
     "submit",
     "retry",
+    "events",
     "transaction",
     "wait",
     "stop",

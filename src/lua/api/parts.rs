@@ -17,6 +17,9 @@ pub(super) static ACTIONS: PreludePart =
 /// `pcall`, `xpcall` and `coroutine`.
 pub(super) static CALLS: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/calls.lua"));
+/// `user:events`.
+pub(super) static EVENTS: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/events.lua"));
 /// `user:request` and `user:submit`.
 pub(super) static FORMS: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/forms.lua"));

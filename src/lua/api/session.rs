@@ -31,6 +31,7 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<MemberValue> {
         "fetch" | "batch" => return part(lua, &parts::LISTS),
         "request" | "submit" => return part(lua, &parts::FORMS),
         "retry" => return part(lua, &parts::RETRY),
+        "events" => return part(lua, &parts::EVENTS),
         "transaction" | "stop" | "exit_iteration" | "set_host" | "log" => {
             return part(lua, &parts::ACTIONS);
         }

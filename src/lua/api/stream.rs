@@ -9,14 +9,15 @@ use crate::lua::requests::{MessageKind, PlanStream, ResponseStream, StreamMessag
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, describe_mismatch, read_flag, shorten, to_one_line};
 use mlua::{
-    AnyUserData, Function, IntoLua as _, Lua, MetaMethod, Table, UserDataFields, UserDataMethods,
-    UserDataRef, Value,
+    AnyUserData, Function, IntoLua as _, Lua, LuaString, MetaMethod, Table, UserDataFields,
+    UserDataMethods, UserDataRef, Value,
 };
 use std::rc::Rc;
 
-const MEMBERS: [&str; 9] = [
-    "status", "headers", "ok", "error", "events", "lines", "chunks", "fail", "close",
-];
+/// The fields of a stream, for messages.
+pub(in crate::lua) const FIELDS: [&str; 4] = ["status", "headers", "ok", "error"];
+/// The methods of a stream, for messages.
+pub(in crate::lua) const METHODS: [&str; 5] = ["events", "lines", "chunks", "fail", "close"];
 
 /// The options of `stream:events` and of those like it.
 pub(in crate::lua) const MESSAGE_OPTIONS: [&str; 3] = ["at_end", "counts", "to_end"];
@@ -103,7 +104,11 @@ where
         MetaMethod::Index,
         |_, _, DisplayText(name): DisplayText| -> mlua::Result<()> {
             let name = shorten(&name);
-            let names = MEMBERS.map(str::to_owned);
+            let names = [&FIELDS[..], &METHODS]
+                .concat()
+                .into_iter()
+                .map(str::to_owned);
+            let names: Vec<String> = names.collect();
             let message = unknown(&format!("stream.{name}"), "a stream", &name, &names);
             Err(mlua::Error::runtime(message))
         },
@@ -123,9 +128,9 @@ fn read_options(
 ) -> mlua::Result<(Option<Function>, Option<Function>)> {
     let owner = format!("stream:{kind}s");
     let Value::Table(table) = &options else {
-        let kind =
-            "a table such as { counts = function(event) return event.name == \"token\" end }";
-        let problem = describe_mismatch("the options of stream:events", kind, &options);
+        let example = format!("a table such as {{ counts = function({kind}) return true end }}");
+        let what = format!("the options of {owner}");
+        let problem = describe_mismatch(&what, &example, &options);
         return Err(mlua::Error::runtime(problem));
     };
     let (mut counts, mut at_end) = (None, None);
@@ -158,6 +163,27 @@ fn read_options(
 /// Counts the message that was taken last.
 fn count(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
     stream.shared.count_latest();
+    Ok(())
+}
+
+/// Whether what comes are events, for `user:events`.
+pub(super) fn has_events(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<bool> {
+    Ok(stream.shared.has_events())
+}
+
+/// Returns the latest identity of an event stream, or nil, and the seconds to wait before connecting anew, or nil.
+pub(super) fn place(
+    lua: &Lua,
+    stream: UserDataRef<Held<PlanStream>>,
+) -> mlua::Result<(Option<LuaString>, Option<f64>)> {
+    let (id, retry) = stream.shared.place();
+    let id = id.map(|id| lua.create_string(id)).transpose()?;
+    Ok((id, retry.map(|time| time.as_secs_f64())))
+}
+
+/// Lets go of a stream, which is closed.
+pub(super) fn let_go(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
+    stream.shared.body.close();
     Ok(())
 }
 

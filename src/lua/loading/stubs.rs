@@ -167,6 +167,7 @@ mod tests {
             ("lgoose.Credentials", &fields::DIGEST),
             ("lgoose.Part", &fields::PART),
             ("lgoose.SubmitOptions", &fields::SUBMIT),
+            ("lgoose.EventOptions", &fields::EVENTS),
             ("lgoose.TransactionOptions", &fields::TRANSACTION),
             ("lgoose.Cookie", &members::COOKIE),
             ("lgoose.CookieScope", &members::SCOPE),

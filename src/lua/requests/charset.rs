@@ -86,8 +86,13 @@ fn kind(content_type: &[u8]) -> Kind {
 }
 
 /// Returns the value of `charset` in a `Content-Type`.
-fn parameter(content_type: &[u8]) -> Option<&[u8]> {
-    let mut parts = content_type.split(|byte| *byte == b';').skip(1);
+pub(super) fn parameter(content_type: &[u8]) -> Option<&[u8]> {
+    let mut quoted = false;
+    let mut parts = content_type.split(move |byte| {
+        quoted ^= *byte == b'"';
+        *byte == b';' && !quoted
+    });
+    parts.next();
     parts.find_map(|part| {
         let at = part.iter().position(|byte| *byte == b'=')?;
         let is_charset = part[..at].trim_ascii().eq_ignore_ascii_case(b"charset");

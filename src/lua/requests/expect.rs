@@ -41,6 +41,10 @@ pub(in crate::lua) struct RareExpectations {
     pub(in crate::lua) title: Option<TitlePattern>,
     /// Values at paths such as `user.name` or `items.1.id` of a JSON body.
     pub(in crate::lua) json: Vec<ExpectedField>,
+    /// The fewest messages that a stream has.
+    pub(in crate::lua) min_events: Option<u64>,
+    /// The last message of a stream.
+    pub(in crate::lua) last: Option<Vec<u8>>,
 }
 
 /// A pattern that the page's title must match.
@@ -95,6 +99,41 @@ impl Expectations {
             !more.no_text.is_empty() || more.title.is_some() || !more.json.is_empty()
         };
         self.title.is_some() || !self.text.is_empty() || self.more.as_deref().is_some_and(of_more)
+    }
+
+    /// Returns whether it looks at the messages of a stream.
+    pub(in crate::lua) fn reads_messages(&self) -> bool {
+        self.more
+            .as_deref()
+            .is_some_and(|more| more.min_events.is_some() || more.last.is_some())
+    }
+
+    /// Returns the last message that a stream is expected to have.
+    pub(in crate::lua) fn last_message(&self) -> Option<&[u8]> {
+        self.more.as_deref()?.last.as_deref()
+    }
+
+    /// Returns the reason why the messages that the plan has taken from a stream make it fail: `count` of them, and the last
+    /// one.
+    pub fn wrong_messages(&self, count: u64, last: Option<&[u8]>) -> Option<String> {
+        let more = self.more.as_deref()?;
+        if let Some(least) = more.min_events.filter(|least| count < *least) {
+            return Some(format!("expected at least {least} events, got {count}"));
+        }
+        let expected = more.last.as_deref()?;
+        let text = |bytes| shorten_reason(&escape_invalid_bytes(bytes));
+        match last {
+            Some(last) if last == expected => None,
+            Some(last) => Some(format!(
+                "expected the last event '{}', got '{}'",
+                text(expected),
+                text(last)
+            )),
+            None => Some(format!(
+                "expected the last event '{}', got none",
+                text(expected)
+            )),
+        }
     }
 
     /// Returns the memory that it takes in addition to its own size, in bytes.
@@ -172,6 +211,7 @@ impl RareExpectations {
             .map(|(path, value)| path.len() + json_bytes(value));
         let entries = self.no_text.len() + self.headers.len() + self.json.len();
         size_of::<RareExpectations>()
+            + self.last.as_ref().map_or(0, Vec::len)
             + texts
             + headers
             + json.sum::<usize>()

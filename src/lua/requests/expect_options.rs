@@ -13,8 +13,17 @@ use crate::lua::values::{
 use mlua::Value;
 use std::sync::Arc;
 
-pub(in crate::lua) const EXPECT: [&str; 8] = [
-    "status", "title", "text", "no_text", "header", "redirect", "under", "json",
+pub(in crate::lua) const EXPECT: [&str; 10] = [
+    "status",
+    "title",
+    "text",
+    "no_text",
+    "header",
+    "redirect",
+    "under",
+    "json",
+    "min_events",
+    "last",
 ];
 
 /// Reads the table of expectations.
@@ -43,6 +52,12 @@ pub(super) fn read(value: &Value, budget: &mut Budget) -> Result<Expectations, S
             "redirect" => expect.more().redirect = Some(expected_redirect(&value, budget)?),
             "under" => expect.more().under = Some(read_seconds(&value, "'expect.under'")?),
             "json" => expect.more().json = expected_json(&value, budget)?,
+            "min_events" => expect.more().min_events = Some(min_events(&value)?),
+            "last" => {
+                let last = values::read_string(&value, "'expect.last'")?;
+                budget.take(last.len())?;
+                expect.more().last = Some(last.into_bytes());
+            }
             unknown => {
                 return Err(to_one_line(unknown_word(
                     "field",
@@ -77,6 +92,17 @@ fn texts(value: &Value, what: &str, budget: &mut Budget) -> Result<Vec<Vec<u8>>,
     let texts = read_texts(value, what, budget)?;
     check_count(texts.len(), what)?;
     Ok(texts)
+}
+
+fn min_events(value: &Value) -> Result<u64, String> {
+    match value {
+        Value::Integer(least @ 1..) => Ok(*least as u64),
+        other => Err(describe_mismatch(
+            "'expect.min_events'",
+            "a number of at least 1",
+            other,
+        )),
+    }
 }
 
 fn title(value: &Value) -> Result<String, String> {

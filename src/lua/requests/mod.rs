@@ -33,7 +33,7 @@ pub use op::Op;
 )]
 pub(super) use op::PlannedCall;
 pub(super) use op::{marker, markers};
-pub(super) use options::{OPTIONS, REQUEST};
+pub(super) use options::{EVENTS, OPTIONS, REQUEST};
 pub(super) use options::{basic, bearer, header_line};
 pub(crate) use request::RequestOp;
 pub(super) use request::plan_file;
@@ -50,7 +50,7 @@ pub(super) use wait_rule::read_wait_rule;
 pub(super) mod fields {
     pub(in crate::lua) use super::expect_options::EXPECT;
     pub(in crate::lua) use super::multipart::PART;
-    pub(in crate::lua) use super::options::{BEARER, DIGEST, OPTIONS, REQUEST};
+    pub(in crate::lua) use super::options::{BEARER, DIGEST, EVENTS, OPTIONS, REQUEST};
     pub(in crate::lua) use super::submit::SUBMIT;
     pub(in crate::lua) use super::tags::TRANSACTION;
 }

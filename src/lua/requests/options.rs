@@ -44,6 +44,8 @@ pub(in crate::lua) const OPTIONS: [&str; 19] = [
     "stream",
     "max_buffer",
 ];
+/// What the options of `user:events` have beside those, which is read in Lua.
+pub(in crate::lua) const EVENTS: [&str; 1] = ["reconnect"];
 /// The field that holds a token among credentials.
 pub(in crate::lua) const BEARER: [&str; 1] = ["bearer"];
 /// The field that asks for digest authentication among credentials.
@@ -134,6 +136,12 @@ pub(super) fn read(
         (false, Some(_)) => {
             return Err(
                 "option 'max_buffer' is for a stream: { stream = true, max_buffer = 4194304 }"
+                    .to_owned(),
+            );
+        }
+        (false, None) if op.expect.reads_messages() => {
+            return Err(
+                "'min_events' and 'last' of 'expect' are for a stream: { stream = true, expect = { min_events = 1 } }"
                     .to_owned(),
             );
         }
@@ -336,7 +344,7 @@ pub(in crate::lua) fn bearer(token: &[u8]) -> Result<HeaderValue, String> {
 /// Makes the response of a request one that the plan reads while it comes.
 fn stream(op: &mut RequestOp, max_buffer: usize) -> Result<(), String> {
     if op.expect.reads_body() {
-        let problem = "the response of { stream = true } is not kept: its 'expect' may have the status and headers; check the rest as it comes";
+        let problem = "the response of { stream = true } is not kept: its 'expect' may have 'status', 'header', 'min_events' and 'last'; check the rest as it comes";
         return Err(problem.to_owned());
     }
     if op.request.discard != Discard::OfRun {

@@ -1,8 +1,11 @@
 //! A response that a plan reads while it comes: its events, its lines, or its pieces. The engine waits for more and counts
 //! the request at the end; this knows neither.
 
+use super::charset;
+use super::expect::Expectations;
 use crate::http::StreamedBody;
 use crate::lua::limits::HeapSize;
+use crate::lua::values::{escape_invalid_bytes, shorten_reason};
 use crate::phases::TimedPart;
 use bytes::{Buf as _, Bytes, BytesMut};
 use std::cell::{Cell, RefCell};
@@ -21,13 +24,18 @@ pub struct ResponseStream {
     /// Whether the plan reads on to the end when the user is told to stop.
     pub(crate) to_end: Cell<bool>,
     /// The messages that the plan has taken.
-    pub(crate) messages: Cell<u64>,
+    messages: Cell<u64>,
     /// When the latest of them had come.
     latest: Cell<Option<Instant>>,
     /// When the message had come that was taken last and is not counted.
     uncounted: Cell<Option<Instant>>,
     /// Why the plan counts the request as failed.
     pub(in crate::lua) failed: RefCell<Option<String>>,
+    /// The latest of them, if the plan expects a certain last one.
+    keeps_last: bool,
+    last: RefCell<Option<Vec<u8>>>,
+    /// Why the response is not what the plan reads.
+    problem: RefCell<Option<String>>,
     /// The times of those that the engine has not counted yet.
     times: RefCell<Vec<(TimedPart, Duration)>>,
     /// Once the request was counted, why it failed, if it did.
@@ -74,6 +82,16 @@ pub(in crate::lua) enum StreamMessage {
     Bytes(Bytes),
 }
 
+impl StreamMessage {
+    /// Returns its bytes, of an event those of its data.
+    fn data(&self) -> &[u8] {
+        match self {
+            StreamMessage::Event(event) => &event.data,
+            StreamMessage::Bytes(bytes) => bytes,
+        }
+    }
+}
+
 /// An event as the HTML standard has it ("Server-sent events", interpreting an event stream).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::lua) struct ServerSentEvent {
@@ -86,10 +104,18 @@ pub(in crate::lua) struct ServerSentEvent {
 }
 
 impl ResponseStream {
-    pub(crate) fn new(body: Rc<StreamedBody>, start: Instant, after_stop: bool) -> ResponseStream {
+    pub(crate) fn new(
+        body: Rc<StreamedBody>,
+        expect: &Expectations,
+        start: Instant,
+        after_stop: bool,
+    ) -> ResponseStream {
         ResponseStream {
             after_stop,
             to_end: Cell::new(false),
+            keeps_last: expect.last_message().is_some(),
+            last: RefCell::default(),
+            problem: RefCell::default(),
             body,
             start,
             messages: Cell::new(0),
@@ -111,6 +137,46 @@ impl ResponseStream {
         };
         let time = at.saturating_duration_since(since);
         self.times.borrow_mut().push((part, time));
+    }
+
+    /// Returns the reason why the messages that the plan has taken make the request fail.
+    pub(crate) fn wrong_messages(&self, expect: &Expectations) -> Option<String> {
+        let problem = self.problem.borrow().clone();
+        problem
+            .or_else(|| expect.wrong_messages(self.messages.get(), self.last.borrow().as_deref()))
+    }
+
+    /// Whether its head is that of an event stream. If not, its request fails, unless the status says that there is none.
+    pub(in crate::lua) fn has_events(&self) -> bool {
+        const KIND: &str = "text/event-stream";
+        let headers = self.body.headers();
+        let line = headers.iter().find(|(name, _)| name == "content-type");
+        let kind = line.map_or(&b""[..], |(_, kind)| kind);
+        let essence = kind.split(|byte| *byte == b';').next().unwrap_or_default();
+        // Browsers read no other character set.
+        let is_utf8 = charset::parameter(kind)
+            .is_none_or(|name| name.is_empty() || name.eq_ignore_ascii_case(b"utf-8"));
+        let is_events = essence.trim_ascii().eq_ignore_ascii_case(KIND.as_bytes()) && is_utf8;
+        match self.body.status() {
+            Some(200) if is_events => true,
+            Some(200) => {
+                let got = match kind {
+                    b"" => "none".to_owned(),
+                    kind => format!("'{}'", shorten_reason(&escape_invalid_bytes(kind))),
+                };
+                let problem = format!("expected content of type {KIND}, got {got}");
+                self.problem.replace(Some(problem));
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the latest identity at the end of an event, if one was set, and the time after which the server wants to be
+    /// connected again, if it has said one.
+    pub(in crate::lua) fn place(&self) -> (Option<Vec<u8>>, Option<Duration>) {
+        let reader = self.reader.borrow();
+        (reader.settled_id.clone(), reader.retry)
     }
 
     /// Takes the times of messages that the engine has not counted yet.
@@ -162,7 +228,11 @@ impl ResponseStream {
         self.body.hold(reader.held());
         let at = reader.at.unwrap_or(self.start);
         self.uncounted.set(message.is_some().then_some(at));
-        message.map(|message| (at, message))
+        let message = message?;
+        if self.keeps_last {
+            self.last.replace(Some(message.data().to_vec()));
+        }
+        Some((at, message))
     }
 }
 
@@ -181,7 +251,10 @@ struct StreamReader {
     has_line: bool,
     event: ServerSentEvent,
     has_data: bool,
-    last_id: Vec<u8>,
+    /// The latest identity, and that which was the latest at an empty line; `None` where there was none so far.
+    last_id: Option<Vec<u8>>,
+    settled_id: Option<Vec<u8>>,
+    retry: Option<Duration>,
 }
 
 impl StreamReader {
@@ -269,14 +342,16 @@ impl StreamReader {
                 self.event.data.extend_from_slice(value);
             }
             b"event" => self.event.name = value.to_vec(),
-            b"id" if !value.contains(&0) => self.last_id = value.to_vec(),
-            // A comment, a time to wait before connecting anew, or nothing that the standard has.
+            b"id" if !value.contains(&0) => self.last_id = Some(value.to_vec()),
+            b"retry" => self.retry = retry(value).or(self.retry),
+            // A comment, or nothing that the standard has.
             _ => {}
         }
         None
     }
 
     fn dispatch(&mut self) -> Option<ServerSentEvent> {
+        self.settled_id.clone_from(&self.last_id);
         let mut event = std::mem::take(&mut self.event);
         if !std::mem::take(&mut self.has_data) {
             return None;
@@ -284,9 +359,19 @@ impl StreamReader {
         if event.name.is_empty() {
             event.name = b"message".to_vec();
         }
-        event.id.clone_from(&self.last_id);
+        event.id = self.last_id.clone().unwrap_or_default();
         Some(event)
     }
+}
+
+/// Reads for how long the server wants a client to wait before it connects anew: digits, in milliseconds.
+fn retry(value: &[u8]) -> Option<Duration> {
+    const LONGEST_MS: u64 = 86_400_000;
+    let digits = std::str::from_utf8(value).ok()?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    // A number that does not fit is long.
+    let ms = || digits.parse().unwrap_or(LONGEST_MS).min(LONGEST_MS);
+    is_number.then(|| Duration::from_millis(ms()))
 }
 
 #[cfg(test)]
@@ -379,7 +464,12 @@ mod tests {
     #[test]
     fn only_the_beginning_of_an_event_is_held() {
         let body = Rc::new(StreamedBody::new(100));
-        let stream = ResponseStream::new(body.clone(), Instant::now(), false);
+        let stream = ResponseStream::new(
+            body.clone(),
+            &Expectations::default(),
+            Instant::now(),
+            false,
+        );
         body.begin(200, b"HTTP/1.1 200 OK\r\n\r\n");
         let take = |text: &[u8]| body.push(text).map(|()| stream.take(MessageKind::Event));
         // Comments and empty lines keep a connection alive, for hours.

@@ -10,7 +10,9 @@ use super::measures::{Measure, MeasureDelta, MeasureKind};
 use super::names::{ITERATION, MAX_NAMES, NameInterner};
 use super::report::MetricKind;
 use super::request_log::{LogRecorder, RunLogs};
-use super::sample::{ProvisionalCounts, RequestId, Sample, SampleFailure, TaskId, TaskRun};
+use super::sample::{
+    ProvisionalCounts, RequestId, Sample, SampleFailure, TaskId, TaskRun, Traffic,
+};
 use super::slices::Slices;
 use super::spread::BucketLimit;
 use super::tagged_measures::TaggedMeasures;
@@ -196,11 +198,13 @@ impl Recorder {
             .enter(sample, &self.phases);
     }
 
-    /// Counts times of parts of a request that goes on at that moment.
-    pub(crate) fn part_times(
+    /// Counts messages of a request that goes on at that moment, before it is counted itself, with the times of parts that they
+    /// have ended.
+    pub(crate) fn messages(
         &mut self,
         request: RequestId,
         at: Instant,
+        traffic: Traffic,
         times: &[(TimedPart, Duration)],
     ) {
         if request == RequestId::UNCOUNTED || times.is_empty() {
@@ -208,6 +212,7 @@ impl Recorder {
         }
         let slice = slice_at(&mut self.slices, &self.requests, request, (at, 0));
         let figures = &mut slice.requests[request.0 as usize].figures;
+        figures.counts.traffic += traffic;
         for (part, time) in times {
             figures.part_times.record_part(*part, nanoseconds(*time));
         }

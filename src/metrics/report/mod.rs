@@ -284,7 +284,7 @@ pub struct Figures {
     pub failed_histogram: String,
 }
 
-/// What protocols other than HTTP have sent and received.
+/// Messages of streams, and of protocols other than HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]

@@ -49,7 +49,7 @@ pub(super) fn figures(
     }
     let mut found = SelectedFigures::default();
     let requests = measured.requests.by_label.named();
-    for (label, row) in requests.filter(|(_, row)| row.counts.count() > 0) {
+    for (label, row) in requests.filter(|(_, row)| row.has_figures()) {
         if let Some(figures) = found.select(selector.request(label), ThresholdSubject::Requests) {
             row.show(figures, threshold);
         }

@@ -115,7 +115,7 @@ fn tag_rows(group: &ShardGroup, measured: Duration) -> Vec<TagRow> {
     let requests = &group.measured.requests;
     let labels = requests.by_label.names.labels();
     let tags = requests.by_tag.rows();
-    tags.filter(|(_, tagged)| tagged.total.tally.counts.count() > 0)
+    tags.filter(|(_, tagged)| tagged.total.tally.has_figures())
         .map(|(tag, tagged)| tag_row(tag, tagged, labels, &group.identity, measured))
         .collect()
 }
@@ -196,7 +196,7 @@ pub(super) fn rows<'a>(
     mut series: impl FnMut(usize) -> NameSeries,
 ) -> Vec<RequestRow> {
     let rows = named.enumerate();
-    rows.filter(|(_, (_, row))| row.counts.count() > 0)
+    rows.filter(|(_, (_, row))| row.has_figures())
         .map(|(at, (label, row))| {
             let traced = row.traced.as_deref();
             RequestRow {

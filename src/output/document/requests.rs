@@ -168,11 +168,12 @@ pub(super) fn requests(report: &Report, scope: Scope) -> Vec<Table<'_>> {
     }
     if report.aggregated.first_event_ms.is_some() {
         let note = "First: from the beginning of a stream to its first message. Gap: from one message to the next.";
-        tables.push(
-            named
-                .listed(report, scope, ("streams", "Streams"), &STREAMS)
-                .note(note),
-        );
+        let is_stream = |row: &&RequestRow| row.figures.messages.is_some();
+        let streams = NamedFigures {
+            rows: named.rows.iter().copied().filter(is_stream).collect(),
+            all: named.all,
+        };
+        tables.push(streams.streams(report, scope).note(note));
     }
     tables.push(named.listed(report, scope, ("more", "More figures"), &MORE));
     if scope == Scope::Full {
@@ -202,6 +203,11 @@ impl NamedFigures<'_> {
     /// Returns all figures of the latencies.
     pub(crate) fn latencies(&self) -> Table<'static> {
         self.latencies_of(("latency", "Latency"), |_| true, |all| all.latency_ms)
+    }
+
+    /// Returns the messages of streams, with the time to the first one and the gaps between them.
+    pub(crate) fn streams(&self, report: &Report, scope: Scope) -> Table<'static> {
+        self.listed(report, scope, ("streams", "Streams"), &STREAMS)
     }
 
     /// Returns the counts of status codes, a column each.

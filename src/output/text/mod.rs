@@ -179,7 +179,7 @@ fn labelled(label: &str, text: &str, page: usize, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{LiveRequests, LiveRow, Progress};
+    use crate::metrics::{LiveRequests, LiveRow, Messages, Progress};
     use crate::output::fixture;
     use unicode_width::UnicodeWidthStr as _;
 
@@ -263,13 +263,17 @@ mod tests {
         let latency = report.aggregated.latency_ms;
         let figures = [&mut report.requests[0].figures, &mut report.aggregated];
         for figures in figures {
+            figures.messages = Some(Messages {
+                sent: 0,
+                received: 12,
+            });
             figures.first_event_ms = latency;
             figures.event_gap_ms = latency;
         }
         let text = tables(&report, 80, TableOptions::default());
         let table = text.split("Streams").nth(1).expect("the table");
         assert!(
-            table.contains("first p50") && table.contains("gap p99"),
+            table.contains("first p50") && table.contains("gap p99") && table.contains(" 12 "),
             "{table}"
         );
     }

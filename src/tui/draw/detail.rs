@@ -26,7 +26,7 @@ pub(super) fn lines(state: &ViewState, snapshot: &Snapshot, subject: &RowReferen
                 return about_error(error, clock);
             }
         }
-        Tab::Requests | Tab::Latency | Tab::Codes => {
+        Tab::Requests | Tab::Latency | Tab::Codes | Tab::Streams => {
             let live = state
                 .requests(snapshot)
                 .rows
@@ -311,6 +311,21 @@ fn about_request(lines: &mut StyledLines, figures: &Figures) {
                 show_count(figures.retries)
             ),
         );
+    }
+    if let Some(messages) = figures.messages {
+        line("messages", show_count(messages.received));
+    }
+    for (name, times) in [
+        ("first", &figures.first_event_ms),
+        ("gaps", &figures.event_gap_ms),
+    ] {
+        if let Some(l) = times {
+            let [p50, p95, p99, max] = [l.p50, l.p95, l.p99, l.max].map(ms_text);
+            line(
+                name,
+                format!("p50 {p50} · p95 {p95} · p99 {p99} · max {max}"),
+            );
+        }
     }
     if let Some(l) = &figures.latency_ms {
         line(

@@ -34,7 +34,8 @@ pub(super) fn tabs(
     buffer: &mut Buffer,
     styles: Styles,
 ) {
-    let mut titles: Vec<String> = Tab::of(snapshot)
+    let tabs = Tab::of(snapshot);
+    let mut titles: Vec<String> = tabs
         .iter()
         .enumerate()
         .map(|(at, tab)| {
@@ -47,11 +48,16 @@ pub(super) fn tabs(
             format!(" {} {}{count} ", at + 1, tab.title())
         })
         .collect();
-    let wide: usize = titles.iter().map(|title| title.width()).sum();
-    if wide > area.width as usize {
+    let wide = |titles: &[String]| titles.iter().map(|title| title.width()).sum::<usize>();
+    if wide(&titles) > area.width as usize {
+        for title in &mut titles {
+            title.pop();
+        }
+    }
+    if wide(&titles) > area.width as usize {
         // Tabs show their numbers only, except for the current one.
         for (at, title) in titles.iter_mut().enumerate() {
-            if at != state.tab.index() {
+            if tabs[at] != state.tab {
                 *title = format!(" {} ", at + 1);
             }
         }
@@ -59,7 +65,7 @@ pub(super) fn tabs(
     layout.tabs_y = area.y;
     let mut x = area.x;
     for (at, title) in titles.iter().enumerate() {
-        let meaning = if at == state.tab.index() {
+        let meaning = if tabs[at] == state.tab {
             TextMeaning::Selected
         } else {
             TextMeaning::Faint

@@ -103,7 +103,9 @@ fn press(state: &mut ViewState, key: KeyEvent, snapshot: &Snapshot) -> Option<Ke
 }
 
 fn press_on_page(state: &mut ViewState, key: KeyCode, snapshot: &Snapshot) -> Option<KeyAction> {
-    let (tab, tabs) = (state.tab.index(), Tab::of(snapshot));
+    let tabs = Tab::of(snapshot);
+    let place = tabs.iter().position(|tab| *tab == state.tab);
+    let tab = place.unwrap_or_default();
     let page = state.layout.rows.room.max(1) as isize;
     match key {
         KeyCode::Char(digit @ '1'..='9') => {
@@ -216,7 +218,10 @@ fn open_details(state: &mut ViewState, snapshot: &Snapshot) {
 
 /// Goes from a request to its errors.
 fn go_to_errors(state: &mut ViewState, snapshot: &Snapshot) {
-    if !matches!(state.tab, Tab::Requests | Tab::Latency | Tab::Codes) {
+    if !matches!(
+        state.tab,
+        Tab::Requests | Tab::Latency | Tab::Codes | Tab::Streams
+    ) {
         return;
     }
     let rows = listing(state, snapshot);

@@ -39,7 +39,7 @@ fn click(state: &mut ViewState, x: u16, y: u16, snapshot: &Snapshot) {
             .clone()
             .position(|(from, to)| (*from..*to).contains(&x));
         if let Some(at) = hit {
-            state.tab = Tab::ALL[at];
+            state.tab = Tab::of(snapshot).get(at).copied().unwrap_or(state.tab);
         }
         return;
     }

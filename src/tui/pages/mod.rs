@@ -44,6 +44,7 @@ pub(super) fn unsorted(state: &ViewState, tab: Tab, snapshot: &Snapshot) -> List
             reported::tasks(report, only)
         }
         Tab::Errors => reported::errors(report, origin(snapshot)),
+        Tab::Streams => reported::streams(report, state.request_rows(), no_request(state)),
         Tab::Codes => reported::codes(state.request_rows(), no_request(state)),
         Tab::Checks => checks::checks(snapshot),
         Tab::Log => Listing::default(),

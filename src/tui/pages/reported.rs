@@ -15,6 +15,16 @@ pub(super) fn latency(requests: ReportedRequests<'_>, empty: String) -> Listing 
     by_name(requests, "Latency", empty, |named| named.latencies())
 }
 
+pub(super) fn streams(report: &Report, requests: ReportedRequests<'_>, empty: String) -> Listing {
+    let mut listing = by_name(requests, "Stream", empty, |named| {
+        named.streams(report, Scope::Usual)
+    });
+    let is_stream = |row: &RequestRow| row.figures.messages.is_some();
+    let mut shown = requests.0.iter().map(is_stream);
+    listing.rows.retain(|_| shown.next().unwrap_or_default());
+    listing
+}
+
 pub(super) fn codes(requests: ReportedRequests<'_>, empty: String) -> Listing {
     by_name(requests, "Status codes", empty, |named| {
         named.status_codes(Scope::Full)

@@ -10,7 +10,7 @@ import { clearLog, takeLog } from './log.js';
 import { showFacts, showOverview } from './overview.js';
 import { fetchAnew, followReport, keepReports, startDownloads } from './reports.js';
 import { state, take } from './state.js';
-import { showTables, showTasks, showSlowest, startTables } from './tables.js';
+import { showStreams, showTables, showTasks, showSlowest, startTables } from './tables.js';
 import { takeTags } from './tagged.js';
 
 const AGAIN_MS = 2000;
@@ -139,6 +139,7 @@ startDownloads();
 followReport([find('#chart-names'), find('#slowest'), find('#tasks'), find('#errors')], report => {
   showNames(report);
   showTasks(report);
+  showStreams(report);
   showSlowest(report);
   exemplars.take(report);
   takeTags(report);

@@ -18,6 +18,8 @@ export function startTables() {
   add('thresholds', 'Thresholds', ['ok', 'threshold', 'distance', '#limit', '#figure', '#broken at']);
   add('errors', 'Errors', ['name', '#count', '#first seen', '#last seen', 'message', 'plan']);
   add('requests', 'Requests', ['name', '#requests', '#failed', '#req/s', '#now/s', '#failed now/s', '#p50', '#p95', '#p99', '#max'], { filter: 'Filter names', more: startTagged(showRequests) });
+  add('streams', 'Streams', ['name', '#messages', '#messages/s', '#first p50', '#first p95', '#first p99', '#gap p50', '#gap p99', '#gap max'],
+    { note: 'First: from the beginning of a stream to its first message. Gap: from one message to the next.' });
   add('slowest', 'Slowest requests', ['name', '#latency', 'status', '#at', '#user', 'what', 'trace'],
     { note: 'The slowest requests of each name. A trace that the site was asked to keep is found in the site’s tracing.' });
   add('scenarios', 'Scenarios', ['scenario', '#users now', '#iterations']);
@@ -71,6 +73,15 @@ export function showTasks(report) {
       num(row.runs / Math.max(report.elapsed_s, 1e-9), rate(row.runs / Math.max(report.elapsed_s, 1e-9))),
       ms(row.latency_ms?.avg), ms(row.latency_ms?.p50), ms(row.latency_ms?.p95), ms(row.latency_ms?.max)],
   })));
+}
+
+// So are the messages of streams.
+export function showStreams(report) {
+  const perSecond = messages => num(messages.received, rate(messages.received / Math.max(report.elapsed_s, 1e-9)));
+  const cells = (name, { messages, first_event_ms: first, event_gap_ms: gap }) => [text(name), count(messages.received), perSecond(messages),
+    ms(first?.p50), ms(first?.p95), ms(first?.p99), ms(gap?.p50), ms(gap?.p99), ms(gap?.max)];
+  const rows = report.requests.filter(row => row.messages);
+  tables.streams.show(rows.map(row => ({ key: requestName(row), cells: cells(requestName(row), row) })), rows.length ? cells('Aggregated', report.aggregated) : undefined);
 }
 
 // So are single requests.

@@ -245,6 +245,9 @@ impl TaskRunner {
         let stream = open.stream.clone();
         requests.streams.push(open);
         stream.body.head_came().await;
+        if stream.body.status().is_some() {
+            self.requests.note_head(&stream);
+        }
         self.requests.make_room(&mut self.vm);
         self.vm.resume_stream(stream)
     }

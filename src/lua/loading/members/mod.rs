@@ -1,17 +1,19 @@
-//! Names that a task uses but that do not exist: members of its user and of responses, and options of requests. They
+//! Names that a task uses but that do not exist: members of its user, of responses and of streams, and options of requests. They
 //! are found in the plan's text, without running it. The search knows only what stands there by name, and passes over
 //! the rest: a variable that is set anew, a table that is computed, a user that is handed to another function.
 
 use crate::error::{Diagnostic, nearest};
-use crate::lua::api::{RESPONSE_FIELDS, RESPONSE_METHODS, USER_FIELDS};
+use crate::lua::api::{
+    RESPONSE_FIELDS, RESPONSE_METHODS, STREAM_FIELDS, STREAM_METHODS, USER_FIELDS,
+};
 use crate::lua::diagnostics::{Token, TokenKind, tokens};
 use crate::lua::plan_files::SourceFile;
-use crate::lua::requests::{EXPECT, OPTIONS, REQUEST};
+use crate::lua::requests::{EVENTS, EXPECT, OPTIONS, REQUEST, SUBMIT};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Methods of a user that return a response, each with the place of its options among its arguments.
-const SENDING: [(&str, usize); 9] = [
+/// Methods of a user that send requests, each with the place of its options among its arguments.
+const SENDING: [(&str, usize); 10] = [
     ("get", 1),
     ("head", 1),
     ("delete", 1),
@@ -21,6 +23,7 @@ const SENDING: [(&str, usize); 9] = [
     ("patch", 2),
     ("submit", 2),
     ("request", 0),
+    ("events", 1),
 ];
 
 /// Members of a user that are not methods, or need no user.
@@ -40,6 +43,15 @@ const NO_METHODS: [&str; 8] = [
 enum VariableContent {
     User,
     Response,
+    Stream,
+}
+
+/// What is open at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opened {
+    TaskTable,
+    Table,
+    Other,
 }
 
 /// A variable, and how many blocks and brackets were open where it was made.
@@ -76,8 +88,7 @@ struct MemberReader<'a> {
 
 impl<'a> MemberReader<'a> {
     fn read(&mut self) {
-        // What is open, and whether it is the table of a task.
-        let mut open: Vec<bool> = Vec::new();
+        let mut open: Vec<Opened> = Vec::new();
         let mut loops = 0;
         for place in 0..self.words.len() {
             let word = self.words[place];
@@ -86,26 +97,34 @@ impl<'a> MemberReader<'a> {
             }
             match word.text {
                 "function" => {
-                    self.parameters(place, open.last() == Some(&true), open.len());
-                    open.push(false);
+                    let of_task = open.last() == Some(&Opened::TaskTable);
+                    self.parameters(place, of_task, open.len());
+                    open.push(Opened::Other);
                 }
                 "for" | "while" => {
                     loops += 1;
-                    open.push(false);
+                    open.push(Opened::Other);
                     if word.text == "for" {
                         self.forget_until(place + 1, &["in", "="]);
                     }
                 }
                 "do" if loops > 0 => loops -= 1,
-                "if" | "do" | "repeat" | "(" | "[" => open.push(false),
-                "{" => open.push(place > 0 && self.text(place - 1) == "task"),
+                "if" | "do" | "repeat" | "(" | "[" => open.push(Opened::Other),
+                "{" if place > 0 && self.text(place - 1) == "task" => open.push(Opened::TaskTable),
+                "{" => open.push(Opened::Table),
                 "end" | "until" | ")" | "]" | "}" => {
                     open.pop();
                     let depth = open.len();
                     self.variables.retain(|_, variable| variable.depth <= depth);
                 }
                 "local" => self.local(place, open.len()),
-                _ if word.kind == TokenKind::Name => self.name(place),
+                _ if word.kind == TokenKind::Name => {
+                    let is_key = open.last().is_some_and(|open| *open != Opened::Other)
+                        && self.text(place + 1) == "=";
+                    if !is_key {
+                        self.name(place);
+                    }
+                }
                 _ => {}
             }
         }
@@ -170,7 +189,12 @@ impl<'a> MemberReader<'a> {
             word.text == ";" || (word.kind == TokenKind::Name && !matches!(word.text, "and" | "or"))
         });
         if ends {
-            let holds = VariableContent::Response;
+            let streams = arguments.clone().any(|place| self.text(place) == "stream");
+            let holds = match self.text(place + 5) {
+                "events" => return,
+                _ if streams => VariableContent::Stream,
+                _ => VariableContent::Response,
+            };
             self.variables.insert(name, Variable { holds, depth });
         }
     }
@@ -241,6 +265,7 @@ impl<'a> MemberReader<'a> {
                 USER_FIELDS.contains(&member.text) && !NO_METHODS.contains(&member.text)
             }
             VariableContent::Response => RESPONSE_METHODS.contains(&member.text),
+            VariableContent::Stream => STREAM_METHODS.contains(&member.text),
         };
         let first = match self.text(place + 3) {
             "(" => self.words.get(place + 4),
@@ -251,7 +276,7 @@ impl<'a> MemberReader<'a> {
             // A variable that is passed first may be the user.
             || first.is_some_and(|first| first.kind != TokenKind::Name);
         let is_value = matches!(self.text(place + 3), "." | "[");
-        if method && is_value && holds == VariableContent::Response {
+        if method && is_value && holds != VariableContent::User {
             let (variable, name) = (self.text(place), member.text);
             let message = format!("'{variable}.{name}' is a method, and has no fields");
             let help = format!("call it: {variable}:{name}()");
@@ -269,6 +294,7 @@ impl<'a> MemberReader<'a> {
         let names: Vec<&str> = match holds {
             VariableContent::User => USER_FIELDS.to_vec(),
             VariableContent::Response => [&RESPONSE_FIELDS[..], &RESPONSE_METHODS[..]].concat(),
+            VariableContent::Stream => [&STREAM_FIELDS[..], &STREAM_METHODS[..]].concat(),
         };
         if names.contains(&member.text) {
             return;
@@ -277,6 +303,7 @@ impl<'a> MemberReader<'a> {
         let owner = match holds {
             VariableContent::User => "a user",
             VariableContent::Response => "a response",
+            VariableContent::Stream => "a stream",
         };
         let has = format!("{owner} has: {}", names.join(", "));
         let help = match nearest(name, names.iter().copied()) {
@@ -316,7 +343,8 @@ impl<'a> MemberReader<'a> {
         };
         let names = match method {
             "request" => [&OPTIONS[..], &REQUEST[..]].concat(),
-            "submit" => [&OPTIONS[..], &["button"]].concat(),
+            "submit" => [&OPTIONS[..], &SUBMIT].concat(),
+            "events" => [&OPTIONS[..], &EVENTS].concat(),
             _ => OPTIONS.to_vec(),
         };
         for key in self.keys(table) {

@@ -54,6 +54,14 @@ fn names_that_do_not_exist_are_reported() {
             "unknown option 'timout' in a request",
         ),
         (
+            "local stream = user:get('/', { stream = true }) stream:evnts()",
+            "'stream:evnts' does not exist",
+        ),
+        (
+            "user:events('/', { reconect = true })",
+            "unknown option 'reconect' in a request",
+        ),
+        (
             "user:request { method = 'GET', pth = '/' }",
             "unknown option 'pth' in a request",
         ),
@@ -80,7 +88,9 @@ fn what_could_be_meant_is_not_reported() {
         "local t = { user = 1 } t.user:gte() x.user.gte()",
         "user:get('/', opts) user:get('/', { [x] = 1, form = { anything = 1 }, headers = { a = 'b' } })",
         "user:post('/', body({ anything = 1 }))",
-        "user:submit(form, { anything = 1 }, { button = false, name = 'x' })",
+        "user:submit(form, { anything = 1 }, { button = false, name = 'x', added = true })",
+        "for event in user:events('/', { reconnect = true, name = 'x' }) do end",
+        "local stream = user:get('/', { stream = true }) for line in stream:lines() do end stream:close()",
         "user:get('/', { name = (function() local t = { anything = 1 } return t end)() })",
         "print('user:gte') -- user:gte",
         "pcall(user.get, user, '/') user.get(user, '/') user.stop()",

@@ -42,7 +42,7 @@ fn record(recorder: &mut Recorder, n: u64) {
     });
     let at = recorder.zero() + Duration::from_millis(n * 2);
     let gap = Duration::from_micros(n * 31 % 5_000);
-    recorder.part_times(request, at, &[(TimedPart::EventGap, gap)]);
+    recorder.messages(request, at, received(1), &[(TimedPart::EventGap, gap)]);
     let task = recorder.task("visitor", "browse");
     recorder.record_task(&TaskRun {
         task,
@@ -78,6 +78,14 @@ fn played(shards: usize) -> Store {
     store
 }
 
+/// The traffic of messages that have come.
+fn received(count: usize) -> Traffic {
+    Traffic {
+        messages_received: count as u64,
+        ..Traffic::default()
+    }
+}
+
 #[test]
 fn messages_of_a_stream_count_before_its_request_does() {
     let (mut store, mut recorder) = (Store::new(RunIdentity::default()), Recorder::new(0));
@@ -89,10 +97,24 @@ fn messages_of_a_stream_count_before_its_request_does() {
     ];
     for (second, times) in [(1, &first[..]), (2, &[(TimedPart::EventGap, ms(40))])] {
         let at = recorder.zero() + second * SECOND;
-        recorder.part_times(request, at, times);
+        recorder.messages(request, at, received(times.len()), times);
         let empty = store.merge(recorder.take());
         recorder.recycle(empty);
-        store.tick(second * SECOND);
+        let snapshot = store.tick(second * SECOND);
+        let row = &snapshot.requests.rows[0];
+        assert_eq!(
+            (row.count, row.messages),
+            (0, second as u64 + 1),
+            "it goes on"
+        );
+        let report = store.report(second * SECOND);
+        assert_eq!(
+            (
+                report.requests[0].figures.count,
+                &report.requests[0].figures.latency_ms
+            ),
+            (0, &None)
+        );
     }
     recorder.record(&Sample {
         request,

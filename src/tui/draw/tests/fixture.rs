@@ -1,9 +1,9 @@
 //! A run of any number of names, as every screen shows it.
 
 use crate::metrics::{
-    Aim, ErrorRow, Exemplar, Figures, Latency, LiveRequests, LiveRow, NameSeries, PhasesMs,
-    PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase, ScenarioRow, SeriesPoint,
-    SlowRequest, Snapshot, TaskRow, ThresholdRow, TraceRow,
+    Aim, ErrorRow, Exemplar, Figures, Latency, LiveRequests, LiveRow, Messages, NameSeries,
+    PhasesMs, PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase, ScenarioRow,
+    SeriesPoint, SlowRequest, Snapshot, TaskRow, ThresholdRow, TraceRow,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,6 +68,26 @@ fn trace(sampled: bool) -> TraceRow {
     }
 }
 
+/// Returns a run whose first name is a stream, which is still open, with its report.
+pub(super) fn streaming() -> (Snapshot, Arc<Report>) {
+    let (mut snapshot, report) = run(3);
+    let mut report = Arc::unwrap_or_clone(report);
+    let messages = Messages {
+        sent: 0,
+        received: 12_345,
+    };
+    for figures in [&mut report.requests[0].figures, &mut report.aggregated] {
+        figures.messages = Some(messages);
+        figures.first_event_ms = Some(latency(20.0));
+        figures.event_gap_ms = Some(latency(50.0));
+    }
+    let requests = &mut snapshot.requests;
+    for row in [&mut requests.total, &mut requests.rows[0]] {
+        row.messages = messages.received;
+    }
+    (snapshot, Arc::new(report))
+}
+
 /// Returns a run of so many names, with its report; every third name fails.
 pub(super) fn run(names: usize) -> (Snapshot, Arc<Report>) {
     let row = |n: usize| {
@@ -77,6 +97,7 @@ pub(super) fn run(names: usize) -> (Snapshot, Arc<Report>) {
             name: name(n).into(),
             count: 13_192 / n as u64,
             failures: if n.is_multiple_of(3) { 12 } else { 0 },
+            messages: 0,
             rate: 219.0 / n as f64,
             rate_now: 230.5 / n as f64,
             failures_now: if n.is_multiple_of(3) { 0.4 } else { 0.0 },

@@ -10,7 +10,7 @@ use super::super::pages::error_key;
 use super::super::state::{RowReference, Tab};
 use super::*;
 use crate::metrics::{Report, Snapshot};
-use fixture::run;
+use fixture::{run, streaming};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -142,6 +142,21 @@ fn every_tab_and_dialog_is_drawn_at_eighty_columns() {
             &screen(&state, snapshot, (80, 24)),
         );
     }
+}
+
+#[test]
+fn a_run_with_streams_has_a_tab_and_details_of_their_messages() {
+    let run = streaming();
+    assert_eq!(Tab::of(&run.0).last(), Some(&Tab::Streams));
+    let mut state = watched(&run);
+    state.tab = Tab::Streams;
+    compare("tab_Streams.txt", &screen(&state, &run.0, (80, 24)));
+    let row = &run.0.requests.rows[0];
+    state.dialog = Dialog::Detail(RowReference {
+        tab: Tab::Streams,
+        key: format!("{} {}", row.method, row.name),
+    });
+    compare("dialog_stream.txt", &screen(&state, &run.0, (80, 24)));
 }
 
 #[test]

@@ -13,19 +13,31 @@
 local Stream = {}
 
 ---Reads server-sent events, one at each turn of a loop: `for event in stream:events() do … end`.
+---@param options? lgoose.MessageOptions
 ---@return fun(): lgoose.Event?
-function Stream:events() end
+function Stream:events(options) end
 
 ---Reads lines without their ends, such as NDJSON.
+---@param options? lgoose.MessageOptions
 ---@return fun(): string?
-function Stream:lines() end
+function Stream:lines(options) end
 
 ---Reads pieces as they come.
+---@param options? lgoose.MessageOptions
 ---@return fun(): string?
-function Stream:chunks() end
+function Stream:chunks(options) end
+
+---Counts the request as failed for this reason, unless its connection fails. Call it before the end.
+---@param reason string
+function Stream:fail(reason) end
 
 ---Ends the request here.
 function Stream:close() end
+
+---@class lgoose.MessageOptions
+---@field counts? fun(message: any): any # whether an event, line or piece counts as a message of the request and makes its `first_event` and `event_gap`; the loop has all of them (default: all count)
+---@field to_end? boolean # reads on to the end of the response when the user has to stop, as any other request is finished (default: false)
+---@field at_end? fun() # called at the end of the response, before the request is counted: the last moment for `stream:fail`
 
 ---A server-sent event.
 ---@class lgoose.Event

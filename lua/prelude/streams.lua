@@ -1,6 +1,6 @@
 -- What waits in a stream: its events, lines and chunks, and its close. A part of the prelude.
 
-local yield, RECEIVE, END_STREAM, take, json = ...
+local yield, RECEIVE, END_STREAM, take, json, read_options, count = ...
 local setmetatable = setmetatable
 
 local event_meta = {
@@ -16,12 +16,13 @@ local event_meta = {
   },
 }
 
--- Gives the next message, or nil at the end, where the request is counted.
-local function next_of(stream, kind)
+-- Gives the next message, or nil at the end, where the request is counted after `at_end`.
+local function next_of(stream, kind, at_end)
   while true do
     local message, more = take(stream, kind)
     if message ~= nil then return message end
     if not more then
+      if at_end then at_end() end
       yield(END_STREAM, stream)
       return nil
     end
@@ -29,18 +30,37 @@ local function next_of(stream, kind)
   end
 end
 
-local function events(stream)
+-- Messages of which only those count that `counts` is true for.
+local function messages_with(stream, kind, options)
+  local counts, at_end = read_options(stream, kind, options)
+  local taken = counts and "uncounted " .. kind or kind
+  return function()
+    local message = next_of(stream, taken, at_end)
+    if message == nil then
+      at_end = nil
+      return nil
+    end
+    if kind == "event" then setmetatable(message, event_meta) end
+    if counts and counts(message) then count(stream) end
+    return message
+  end
+end
+
+local function events(stream, options)
+  if options ~= nil then return messages_with(stream, "event", options) end
   return function()
     local event = next_of(stream, "event")
     return event and setmetatable(event, event_meta)
   end
 end
 
-local function lines(stream)
+local function lines(stream, options)
+  if options ~= nil then return messages_with(stream, "line", options) end
   return function() return next_of(stream, "line") end
 end
 
-local function chunks(stream)
+local function chunks(stream, options)
+  if options ~= nil then return messages_with(stream, "chunk", options) end
   return function() return next_of(stream, "chunk") end
 end
 

@@ -8,12 +8,13 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Accounts: drupal has user2 to user5001 and api user1 to user1000, all with the password 12345; umami has \
-        admin with the password admin, and accepts five messages an hour from an address. /_demo/served shows as JSON what the \
-        site has received, by method and path."
+        admin with the password admin, and accepts five messages an hour from an address. llm has the models demo, demo-fast, \
+        demo-slow and demo-reasoning; '?ttft=200&gap=20' behind a path sets its milliseconds to the first token and between two. \
+        /_demo/served shows as JSON what the site has received, by method and path, and /_demo/sent of llm when each token was sent."
 )]
 pub(crate) struct DemoArgs {
     /// The site: 'drupal', a Drupal 7 with 10,000 articles; 'umami', a Drupal 8 in English and Spanish; 'api', a shop
-    /// with an API in JSON and GraphQL
+    /// with an API in JSON and GraphQL; 'llm', language models behind OpenAI's API
     pub site: String,
     /// The port on 127.0.0.1; 0 takes any free one
     #[arg(long, default_value_t = 8080)]

@@ -1,4 +1,4 @@
-//! Events that a site sends one after another, in the place of a body. Driven by the server.
+//! Bodies that a site sends piece by piece: server-sent events. Driven by the server.
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -8,17 +8,31 @@ use http_body_util::{Either, Full, StreamBody};
 use hyper::body::Frame;
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
+use super::sent::SendRecorder;
 use super::server::SiteResponse;
 
-/// The events of a response, each so long after the one before.
-#[derive(Debug, Clone)]
+/// The events of a response.
+#[derive(Clone)]
 pub(super) struct SiteEvents {
-    pub(super) count: u32,
-    pub(super) gap: Duration,
-    /// The data of the event with that number, from 1.
-    pub(super) data: fn(u32) -> String,
+    /// The event with that number, from 1; `None` at the end.
+    pub(super) event: Arc<dyn Fn(u32) -> Option<SiteEvent> + Send + Sync>,
+    /// The log that the response enters.
+    pub(super) recorder: Option<SendRecorder>,
+}
+
+/// One event of a response.
+#[derive(Debug, Clone)]
+pub(super) struct SiteEvent {
+    /// How long after the one before it is due, the first after the head.
+    pub(super) after: Duration,
+    /// Its lines, with the empty one at the end.
+    pub(super) text: String,
+    /// Whether the log has its time.
+    pub(super) is_logged: bool,
 }
 
 /// A body that comes piece by piece.
@@ -38,15 +52,21 @@ impl SiteEvents {
     }
 
     fn frames(self) -> Frames {
-        let pieces = stream::unfold(1, move |number| {
-            let SiteEvents { count, gap, data } = self;
+        let event = self.event;
+        let sending = self.recorder.map(SendRecorder::begin);
+        // What is due is counted from the event before, not from when that was sent: delays do not add up.
+        let first = (1, Instant::now(), sending);
+        let pieces = stream::unfold(first, move |(number, before, mut sending)| {
+            let event = event(number);
             async move {
-                if number > count {
-                    return None;
+                let event = event?;
+                let due = before + event.after;
+                tokio::time::sleep_until(due).await;
+                if let Some(sending) = sending.as_mut().filter(|_| event.is_logged) {
+                    sending.note();
                 }
-                tokio::time::sleep(gap).await;
-                let text = format!("id: {number}\ndata: {}\n\n", data(number));
-                Some((Ok(Frame::data(text.into())), number + 1))
+                let frame = Frame::data(event.text.into());
+                Some((Ok(frame), (number + 1, due, sending)))
             }
         });
         Box::pin(pieces)

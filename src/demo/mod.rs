@@ -11,7 +11,9 @@ mod fields;
 mod filler;
 #[cfg(test)]
 mod fixture;
+mod llm;
 mod prepared;
+mod sent;
 mod server;
 mod sessions;
 mod static_files;
@@ -47,11 +49,13 @@ pub enum Site {
     Umami,
     /// A small shop with an API in JSON and GraphQL, bearer tokens, basic authentication and uploads.
     Api,
+    /// A server of language models with OpenAI's API, which sends words one by one.
+    Llm,
 }
 
 impl Site {
     /// The names of all sites, for messages.
-    pub const NAMES: &'static [&'static str] = &["drupal", "umami", "api"];
+    pub const NAMES: &'static [&'static str] = &["drupal", "umami", "api", "llm"];
 
     /// Returns the site with this name, as written after `demo:`.
     pub fn from_name(name: &str) -> Option<Site> {
@@ -59,6 +63,7 @@ impl Site {
             "drupal" => Some(Site::Drupal),
             "umami" => Some(Site::Umami),
             "api" => Some(Site::Api),
+            "llm" => Some(Site::Llm),
             _ => None,
         }
     }
@@ -68,6 +73,7 @@ impl Site {
             Site::Drupal => Box::new(drupal::Drupal::new()),
             Site::Umami => Box::new(umami::Umami::new()),
             Site::Api => Box::new(api::Api::new()),
+            Site::Llm => Box::new(llm::Llm::new()),
         }
     }
 }

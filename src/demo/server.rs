@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
@@ -38,6 +38,8 @@ pub(super) struct SiteRequest<'a> {
     pub(super) peer: IpAddr,
     pub(super) headers: &'a HeaderMap,
     pub(super) body: &'a [u8],
+    /// When the body had been read.
+    pub(super) received: Instant,
 }
 
 impl<'a> SiteRequest<'a> {
@@ -57,7 +59,20 @@ pub(super) trait Handler: Send + Sync {
     fn label(&self, method: &Method, path: &str) -> &'static str;
     /// The answer to one request.
     fn respond(&self, request: &SiteRequest<'_>) -> SiteResponse;
+    /// The answer with status 500 that the site gives to the share of requests that [`Behaviour`] says.
+    fn failure(&self) -> SiteResponse {
+        let text = "The website encountered an unexpected error. Please try again later.\n";
+        plain(StatusCode::INTERNAL_SERVER_ERROR, text)
+    }
+    /// What `/_demo/sent` shows; `None` if the site does not log what it sends.
+    fn sent(&self) -> Option<serde_json::Value> {
+        None
+    }
 }
+
+/// The time that a site takes for a response before its head is sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SiteDelay(pub(super) Duration);
 
 /// The state that the threads of one running site share.
 pub(super) struct SiteState {
@@ -124,30 +139,39 @@ async fn handle_request(
         Ok(body) => body,
         Err(status) => return plain(status, "The body of the request could not be taken.\n"),
     };
+    let received = Instant::now();
     if let Some(delay) = shared.behaviour.delay() {
         tokio::time::sleep(delay).await;
     }
     if shared.behaviour.fails() {
-        let text = "The website encountered an unexpected error. Please try again later.\n";
-        return plain(StatusCode::INTERNAL_SERVER_ERROR, text);
+        return shared.site.failure();
     }
-    shared.site.respond(&SiteRequest {
+    let mut response = shared.site.respond(&SiteRequest {
         method: &head.method,
         path,
         query: head.uri.query().unwrap_or_default(),
         peer,
         headers: &head.headers,
         body: &body,
-    })
+        received,
+    });
+    if let Some(SiteDelay(delay)) = response.extensions_mut().remove() {
+        tokio::time::sleep(delay).await;
+    }
+    response
 }
 
 /// Answers a request for a page of the demo itself: never counted, delayed or failed.
 fn demo_page(shared: &SiteState, name: &str) -> SiteResponse {
-    if name != "served" {
+    let shown = match name {
+        "served" => Some(serde_json::json!(shared.counts.totals())),
+        "sent" => shared.site.sent(),
+        _ => None,
+    };
+    let Some(shown) = shown else {
         return plain(StatusCode::NOT_FOUND, "There is only /_demo/served.\n");
-    }
-    let counts = serde_json::json!(shared.counts.totals()).to_string();
-    let mut response = Response::new(Full::from(counts));
+    };
+    let mut response = Response::new(Full::from(shown.to_string()));
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
     response
@@ -284,6 +308,7 @@ mod tests {
                 peer: IpAddr::from([127, 0, 0, 1]),
                 headers: &headers,
                 body: b"",
+                received: Instant::now(),
             };
             request.host().is_some()
         };

@@ -41,7 +41,7 @@ pub use config::ClientConfig;
 pub(crate) use connect::ResponseDelay;
 pub(crate) use connect::{Resolver, Tls, TlsOptions};
 pub(crate) use failure::{ErrorClass, Failure};
-pub(crate) use message::{ACCEPTED_CODINGS, BodyRoom, MAX_BUFFER, StreamedBody};
+pub(crate) use message::{ACCEPTED_CODINGS, BodyRoom, MAX_BUFFER, StreamPiece, StreamedBody};
 pub(crate) use message::{
     CacheUse, DigestCredentials, Discard, Redirects, Referrer, RequestExtras,
 };

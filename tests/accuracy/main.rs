@@ -27,6 +27,7 @@ mod report;
 mod saturation;
 #[path = "../it/server.rs"]
 mod server;
+mod token_times;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -48,6 +48,7 @@ const OTHERS: &[&str] = &[
     "events",
     "failures",
     "hooks",
+    "llm",
     "measures",
     "orders",
     "raising",

@@ -50,6 +50,7 @@ mod import_folders;
 mod import_tools;
 mod interrupts;
 mod language;
+mod llm;
 mod load;
 mod load_parts;
 mod log_files;

@@ -6,7 +6,8 @@ use crate::report::read;
 use std::path::{Path, PathBuf};
 
 /// Plans that need more than a built-in site or more than a second, and the test that runs each instead.
-const ELSEWHERE: [(&str, &str); 2] = [
+const ELSEWHERE: [(&str, &str); 3] = [
+    ("plans/llm.lua", "tests/it/llm.rs"),
     ("plans/wordpress.lua", "tests/it/wordpress.rs"),
     ("examples/from/k6_scenarios.lua", "tests/it/from.rs"),
 ];

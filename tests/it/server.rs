@@ -298,6 +298,25 @@ fn answer(stream: &mut TcpStream, asked: &Asked, seen: &Seen) -> std::io::Result
             }
             stream.write_all(b"0\r\n\r\n").map(|()| true)
         }
+        // The response that 'respond' in the body describes; with 'cut', its end does not come.
+        "respond" => {
+            let body: serde_json::Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+            let respond = &body["respond"];
+            let status = respond["status"].as_u64().unwrap_or(200);
+            let kind = respond["type"].as_str().unwrap_or("text/event-stream");
+            let text = respond["text"].as_str().unwrap_or_default();
+            let head = format!(
+                "HTTP/1.1 {status} Whatever\r\nContent-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes())?;
+            if !text.is_empty() {
+                stream.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())?;
+            }
+            if respond["cut"] == true {
+                return Ok(false);
+            }
+            stream.write_all(b"0\r\n\r\n").map(|()| true)
+        }
         "close-early" => stream
             .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this")
             .map(|()| false),

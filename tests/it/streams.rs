@@ -38,6 +38,7 @@ fn events_lines_and_chunks_are_read_as_they_come_and_counted_as_messages() {
             "GET none taken",
             "GET no events",
             "GET flood",
+            "GET refused",
         ];
         for name in report.rows() {
             let expected = u64::from(failed.contains(&&*name));
@@ -55,6 +56,10 @@ fn events_lines_and_chunks_are_read_as_they_come_and_counted_as_messages() {
         assert_eq!(messages("POST lines"), Some(5), "{client}");
         assert_eq!(messages("GET cut"), Some(3), "{client}");
         assert_eq!(messages("GET page"), None, "{client}");
+        assert_eq!(messages("GET counted"), Some(3), "{client}");
+        assert_eq!(messages("GET none counts"), None, "{client}");
+        assert_eq!(messages("GET lines that count"), Some(2), "{client}");
+        assert!(row(&report, "GET none counts")["first_event_ms"].is_null());
         // To the last byte, whatever the user did meanwhile, and to the close.
         let latency = |name: &str| {
             row(&report, name)["latency_ms"]["max"]
@@ -89,12 +94,14 @@ fn the_times_of_events_are_figures_and_limits_hold_or_break() {
     let of = |name: &str, figure: &str, key: &str| row(&report, name)[figure][key].as_f64();
     let (first, gap) = ("first_event_ms", "event_gap_ms");
     let metrics = report.json["metrics"].as_array().expect("metrics");
-    let seen = metrics.iter().find(|one| one["name"] == "gaps of beside");
-    let seen = seen
-        .and_then(|one| one["value"].as_f64())
-        .expect("what the plan saw");
-    let counted = of("GET beside", gap, "avg").expect("gaps");
-    assert!((counted - seen).abs() < 0.01, "{counted}, seen as {seen}");
+    for name in ["beside", "counted"] {
+        let metric = format!("gaps of {name}");
+        let seen = metrics.iter().find(|one| one["name"] == *metric);
+        let seen = seen.and_then(|one| one["value"].as_f64());
+        let seen = seen.expect("what the plan saw");
+        let counted = of(&format!("GET {name}"), gap, "avg").expect("gaps");
+        assert!((counted - seen).abs() < 0.01, "{counted}, seen as {seen}");
+    }
     assert!(of("GET beside", first, "avg").is_some_and(|first| first > 0.0));
     assert_eq!(of("GET page", first, "p50"), None);
     assert!(of("POST lines", gap, "p50").is_some());
@@ -182,6 +189,34 @@ fn a_stop_closes_streams_and_an_abort_cuts_them_off_with_all_that_came() {
             "{messages} in {bytes}"
         );
     }
+}
+
+#[test]
+fn a_stream_that_is_read_to_its_end_outlives_a_stop() {
+    let server = Server::start();
+    let source = "task { function(user)
+      local stream = user:get('/events/200', { stream = true, name = 'whole' })
+      for event in stream:events { to_end = true } do
+        if event.id == '5' then print 'it flows' end
+      end
+      assert(stream.ok, stream.error)
+      check(true, 'the end is reached')
+    end }";
+    let (path, url) = (plan("streams_to_end.lua", source), server.url());
+    let running = Lgoose::new([&*path, "-H", &url, "-u", "1", "-o", "json=-"]).start();
+    wait_until("it flows", || running.stderr().contains("it flows"));
+    running.signal(rustix::process::Signal::TERM);
+    let report = read(running.end());
+    let row = row(&report, "GET whole");
+    let count = row["count"].as_u64().expect("a number");
+    assert_eq!(row["failures"], 0);
+    assert_eq!(row["messages"]["received"].as_u64(), Some(200 * count));
+    assert_eq!(
+        report.json["checks"][0]["passes"].as_u64(),
+        Some(count),
+        "{}",
+        report.json["checks"]
+    );
 }
 
 /// A plan that reads streams of a site of HTTP/2.

@@ -2,7 +2,7 @@
 
 local test = require "test"
 local same, raises = test.same, test.raises
-local gaps = metric.trend "gaps of beside"
+local gaps, counted_gaps = metric.trend "gaps of beside", metric.trend "gaps of counted"
 
 task { "events", sequence = 1, function(user)
   local stream = user:get("/events/5", { stream = true, name = "events" })
@@ -109,7 +109,41 @@ task { "what fails", sequence = 5, function(user)
   same(flood.error:find("of the stream unread", 1, true) ~= nil, true, flood.error)
 end }
 
-task { "events of a path", sequence = 6, function(user)
+task { "events that count", sequence = 6, function(user)
+  local stream = user:get("/events/6", { stream = true, name = "counted" })
+  local seen, ends, last = 0, 0, nil
+  local events = stream:events {
+    counts = function(event) return event:json "n" % 2 == 0 end,
+    at_end = function() ends = ends + 1 end,
+  }
+  for event in events do
+    seen = seen + 1
+    same(event:json "n", seen, "the loop has all of them")
+    if seen % 2 == 0 then
+      if last then counted_gaps:add((event.at - last) * 1000) end
+      last = event.at
+    end
+  end
+  same(seen, 6, "all")
+  same(events(), nil, "nothing more")
+  same(ends, 1, "at the end, once")
+  same(stream.ok, true, "no failure")
+  local none = user:get("/events/2", { stream = true, name = "none counts" })
+  for _ in none:events { counts = function() return false end } do end
+  local refused = user:get("/events/2", { stream = true, name = "refused" })
+  for _ in refused:events { at_end = function() refused:fail "two are too few" end } do end
+  same(refused.ok, false, "the plan's verdict")
+  same(refused.error, "two are too few", "its reason")
+  raises("is counted already", refused.fail, refused, "late")
+  local lines = user:get("/events/1", { stream = true, name = "lines that count" })
+  local data = lines:lines { counts = function(line) return line:find "^data" end }
+  for _ in data do end
+  raises("unknown option 'count' in stream:chunks", lines.chunks, lines, { count = print })
+  local raised = user:get("/events/2", { stream = true, name = "raised" }):events { counts = function() error "no event" end }
+  raises("no event", raised)
+end }
+
+task { "events of a path", sequence = 7, function(user)
   local count, closed = 0, nil
   for event in user:events("/events/3", { name = "source" }) do count = count + event:json "n" end
   same(count, 6, "without reconnect, those of one connection")
@@ -121,9 +155,12 @@ task { "events of a path", sequence = 6, function(user)
   same(user:events("/echo", { name = "no events" })(), nil, "a page")
 end }
 
-task { "mistakes", sequence = 7, function(user)
+task { "mistakes", sequence = 8, function(user)
   local stream = user:get("/events/1", { stream = true, name = "events" })
   raises("'stream.event' does not exist; did you mean 'events'?", function() return stream.event end)
+  raises("unknown option 'count' in stream:events; did you mean 'counts'?", stream.events, stream, { count = print })
+  raises("option 'counts' must be a function, not a boolean", stream.events, stream, { counts = true })
+  raises("the options of stream:events must be a table such as", stream.events, stream, "counts")
   raises("its 'expect' may have 'status', 'header', 'min_events' and 'last'", user.get, user, "/", { stream = true, expect = { title = "a" } })
   raises("'min_events' and 'last' of 'expect' are for a stream", user.get, user, "/", { expect = { last = "a" } })
   raises("'expect.min_events' must be a number of at least 1", user.get, user, "/", { stream = true, expect = { min_events = 0 } })

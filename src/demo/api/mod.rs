@@ -19,12 +19,13 @@ use http::header::{
 use http::{HeaderName, Method, Response, StatusCode};
 use http_body_util::Full;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 use self::accounts::{Accounts, Customer};
 use self::orders::{OrderRequest, Orders};
 use self::route::{ApiRoute, LABELS};
-use super::events::SiteEvents;
+use super::events::{SiteEvent, SiteEvents};
 use super::fields::{FormFields, number};
 use super::server::{Handler, SiteRequest, SiteResponse};
 
@@ -221,13 +222,20 @@ fn events(request: &SiteRequest<'_>) -> SiteResponse {
     const MOST: u32 = 1_000_000;
     let fields = FormFields::parse(request.query.as_bytes());
     let field = |name, usual| number(fields.get(name)).unwrap_or(usual);
+    let count = field("n", 10).min(MOST);
+    let gap = Duration::from_millis(field("gap", 100).into());
+    let event = move |number| {
+        let product = number % products::COUNT as u32 + 1;
+        let order = json!({ "order": number, "product": product });
+        (number <= count).then(|| SiteEvent {
+            after: gap,
+            text: format!("id: {number}\ndata: {order}\n\n"),
+            is_logged: false,
+        })
+    };
     let events = SiteEvents {
-        count: field("n", 10).min(MOST),
-        gap: Duration::from_millis(field("gap", 100).into()),
-        data: |number| {
-            let product = number % products::COUNT as u32 + 1;
-            json!({ "order": number, "product": product }).to_string()
-        },
+        event: Arc::new(event),
+        recorder: None,
     };
     events.response()
 }

@@ -374,7 +374,9 @@ impl TaskRequests {
             return;
         };
         self.responded(host_of(&op.request.url), exchange.outcome.as_ref().err());
-        let verdict = op.expect.verdict(&exchange);
+        let failure = open.stream.take_failure();
+        let failure = failure.filter(|_| exchange.outcome.is_ok());
+        let verdict = failure.or_else(|| op.expect.verdict(&exchange));
         let verdict = verdict.or_else(|| open.stream.wrong_messages(&op.expect));
         let mut finished = self.judged(op, verdict, &open.task_name, exchange);
         finished.line = open

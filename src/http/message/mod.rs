@@ -27,7 +27,7 @@ pub(super) use raw::{
 pub(crate) use raw::{BodyRoom, Discard};
 pub(super) use referrer::NamedPage;
 pub(crate) use referrer::Referrer;
-pub(crate) use streamed::{MAX_BUFFER, StreamedBody};
+pub(crate) use streamed::{MAX_BUFFER, StreamPiece, StreamedBody};
 
 use super::failure::Failure;
 use super::target::Target;

@@ -60,4 +60,5 @@ pub(super) mod members {
     pub(in crate::lua) use super::lookup::lookup;
     pub(in crate::lua) use super::names::{GLOBALS, USER_FIELDS};
     pub(in crate::lua) use super::response::{FIELDS, METHODS, field};
+    pub(in crate::lua) use super::stream::MESSAGE_OPTIONS;
 }

@@ -5,9 +5,7 @@ use super::names::unknown;
 use super::{json, parts};
 use crate::http::CloseFrame;
 use crate::lua::limits::Held;
-use crate::lua::requests::{
-    MessageKind, PlanSocket, PlanStream, ResponseStream, StreamMessage, marker,
-};
+use crate::lua::requests::{PlanSocket, PlanStream, ResponseStream, marker};
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{DisplayText, escape_invalid, shorten};
 use mlua::{
@@ -123,14 +121,13 @@ type Socket = UserDataRef<Held<PlanSocket>>;
 /// Takes the next message; without one, says whether more may come.
 fn take(lua: &Lua, socket: Socket) -> mlua::Result<(Value, bool)> {
     let shared = &socket.0.shared;
-    let Some((at, StreamMessage::Socket { is_text, bytes })) = shared.take(MessageKind::Socket)
-    else {
+    let Some(message) = shared.take_message() else {
         return Ok((Value::Nil, !shared.body.has_ended()));
     };
     let table = lua.create_table_with_capacity(0, 3)?;
-    table.raw_set("data", lua.create_string(&bytes)?)?;
-    table.raw_set("is_text", is_text)?;
-    let since = at.saturating_duration_since(shared.start);
+    table.raw_set("data", lua.create_string(&message.bytes)?)?;
+    table.raw_set("is_text", message.is_text)?;
+    let since = message.at.saturating_duration_since(shared.start);
     table.raw_set("at", since.as_secs_f64())?;
     Ok((Value::Table(table), true))
 }

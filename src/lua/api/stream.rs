@@ -1,12 +1,13 @@
 //! Responses that a plan reads while they come: `user:get(path, { stream = true })`.
 
-use super::function::function;
+use super::function::{function, method};
 use super::names::unknown;
 use super::{json, parts};
+use crate::config::unknown_word;
 use crate::lua::limits::Held;
 use crate::lua::requests::{MessageKind, PlanStream, ResponseStream, StreamMessage, marker};
 use crate::lua::sandbox::VmHost;
-use crate::lua::values::{DisplayText, shorten};
+use crate::lua::values::{DisplayText, describe_mismatch, read_flag, shorten, to_one_line};
 use mlua::{
     AnyUserData, Function, IntoLua as _, Lua, LuaString, MetaMethod, Table, UserDataFields,
     UserDataMethods, UserDataRef, Value,
@@ -16,7 +17,10 @@ use std::rc::Rc;
 /// The fields of a stream, for messages.
 pub(in crate::lua) const FIELDS: [&str; 4] = ["status", "headers", "ok", "error"];
 /// The methods of a stream, for messages.
-pub(in crate::lua) const METHODS: [&str; 4] = ["events", "lines", "chunks", "close"];
+pub(in crate::lua) const METHODS: [&str; 5] = ["events", "lines", "chunks", "fail", "close"];
+
+/// The options of `stream:events` and of those like it.
+pub(in crate::lua) const MESSAGE_OPTIONS: [&str; 3] = ["at_end", "counts", "to_end"];
 
 /// The members of an event.
 #[cfg(test)]
@@ -35,6 +39,8 @@ pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Resul
             marker("end_stream"),
             function(lua, take)?,
             json::library(lua)?,
+            function(lua, read_options)?,
+            function(lua, count)?,
         );
         type Methods = (Function, Function, Function, Function);
         let (events, lines, chunks, close): Methods = parts::STREAMS.load(lua)?.call(part)?;
@@ -66,6 +72,19 @@ where
     registry.add_field_method_get("headers", |lua, this| {
         super::response::header_table(lua, this.shared.body.headers())
     });
+    method(
+        registry,
+        "fail",
+        |_, this: &Held<PlanStream>, DisplayText(reason): DisplayText| {
+            if this.shared.verdict.borrow().is_some() {
+                let message = "the request of this stream is counted already: call stream:fail before its end, as in \
+                    stream:events { at_end = function() … end }";
+                return Err(mlua::Error::runtime(message));
+            }
+            this.shared.failed.replace(Some(reason));
+            Ok(())
+        },
+    );
     registry.add_meta_method(MetaMethod::ToString, |_, this, ()| {
         Ok(format!(
             "stream of status {}",
@@ -76,7 +95,10 @@ where
         MetaMethod::Index,
         |_, _, DisplayText(name): DisplayText| -> mlua::Result<()> {
             let name = shorten(&name);
-            let names = [FIELDS, METHODS].concat().into_iter().map(str::to_owned);
+            let names = [&FIELDS[..], &METHODS]
+                .concat()
+                .into_iter()
+                .map(str::to_owned);
             let names: Vec<String> = names.collect();
             let message = unknown(&format!("stream.{name}"), "a stream", &name, &names);
             Err(mlua::Error::runtime(message))
@@ -89,6 +111,51 @@ pub(super) fn note_line(lua: &Lua, stream: AnyUserData) -> mlua::Result<()> {
     if let Some(shared) = ResponseStream::of(&stream) {
         shared.line.replace(super::response::line(lua));
     }
+    Ok(())
+}
+
+/// Reads the options for a kind of messages of a stream; returns the functions `counts` and `at_end`.
+fn read_options(
+    _: &Lua,
+    (stream, kind, options): (UserDataRef<Held<PlanStream>>, String, Value),
+) -> mlua::Result<(Option<Function>, Option<Function>)> {
+    let owner = format!("stream:{kind}s");
+    let Value::Table(table) = &options else {
+        let example = format!("a table such as {{ counts = function({kind}) return true end }}");
+        let what = format!("the options of {owner}");
+        let problem = describe_mismatch(&what, &example, &options);
+        return Err(mlua::Error::runtime(problem));
+    };
+    let (mut counts, mut at_end) = (None, None);
+    for pair in table.pairs::<Value, Value>() {
+        let (key, value) = pair?;
+        let key = key.to_string().unwrap_or_default();
+        let option = match key.as_str() {
+            "counts" => &mut counts,
+            "at_end" => &mut at_end,
+            "to_end" => {
+                let reads_on = read_flag(&value, "option 'to_end'");
+                let reads_on = reads_on.map_err(mlua::Error::runtime)?;
+                stream.shared.to_end.set(reads_on);
+                continue;
+            }
+            _ => {
+                let unknown = unknown_word("option", &key, &owner, &MESSAGE_OPTIONS);
+                return Err(mlua::Error::runtime(to_one_line(unknown)));
+            }
+        };
+        let Value::Function(function) = value else {
+            let problem = describe_mismatch(&format!("option '{key}'"), "a function", &value);
+            return Err(mlua::Error::runtime(problem));
+        };
+        *option = Some(function);
+    }
+    Ok((counts, at_end))
+}
+
+/// Counts the message that was taken last.
+fn count(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
+    stream.shared.count_latest();
     Ok(())
 }
 
@@ -118,19 +185,22 @@ fn take(
     lua: &Lua,
     (stream, kind): (UserDataRef<Held<PlanStream>>, String),
 ) -> mlua::Result<(Value, bool)> {
-    let kind = match kind.as_str() {
+    let shared = &stream.shared;
+    let uncounted = kind.strip_prefix("uncounted ");
+    let kind = match uncounted.unwrap_or(&kind) {
         "event" => MessageKind::Event,
         "line" => MessageKind::Line,
         _ => MessageKind::Chunk,
     };
-    let shared = &stream.shared;
-    let Some((at, message)) = shared.take(kind) else {
+    let taken = match uncounted {
+        Some(_) => shared.take_uncounted(kind),
+        None => shared.take(kind),
+    };
+    let Some((at, message)) = taken else {
         return Ok((Value::Nil, !shared.body.has_ended()));
     };
     let value = match message {
-        StreamMessage::Bytes(bytes) | StreamMessage::Socket { bytes, .. } => {
-            Value::String(lua.create_string(&bytes)?)
-        }
+        StreamMessage::Bytes(bytes) => Value::String(lua.create_string(&bytes)?),
         StreamMessage::Event(event) => {
             let table = lua.create_table_with_capacity(0, 4)?;
             table.raw_set("data", lua.create_string(&event.data)?)?;

@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with what is installed.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub(crate) const STUBS: [(&str, &str); 12] = [
+pub(crate) const STUBS: [(&str, &str); 13] = [
     ("plan.lua", include_str!("../../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../../lua/meta/options.lua")),
@@ -27,6 +27,10 @@ pub(crate) const STUBS: [(&str, &str); 12] = [
     (
         "lgoose/jwt.lua",
         include_str!("../../../lua/lgoose/jwt.lua"),
+    ),
+    (
+        "lgoose/llm.lua",
+        include_str!("../../../lua/lgoose/llm.lua"),
     ),
     (
         "lgoose/shared.lua",
@@ -175,6 +179,7 @@ mod tests {
             ("lgoose.DataOptions", &members::DATA_OPTIONS),
             ("lgoose.LinesOptions", &members::LINES_OPTIONS),
             ("lgoose.CsvOptions", &members::CSV_OPTIONS),
+            ("lgoose.MessageOptions", &members::MESSAGE_OPTIONS),
         ] {
             names.extend(members.iter().map(|member| format!("{class}.{member}")));
         }

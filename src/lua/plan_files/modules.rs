@@ -10,13 +10,14 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The modules that lgoose brings, by name.
-pub(in crate::lua) const BUILT_IN: [(&str, &str); 5] = [
+pub(in crate::lua) const BUILT_IN: [(&str, &str); 6] = [
     ("lgoose.aws", include_str!("../../../lua/lgoose/aws.lua")),
     (
         "lgoose.drupal",
         include_str!("../../../lua/lgoose/drupal.lua"),
     ),
     ("lgoose.jwt", include_str!("../../../lua/lgoose/jwt.lua")),
+    ("lgoose.llm", include_str!("../../../lua/lgoose/llm.lua")),
     (
         "lgoose.shared",
         include_str!("../../../lua/lgoose/shared.lua"),

@@ -3,7 +3,7 @@
 
 use super::charset;
 use super::expect::Expectations;
-use crate::http::StreamedBody;
+use crate::http::{StreamPiece, StreamedBody};
 use crate::lua::limits::{HeapSize, Held};
 use crate::lua::values::{escape_invalid_bytes, shorten_reason};
 use crate::phases::TimedPart;
@@ -22,6 +22,8 @@ pub struct ResponseStream {
     pub(crate) start: Instant,
     /// Whether the user had been told to stop before.
     pub(crate) after_stop: bool,
+    /// Whether the plan reads on to the end when the user is told to stop.
+    pub(crate) to_end: Cell<bool>,
     /// The messages that the plan has taken, and those that it has sent and that are not counted yet.
     messages: Cell<u64>,
     sent: Cell<u64>,
@@ -29,6 +31,10 @@ pub struct ResponseStream {
     noted: Cell<usize>,
     /// When the latest of them had come.
     latest: Cell<Option<Instant>>,
+    /// When the message had come that was taken last and is not counted.
+    uncounted: Cell<Option<Instant>>,
+    /// Why the plan counts the request as failed.
+    pub(in crate::lua) failed: RefCell<Option<String>>,
     /// The latest of them, if the plan expects a certain last one.
     keeps_last: bool,
     last: RefCell<Option<Vec<u8>>>,
@@ -80,8 +86,6 @@ pub(in crate::lua) enum MessageKind {
     Line,
     /// What has come since the last one.
     Chunk,
-    /// A message of a WebSocket.
-    Socket,
 }
 
 /// A message of a stream.
@@ -90,10 +94,6 @@ pub(in crate::lua) enum StreamMessage {
     Event(ServerSentEvent),
     /// A line or a chunk.
     Bytes(Bytes),
-    Socket {
-        is_text: bool,
-        bytes: Bytes,
-    },
 }
 
 impl StreamMessage {
@@ -101,7 +101,7 @@ impl StreamMessage {
     fn data(&self) -> &[u8] {
         match self {
             StreamMessage::Event(event) => &event.data,
-            StreamMessage::Bytes(bytes) | StreamMessage::Socket { bytes, .. } => bytes,
+            StreamMessage::Bytes(bytes) => bytes,
         }
     }
 }
@@ -126,6 +126,7 @@ impl ResponseStream {
     ) -> ResponseStream {
         ResponseStream {
             after_stop,
+            to_end: Cell::new(false),
             keeps_last: expect.last_message().is_some(),
             last: RefCell::default(),
             problem: RefCell::default(),
@@ -135,6 +136,8 @@ impl ResponseStream {
             sent: Cell::new(0),
             noted: Cell::new(0),
             latest: Cell::new(None),
+            uncounted: Cell::new(None),
+            failed: RefCell::new(None),
             times: RefCell::default(),
             verdict: RefCell::new(None),
             line: RefCell::new(None),
@@ -241,24 +244,45 @@ impl ResponseStream {
         self.times.take()
     }
 
-    /// Takes the next message that has come completely, with the time at which it had; `None` if there is none yet.
-    pub(in crate::lua) fn take(&self, kind: MessageKind) -> Option<(Instant, StreamMessage)> {
-        if kind == MessageKind::Socket {
-            // What comes with another status is no message.
-            let piece = self
-                .body
-                .take()
-                .filter(|_| self.body.status() == Some(101))?;
-            match self.noted.get().checked_sub(1) {
-                Some(noted) => self.noted.set(noted),
-                None => self.note(piece.at),
-            }
-            if self.keeps_last {
-                self.last.replace(Some(piece.bytes.to_vec()));
-            }
-            let (is_text, bytes) = (piece.is_text, piece.bytes);
-            return Some((piece.at, StreamMessage::Socket { is_text, bytes }));
+    /// Takes why the plan counts the request as failed, if it does.
+    pub(crate) fn take_failure(&self) -> Option<String> {
+        self.failed.take()
+    }
+
+    /// Counts the message that was taken last, unless it is counted.
+    pub(in crate::lua) fn count_latest(&self) {
+        if let Some(at) = self.uncounted.take() {
+            self.note(at);
         }
+    }
+
+    /// Takes and counts the next message that has come completely, with the time at which it had; `None` if there is none yet.
+    pub(in crate::lua) fn take(&self, kind: MessageKind) -> Option<(Instant, StreamMessage)> {
+        let message = self.take_uncounted(kind);
+        self.count_latest();
+        message
+    }
+
+    /// Takes the next message of a WebSocket, and counts it unless it is counted already.
+    pub(in crate::lua) fn take_message(&self) -> Option<StreamPiece> {
+        // What comes with another status is no message.
+        let is_open = self.body.status() == Some(101);
+        let piece = self.body.take().filter(|_| is_open)?;
+        match self.noted.get().checked_sub(1) {
+            Some(noted) => self.noted.set(noted),
+            None => self.note(piece.at),
+        }
+        if self.keeps_last {
+            self.last.replace(Some(piece.bytes.to_vec()));
+        }
+        Some(piece)
+    }
+
+    /// Takes the next message; [`ResponseStream::count_latest`] counts it.
+    pub(in crate::lua) fn take_uncounted(
+        &self,
+        kind: MessageKind,
+    ) -> Option<(Instant, StreamMessage)> {
         let mut reader = self.reader.borrow_mut();
         let message = loop {
             if let Some(message) = reader.next(kind) {
@@ -278,8 +302,8 @@ impl ResponseStream {
         };
         self.body.hold(reader.held());
         let at = reader.at.unwrap_or(self.start);
+        self.uncounted.set(message.is_some().then_some(at));
         let message = message?;
-        self.note(at);
         if self.keeps_last {
             self.last.replace(Some(message.data().to_vec()));
         }
@@ -316,8 +340,6 @@ impl StreamReader {
 
     fn next(&mut self, kind: MessageKind) -> Option<StreamMessage> {
         match kind {
-            // Its messages come as such.
-            MessageKind::Socket => None,
             MessageKind::Chunk => {
                 self.searched = 0;
                 let chunk = self.unread.split().freeze();

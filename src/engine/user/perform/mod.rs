@@ -20,7 +20,7 @@ use crate::lua::{Finished, Op, RaisedError, ReceiveTime, RequestOp, ResponseStre
 use crate::protocols::CallOp;
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 /// Time after which a user whose next row was not reserved yet asks for it again.
 const LATER: Duration = Duration::from_millis(50);
@@ -254,16 +254,32 @@ impl TaskRunner {
     }
 
     /// Waits for more of a stream. A stop ends that, and the task with it, unless the request was sent after the stop, as in
-    /// 'on_stop': a stream may have no end.
+    /// 'on_stop', or the plan reads to the end: a stream may have none.
     async fn receive(&mut self, stream: &Rc<ResponseStream>, time: Option<ReceiveTime>) -> Step {
         self.requests.count_messages(stream);
-        if self.stop.is_requested() && !stream.after_stop {
+        let reads_on = stream.after_stop || stream.to_end.get();
+        if self.stop.is_requested() && !reads_on {
             return Step::Done;
         }
         let usual = self.shared.config.timeout;
         let most = time.map(|time| time.most.unwrap_or(usual).saturating_sub(time.waited));
-        match self.wait_beside(stream.body.more(), most).await {
-            Waited::TimeUp => self.vm.resume_time_up(),
+        // The time of a wait that goes on after a stop stays what it is.
+        let due = most.map(|most| Instant::now() + most);
+        let more = || async {
+            match due {
+                Some(due) => timeout_at(due, stream.body.more()).await.is_ok(),
+                None => {
+                    stream.body.more().await;
+                    true
+                }
+            }
+        };
+        let mut waited = self.wait_beside(more(), None).await;
+        if matches!(waited, Waited::Stopped) && reads_on {
+            waited = self.wait_beside(more(), None).await;
+        }
+        match waited {
+            Waited::Over(false) => self.vm.resume_time_up(),
             waited => self.go_on_after(waited),
         }
     }

@@ -177,7 +177,8 @@ pub mod internals {
     pub mod lua {
         //! The Lua VMs of users.
         pub use crate::lua::{
-            CompiledRegex, Finished, Heartbeat, Op, Program, ReceiveTime, Step, Vm, VmSetup, load,
+            CompiledRegex, ExchangeEnd, Finished, Heartbeat, Op, Program, ReceiveTime, Step, Vm,
+            VmSetup, load,
         };
     }
 }

@@ -28,6 +28,13 @@ function Socket:send_binary(data) end
 ---@return lgoose.Message? # nil if none came in time, or the socket has ended
 function Socket:receive(options) end
 
+---Sends a question, as `send` does, and waits for the message that answers it. Both together are a request of the report, in the row
+---`WS name`, from the question until the answer has come.
+---@param data string|table
+---@param options? lgoose.AskOptions
+---@return lgoose.Message? # nil if none came in time, or the socket has ended: the request has failed
+function Socket:ask(data, options) end
+
 ---Reads messages, one at each turn of a loop, until none comes in time or the socket has ended.
 ---@param options? lgoose.ReceiveOptions
 ---@return fun(): lgoose.Message?
@@ -41,6 +48,9 @@ function Socket:close(code, reason) end
 ---@class lgoose.ReceiveOptions
 ---@field timeout? lgoose.Duration # for how long to wait (default: the plan's timeout, 60)
 ---@field match? fun(message: lgoose.Message): any # which message is waited for
+
+---@class lgoose.AskOptions: lgoose.ReceiveOptions
+---@field name? string # the row (default: the task's name)
 
 ---A message of a WebSocket.
 ---@class lgoose.Message

@@ -3,6 +3,7 @@
 local yield, operations, host, json = ...
 local error, next, pcall, setmetatable, tostring, type = error, next, pcall, setmetatable, tostring, type
 local RECEIVE, END_STREAM, FLUSH = operations.receive, operations.end_stream, operations.flush
+local BEGIN_EXCHANGE, END_EXCHANGE = operations.begin_exchange, operations.end_exchange
 local take, clock = host.take, host.clock
 
 local function fail(message) error(host.here() .. message, 0) end
@@ -28,18 +29,21 @@ end
 
 local RECEIVE_OPTIONS = { timeout = true, match = true }
 
-local function read_options(options, call)
+local function read_options(options, call, more)
   if options == nil then return end
-  if type(options) ~= "table" then fail(call .. " takes a table: { timeout = 5 }") end
+  if type(options) ~= "table" then fail("the options of " .. call .. " are a table: { timeout = 5 }") end
   for name in next, options do
-    if not RECEIVE_OPTIONS[name] then fail("unknown option '" .. tostring(name) .. "' of " .. call .. "; options: timeout, match") end
+    if not RECEIVE_OPTIONS[name] and name ~= more then
+      local all = more and "timeout, match, " .. more or "timeout, match"
+      fail("unknown option '" .. tostring(name) .. "' of " .. call .. "; options: " .. all)
+    end
   end
   local match = options.match
   if match ~= nil and type(match) ~= "function" then fail("option 'match' of " .. call .. " must be a function of a message") end
   return match, options.timeout
 end
 
--- Waits for a message that matches; nil at the end of the socket, or when the time is up.
+-- Waits for a message that matches; nil at the end of the socket, or when the time is up, and then whether it is.
 local function receive(socket, match, timeout)
   local start = clock()
   while true do
@@ -49,29 +53,44 @@ local function receive(socket, match, timeout)
       if not match or match(message) then return message end
     elseif not more then
       yield(END_STREAM, socket)
-      return nil
+      return nil, false
     elseif yield(RECEIVE, socket, timeout or false, (clock() - start) / 1e9) then
-      return nil
+      return nil, true
     end
   end
 end
 
+local function send(socket, data, call)
+  if type(data) == "table" then data = json.encode(data) end
+  if type(data) ~= "string" then fail(call .. " takes a text, or a table that is sent as JSON") end
+  return sent(socket, true, data)
+end
+
 return {
-  send = function(socket, data)
-    if type(data) == "table" then data = json.encode(data) end
-    if type(data) ~= "string" then fail("socket:send takes a text, or a table that is sent as JSON") end
-    return sent(socket, true, data)
-  end,
+  send = function(socket, data) return send(socket, data, "socket:send") end,
   send_binary = function(socket, data)
     if type(data) ~= "string" then fail("socket:send_binary takes a string") end
     return sent(socket, false, data)
   end,
   receive = function(socket, options)
-    return receive(socket, read_options(options, "socket:receive"))
+    local message = receive(socket, read_options(options, "socket:receive"))
+    return message
+  end,
+  ask = function(socket, data, options)
+    local match, timeout = read_options(options, "socket:ask", "name")
+    local number, problem = yield(BEGIN_EXCHANGE, socket, options and options.name)
+    if problem then fail(problem) end
+    send(socket, data, "socket:ask")
+    local message, is_late = receive(socket, match, timeout)
+    yield(END_EXCHANGE, socket, number, message and message.at or is_late)
+    return message
   end,
   messages = function(socket, options)
     local match, timeout = read_options(options, "socket:messages")
-    return function() return receive(socket, match, timeout) end
+    return function()
+      local message = receive(socket, match, timeout)
+      return message
+    end
   end,
   close = function(socket, code, reason)
     host.close(socket, code, reason)

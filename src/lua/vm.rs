@@ -331,6 +331,11 @@ impl Vm {
         self.step(Converted(true))
     }
 
+    /// Resumes the task after [`Op::BeginExchange`] with its number.
+    pub(crate) fn resume_exchange(&mut self, number: u64) -> Step {
+        self.step(Converted(number as i64))
+    }
+
     /// Resumes the task after [`Op::Take`] with what was taken.
     pub(crate) fn resume_value(&mut self, value: Option<SharedValue>) -> Step {
         let value = value.map_or(Ok(Value::Nil), |value| self.lua.to_value(&*value));

@@ -3,6 +3,7 @@
 //! steps in the engine.
 
 mod channels;
+mod exchange;
 #[cfg(test)]
 mod fixture;
 mod meter;
@@ -16,6 +17,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 pub(crate) use channels::{ChannelId, Channels};
+pub(crate) use exchange::PlanExchange;
 #[cfg(test)]
 pub(crate) use fixture::ScriptedCall;
 pub(crate) use meter::Meter;

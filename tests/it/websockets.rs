@@ -199,7 +199,8 @@ fn a_stop_closes_sockets_and_every_message_is_counted() {
     let url = format!("http://{address}");
     let running = Lgoose::new([&*path, "-H", &url, "-u", "3", "-r", "100", "-o", "json=-"]).start();
     wait_until("all flow", || {
-        running.stderr().matches("it flows").count() > 30
+        let shown = running.stderr();
+        (1..=3).all(|user| shown.contains(&format!("it flows user={user} ")))
     });
     running.interrupt();
     let report = read(running.end());
@@ -249,6 +250,15 @@ fn sockets_send_receive_and_end_as_the_other_side_says() {
             assert_eq!(row(&report, name)["failures"], 0, "{client}: {name}");
         }
         assert_eq!(row(&report, "many")["count"], 50, "{client}");
+        let question = row(&report, "question");
+        let counts = (&question["count"], &question["failures"]);
+        assert_eq!(counts, (&5.into(), &0.into()), "{client}");
+        assert_eq!(row(&report, "questions")["count"], 1, "{client}");
+        for name in ["late", "to nobody"] {
+            assert_eq!(row(&report, name)["failures"], 1, "{client}: {name}");
+        }
+        let late = row(&report, "late")["latency_ms"]["max"].as_f64();
+        assert!(late >= Some(30.0), "{client}: {late:?}");
         assert_eq!(row(&report, "many")["status"]["101"], 50, "{client}");
     }
     let sum = |count: &AtomicU64| count.load(Ordering::SeqCst);

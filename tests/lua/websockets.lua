@@ -42,6 +42,20 @@ task { "messages", sequence = 1, function(user)
   same(socket:receive(), nil, "and gives nothing")
 end }
 
+task { "questions", sequence = 1, function(user)
+  local socket = user:websocket("/echo", { name = "asked" })
+  for n = 1, 5 do
+    socket:send { n = -n }
+    local answer = socket:ask({ n = n }, { name = "question", match = function(m) return m:json "n" == n end })
+    same(answer:json "n", n, "the answer")
+  end
+  same(socket:ask "no name".data, "no name", "of the task")
+  same(socket:ask("late", { name = "late", timeout = "30ms", match = function() end }), nil, "no answer in time")
+  local closed = user:websocket("/close/1000", { name = "closing" })
+  same(closed:ask("x", { name = "to nobody" }), nil, "the socket has ended")
+  socket:close()
+end }
+
 task { "over tasks", sequence = 2, function(user)
   user.data.socket = user:websocket("/echo", { name = "kept" })
   user.data.socket:send "from one task"
@@ -97,6 +111,9 @@ task { "mistakes", sequence = 6, function(user)
   raises("socket:send takes a text", socket.send, socket, 7)
   raises("socket:send_binary takes a string", socket.send_binary, socket, {})
   raises("a text is UTF-8: send bytes with socket:send_binary", socket.send, socket, "\255")
+  raises("unknown option 'times' of socket:ask; options: timeout, match, name", socket.ask, socket, "x", { times = 1 })
+  raises("socket:ask takes a text", socket.ask, socket, 7)
+  raises("option 'name' must be a string", socket.ask, socket, "x", { name = 7 })
   raises("unknown option 'time' of socket:receive; options: timeout, match", socket.receive, socket, { time = 1 })
   raises("option 'match' of socket:receive must be a function", socket.receive, socket, { match = "x" })
   raises("the code is 1000, or one from 3000 to 4999", socket.close, socket, 1001)

@@ -1,94 +1,16 @@
 //! A request under way: counted as such from its beginning, and recorded as aborted when it is dropped before its
 //! end.
 
+use crate::engine::user::flight::Flight;
 use crate::engine::user::open_requests::RequestOutcome;
 use crate::engine::user::shared::ShardState;
 use crate::engine::user::task_requests::TaskRequests;
-use crate::http::{ErrorClass, Exchange, Failure, TransferMeter};
+use crate::http::{ErrorClass, Exchange, TransferMeter};
 use crate::lua::RequestOp;
-use crate::metrics::{
-    InFlightSlot, Phases, RequestId, Sample, SampleFailure, SampleResponse, Traffic,
-};
+use crate::metrics::{Phases, RequestId, Sample, SampleFailure, SampleResponse, Traffic};
 use crate::trace::{Trace, TraceContext};
-use std::ops::Deref;
 use std::time::Duration;
 use tokio::time::Instant;
-
-/// The flight of a request or call, from its beginning to its end.
-#[derive(Debug)]
-pub(super) struct Flight<S> {
-    shared: S,
-    start: Instant,
-    /// Time for which the shard had stood still before.
-    lost: Duration,
-    /// `None` once it has ended.
-    slot: Option<InFlightSlot>,
-}
-
-impl<S: Deref<Target = ShardState>> Flight<S> {
-    /// Begins it.
-    pub(super) fn new(shared: S, start: Instant) -> Flight<S> {
-        shared.see(start);
-        let slot = shared.recorder.borrow_mut().start_request(start.into_std());
-        Flight {
-            start,
-            lost: shared.lost(),
-            slot: Some(slot),
-            shared,
-        }
-    }
-
-    /// Returns when it began.
-    pub(super) fn start(&self) -> Instant {
-        self.start
-    }
-
-    /// Returns how long the process has stood still since it began, until `now`.
-    pub(super) fn lost(&self, now: Instant) -> Duration {
-        self.shared.see(now);
-        self.shared.lost() - self.lost
-    }
-
-    /// Ends it: it began then and took so long.
-    pub(super) fn end(&mut self, start: Instant, latency: Duration, responded: bool) {
-        if let Some(slot) = self.slot.take() {
-            let mut recorder = self.shared.recorder.borrow_mut();
-            recorder.end_request(slot, start.into_std(), latency, responded);
-        }
-    }
-
-    /// Ends it with its exchange. Takes the time in which the process stood still out of that, and returns it.
-    pub(super) fn end_exchange(&mut self, exchange: &mut Exchange) -> Duration {
-        let lost = self.lost(exchange.start + exchange.latency);
-        if !lost.is_zero() {
-            let lost = lost.min(exchange.latency);
-            exchange.start += lost;
-            exchange.latency -= lost;
-            exchange.timings = exchange.timings.without(lost);
-        }
-        let responded = responded(&exchange.outcome);
-        self.end(exchange.start, exchange.latency, responded);
-        lost
-    }
-
-    /// Ends it where it is dropped, and returns when it began and how long it took; `None` if it has ended before.
-    pub(super) fn cut_off(&mut self) -> Option<(Instant, Duration)> {
-        self.slot.as_ref()?;
-        let start = self.start + self.lost(Instant::now());
-        let latency = start.elapsed();
-        self.end(start, latency, false);
-        Some((start, latency))
-    }
-}
-
-/// Returns whether the other side was heard of, if only by a refusal.
-pub(super) fn responded<T>(outcome: &Result<T, Failure>) -> bool {
-    let silent = |class| matches!(class, ErrorClass::Timeout | ErrorClass::ConnectTimeout);
-    match outcome {
-        Ok(_) => true,
-        Err(failure) => !silent(failure.class),
-    }
-}
 
 /// A request of HTTP under way.
 pub(crate) struct InFlight<'a> {

@@ -3,10 +3,12 @@
 mod back_off;
 mod fair_share;
 mod finished_call;
+mod flight;
 pub(super) mod gate;
 mod in_flight;
 mod naming;
 pub(super) mod on_call;
+mod open_exchange;
 mod open_requests;
 mod open_stream;
 pub(super) mod pace;

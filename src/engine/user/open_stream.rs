@@ -1,7 +1,7 @@
 //! A request whose response the plan reads while it comes: it goes on beside the user until its end, whatever the user does
 //! meanwhile, and is counted when the plan has read the end or closes it, or the user ends.
 
-use crate::engine::user::in_flight::Flight;
+use crate::engine::user::flight::Flight;
 use crate::engine::user::open_requests::LatestOperation;
 use crate::engine::user::shared::ShardState;
 use crate::http::{ErrorClass, Exchange, Failure, Phases, Request, Session, TransferMeter};
@@ -59,13 +59,14 @@ impl OpenStream {
     ) -> Option<OpenStream> {
         let start = Instant::now();
         let body = request.stream()?.clone();
-        let expect = &operation.request_at(0)?.expect;
+        let op = operation.request_at(0)?;
+        let of_request = (&op.request.url, &op.expect);
         let sending = Rc::new(Sending {
             meter: TransferMeter::default(),
             flight: RefCell::new(Flight::new(shared.clone(), start)),
             exchange: RefCell::default(),
         });
-        let stream = ResponseStream::new(body, expect, start, after_stop);
+        let stream = ResponseStream::new(body, of_request, start, after_stop);
         let sent = Box::pin({
             let (sending, session, body) = (sending.clone(), session.clone(), stream.body.clone());
             async move {

@@ -7,6 +7,7 @@ use crate::engine::messages::context::cadence;
 use crate::engine::user::back_off::BackOff;
 use crate::engine::user::finished_call::{CallOutcome, FinishedCall};
 use crate::engine::user::naming::{call_name, host_of, row_name};
+use crate::engine::user::open_exchange::OpenExchange;
 use crate::engine::user::open_requests::{EarlierOperation, LatestOperation, RequestOrigin};
 use crate::engine::user::open_stream::OpenStream;
 use crate::engine::user::plan_hook::{CountedRequest, report_call_to_plan, report_to_plan};
@@ -16,7 +17,7 @@ use crate::engine::user::show::{show, show_call, show_verdict};
 use crate::engine::user::stop::StopSignal;
 use crate::error::NOT_AS_EXPECTED;
 use crate::http::{CacheUse, Exchange, Failure, Session};
-use crate::lua::{Finished, RaisedError, RequestOp, ResponseStream, Vm};
+use crate::lua::{ExchangeEnd, Finished, RaisedError, RequestOp, ResponseStream, Vm};
 use crate::metrics::{
     Cycles, ProvisionalCounts, Recorder, RequestId, Sample, SampleFailure, TagsId, Traffic,
 };
@@ -44,6 +45,9 @@ pub(super) struct TaskRequests {
     earlier: Vec<EarlierOperation>,
     /// Requests whose responses the plan reads while they come.
     pub(super) streams: Vec<OpenStream>,
+    /// Exchanges that the task has begun and not ended, and the number of all that the user has begun.
+    exchanges: Vec<OpenExchange>,
+    exchange_count: u64,
     /// Delay of the iteration in a run at a rate; zero once a request has counted it.
     pub(super) delay: Option<Duration>,
     /// Cycles of the user, if requests that it could not make are to be filled in.
@@ -71,6 +75,8 @@ impl TaskRequests {
             open: LatestOperation::default(),
             earlier: Vec::new(),
             streams: Vec::new(),
+            exchanges: Vec::new(),
+            exchange_count: 0,
             delay: None,
         }
     }
@@ -258,6 +264,28 @@ impl TaskRequests {
         (row, self.delay.as_mut().map(std::mem::take))
     }
 
+    /// Begins an exchange that the plan carries out; returns its number.
+    pub(super) fn begin_exchange(&mut self, op: Box<CallOp>, task: &str) -> u64 {
+        self.exchange_count += 1;
+        let number = self.exchange_count;
+        let row = self.open_call(&op, task);
+        let open = OpenExchange::begin(number, op, row, &self.shared);
+        self.exchanges.push(open);
+        number
+    }
+
+    /// Ends an exchange, and counts it.
+    pub(super) fn end_exchange(&mut self, vm: &mut Vm, number: u64, end: ExchangeEnd, task: &str) {
+        let place = self.exchanges.iter().position(|open| open.number == number);
+        let Some(place) = place else {
+            return;
+        };
+        let mut open = self.exchanges.swap_remove(place);
+        let finished = open.end(end);
+        self.paused(finished.lost);
+        self.count_call(vm, &open.op, task, &finished);
+    }
+
     /// Counts a call that has ended, shows it if that is asked for, and tells the plan of it.
     pub(super) fn count_call(
         &mut self,
@@ -311,6 +339,7 @@ impl TaskRequests {
         if !self.streams.is_empty() {
             self.conclude_streams(vm, false);
         }
+        self.exchanges.clear();
     }
 
     fn open_stream(&self, stream: &Rc<ResponseStream>) -> Option<&OpenStream> {

@@ -25,8 +25,8 @@ pub(in crate::lua) const FIELDS: [&str; 7] = [
     "close_reason",
 ];
 /// The methods of a socket.
-pub(in crate::lua) const METHODS: [&str; 5] =
-    ["send", "send_binary", "receive", "messages", "close"];
+pub(in crate::lua) const METHODS: [&str; 6] =
+    ["send", "send_binary", "receive", "ask", "messages", "close"];
 
 /// The members of a message.
 #[cfg(test)]
@@ -40,7 +40,13 @@ pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Resul
     if lua.app_data_ref::<Registered>().is_none() {
         let coroutine: Table = lua.globals().raw_get("coroutine")?;
         let operations = lua.create_table()?;
-        for name in ["receive", "end_stream", "flush"] {
+        for name in [
+            "receive",
+            "end_stream",
+            "flush",
+            "begin_exchange",
+            "end_exchange",
+        ] {
             operations.raw_set(name, marker(name))?;
         }
         let host = lua.create_table()?;

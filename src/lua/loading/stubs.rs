@@ -171,6 +171,7 @@ mod tests {
             ("lgoose.EventOptions", &fields::EVENTS),
             ("lgoose.WebSocketOptions", &fields::WEBSOCKET),
             ("lgoose.ReceiveOptions", &["timeout", "match"]),
+            ("lgoose.AskOptions", &["name"]),
             ("lgoose.TransactionOptions", &fields::TRANSACTION),
             ("lgoose.Cookie", &members::COOKIE),
             ("lgoose.CookieScope", &members::SCOPE),

@@ -33,7 +33,7 @@ pub use op::Op;
     expect(unused_imports, reason = "the first protocol beside HTTP makes them")
 )]
 pub(super) use op::PlannedCall;
-pub use op::ReceiveTime;
+pub use op::{ExchangeEnd, ReceiveTime};
 pub(super) use op::{marker, markers};
 pub(super) use options::{EVENTS, OPTIONS, REQUEST};
 pub(super) use options::{basic, bearer, header_line};

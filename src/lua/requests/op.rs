@@ -17,7 +17,7 @@ use crate::lua::values::{
     shorten,
 };
 use crate::plan::Wait;
-use crate::protocols::CallOp;
+use crate::protocols::{CallOp, PlanExchange};
 use crate::shared_state::{PendingValue, Queue, SharedQueue};
 use crate::tags::Tags;
 use bytes::Bytes;
@@ -27,6 +27,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// An operation to carry out before the plan goes on.
 #[derive(Debug)]
@@ -49,6 +50,10 @@ pub enum Op {
     Flush(Rc<ResponseStream>),
     /// Closes a stream, unless it has ended, and counts its request.
     EndStream(Rc<ResponseStream>),
+    /// Begins an exchange that the plan carries out, which is a row of its own; answered with its number.
+    BeginExchange(Box<CallOp>),
+    /// Ends and counts the exchange of that number.
+    EndExchange(u64, ExchangeEnd),
     /// Waits a moment for rows that are not reserved yet.
     Later,
     /// Waits until all users of the run are at work.
@@ -66,6 +71,17 @@ pub struct ReceiveTime {
     pub(crate) most: Option<Duration>,
     /// How long it has waited already.
     pub(crate) waited: Duration,
+}
+
+/// How an exchange has ended that the plan carries out.
+#[derive(Debug, Clone, Copy)]
+pub enum ExchangeEnd {
+    /// With a message that had come then.
+    At(Instant),
+    /// None has come in time.
+    TimedOut,
+    /// Its channel has ended.
+    Closed,
 }
 
 /// A call as a host function hands it to the Lua that yields it; taken out by the engine, once.
@@ -124,7 +140,7 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-const MARKERS: [&str; 23] = [
+const MARKERS: [&str; 25] = [
     "GET",
     "HEAD",
     "POST",
@@ -148,6 +164,8 @@ const MARKERS: [&str; 23] = [
     "end_stream",
     "websocket",
     "flush",
+    "begin_exchange",
+    "end_exchange",
 ];
 
 impl Op {
@@ -189,6 +207,8 @@ impl Op {
             "await" => read_making(&a).map(Op::Await),
             "call" => read_call(&a),
             "receive" => read_receive(&a, &b, &c),
+            "begin_exchange" => read_exchange(&a, &b),
+            "end_exchange" => read_exchange_end(&a, &b, &c),
             "flush" => read_stream(&a).map(Op::Flush),
             "websocket" => boxed(websocket::read(&a, &b, budget)),
             "end_stream" => read_stream(&a).map(Op::EndStream),
@@ -221,7 +241,7 @@ impl Op {
     ) -> Result<(), String> {
         let mut latest: Option<(Option<Rc<Tags>>, Rc<Tags>)> = None;
         let (requests, call) = match self {
-            Op::Call(op) => (&mut [][..], Some(&mut op.tags)),
+            Op::Call(op) | Op::BeginExchange(op) => (&mut [][..], Some(&mut op.tags)),
             other => (other.requests_mut(), None),
         };
         for tags in requests.iter_mut().map(|op| &mut op.tags).chain(call) {
@@ -479,6 +499,35 @@ fn read_stream(stream: &Value) -> Result<Rc<ResponseStream>, String> {
     let held = stream.as_userdata();
     let shared = held.and_then(ResponseStream::of);
     shared.ok_or_else(|| "a stream is read with a colon: stream:events()".to_owned())
+}
+
+/// Reads the beginning of an exchange over a socket.
+fn read_exchange(socket: &Value, name: &Value) -> Result<Op, String> {
+    let socket = read_stream(socket)?;
+    let name = match name {
+        Value::Nil => None,
+        name => Some(values::read_name(name, "option 'name'")?),
+    };
+    let exchange = PlanExchange::new(websocket::KIND, socket.url.to_string());
+    Ok(Op::BeginExchange(Box::new(CallOp {
+        name,
+        ..CallOp::new(exchange)
+    })))
+}
+
+/// Reads its end: the time of the message that answers it, or whether its time is up.
+fn read_exchange_end(socket: &Value, number: &Value, end: &Value) -> Result<Op, String> {
+    let socket = read_stream(socket)?;
+    let end = match end {
+        Value::Boolean(true) => ExchangeEnd::TimedOut,
+        Value::Boolean(false) => ExchangeEnd::Closed,
+        at => {
+            let at = Duration::try_from_secs_f64(at.as_f64().unwrap_or_default());
+            ExchangeEnd::At(socket.start + at.unwrap_or_default())
+        }
+    };
+    let number = number.as_i64().unwrap_or_default();
+    Ok(Op::EndExchange(number as u64, end))
 }
 
 /// Reads a wait for messages: that of a socket has a time, or `false` for the usual one, and says how long it has waited.

@@ -20,6 +20,8 @@ pub struct ResponseStream {
     pub(crate) body: Rc<StreamedBody>,
     /// When the request began.
     pub(crate) start: Instant,
+    /// What it was sent to, as the plan has it.
+    pub(crate) url: Rc<str>,
     /// Whether the user had been told to stop before.
     pub(crate) after_stop: bool,
     /// Whether the plan reads on to the end when the user is told to stop.
@@ -120,11 +122,12 @@ pub(in crate::lua) struct ServerSentEvent {
 impl ResponseStream {
     pub(crate) fn new(
         body: Rc<StreamedBody>,
-        expect: &Expectations,
+        (url, expect): (&Rc<str>, &Expectations),
         start: Instant,
         after_stop: bool,
     ) -> ResponseStream {
         ResponseStream {
+            url: url.clone(),
             after_stop,
             to_end: Cell::new(false),
             keeps_last: expect.last_message().is_some(),
@@ -541,7 +544,7 @@ mod tests {
         let body = Rc::new(StreamedBody::new(100));
         let stream = ResponseStream::new(
             body.clone(),
-            &Expectations::default(),
+            (&"/".into(), &Expectations::default()),
             Instant::now(),
             false,
         );

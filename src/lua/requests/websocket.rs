@@ -12,7 +12,7 @@ use std::rc::Rc;
 /// What its options have beside those of a request.
 pub(in crate::lua) const WEBSOCKET: [&str; 2] = ["subprotocols", "deflate"];
 /// What stands where a request has its method.
-const KIND: &str = "WS";
+pub(super) const KIND: &str = "WS";
 
 /// Reads such a request.
 ///
@@ -86,13 +86,13 @@ fn over_http(url: &Rc<str>) -> Rc<str> {
 }
 
 fn read_subprotocols(value: &Value) -> Result<Vec<String>, String> {
-    const KIND: &str = "a list of names: { \"v1\" }";
+    const NAMES: &str = "a list of names: { \"v1\" }";
     match value {
         Value::Nil => Ok(Vec::new()),
         Value::Table(list) => list_values(list, "the list of subprotocols")?
             .iter()
             .map(|name| read_string(name, "a subprotocol"))
             .collect(),
-        other => Err(describe_mismatch("option 'subprotocols'", KIND, other)),
+        other => Err(describe_mismatch("option 'subprotocols'", NAMES, other)),
     }
 }

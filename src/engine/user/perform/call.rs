@@ -2,7 +2,7 @@
 //! dropped before its end.
 
 use crate::engine::user::finished_call::FinishedCall;
-use crate::engine::user::in_flight::{Flight, responded};
+use crate::engine::user::flight::{Flight, responded};
 use crate::engine::user::shared::ShardState;
 use crate::engine::user::task_requests::TaskRequests;
 use crate::http::{ErrorClass, Failure};

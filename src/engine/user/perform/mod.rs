@@ -138,6 +138,11 @@ impl TaskRunner {
             }
             Op::Receive(stream, time) => self.receive(&stream, time).await,
             Op::Flush(stream) => self.flush(&stream).await,
+            Op::BeginExchange(op) => self.begin_exchange(op, task).await,
+            Op::EndExchange(number, end) => {
+                self.requests.end_exchange(&mut self.vm, number, end, task);
+                self.vm.go_on()
+            }
             Op::EndStream(stream) => {
                 self.close_stream(&stream).await;
                 self.vm.go_on()
@@ -351,6 +356,17 @@ impl TaskRunner {
         requests.make_room(&mut self.vm);
         requests.count_call(&mut self.vm, op, task, &finished);
         self.vm.resume_call(finished.outcome)
+    }
+
+    /// Begins an exchange that the plan carries out, once it is its turn.
+    async fn begin_exchange(&mut self, op: Box<CallOp>, task: &str) -> Step {
+        self.requests.settle(&mut self.vm);
+        if !self.pass_throttles().await {
+            return Step::Done;
+        }
+        self.shared.gather().await;
+        let number = self.requests.begin_exchange(op, task);
+        self.vm.resume_exchange(number)
     }
 
     /// Waits as the plan says.

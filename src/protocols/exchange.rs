@@ -1,0 +1,33 @@
+//! An exchange that the plan's own code carries out, such as a question over a WebSocket: the engine times what lies between
+//! its beginning and its end.
+
+use super::{Call, CallFuture, CallValue, Channels, Meter};
+
+/// What stands for such an exchange among calls.
+#[derive(Debug)]
+pub(crate) struct PlanExchange {
+    kind: &'static str,
+    target: String,
+}
+
+impl PlanExchange {
+    /// An exchange of that kind with that target, as its row shows them.
+    pub(crate) fn new(kind: &'static str, target: String) -> PlanExchange {
+        PlanExchange { kind, target }
+    }
+}
+
+impl Call for PlanExchange {
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// Has nothing left to perform: the plan does it.
+    fn perform<'a>(&'a self, _: &'a Channels, _: &'a Meter) -> CallFuture<'a> {
+        Box::pin(std::future::ready(Ok(CallValue::Nothing)))
+    }
+}

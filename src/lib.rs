@@ -178,7 +178,7 @@ pub mod internals {
         //! The Lua VMs of users.
         pub use crate::lua::{
             CompiledRegex, ExchangeEnd, Finished, Heartbeat, Op, Program, ReceiveTime, Step, Vm,
-            VmSetup, load,
+            VmSetup, load, read_in_pieces,
         };
     }
 }

@@ -4,6 +4,7 @@ use super::function::function;
 use super::names::unknown;
 use super::{json, parts};
 use crate::http::CloseFrame;
+use crate::lua::diagnostics::here;
 use crate::lua::limits::Held;
 use crate::lua::requests::{PlanSocket, PlanStream, ResponseStream, marker};
 use crate::lua::sandbox::VmHost;
@@ -54,10 +55,7 @@ pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Resul
         host.raw_set("send", function(lua, send)?)?;
         host.raw_set("close", function(lua, close)?)?;
         host.raw_set("clock", lua.create_function(super::metric::clock)?)?;
-        host.raw_set(
-            "here",
-            lua.create_function(|lua, ()| Ok(crate::lua::diagnostics::here(lua)))?,
-        )?;
+        host.raw_set("here", lua.create_function(|lua, ()| Ok(here(lua)))?)?;
         let part = (
             coroutine.raw_get::<Function>("yield")?,
             operations,

@@ -192,11 +192,18 @@ impl<'a> MemberReader<'a> {
             word.text == ";" || (word.kind == TokenKind::Name && !matches!(word.text, "and" | "or"))
         });
         if ends {
-            let streams = arguments.clone().any(|place| self.text(place) == "stream");
-            let holds = match self.text(place + 5) {
-                "events" => return,
-                "websocket" => VariableContent::Socket,
-                _ if streams => VariableContent::Stream,
+            let method = self.text(place + 5);
+            let options = options_place(method).and_then(|which| self.argument(&arguments, which));
+            let is_stream = |table| {
+                let keys: Vec<usize> = self.keys(table);
+                keys.iter().any(|key| self.text(*key) == "stream")
+            };
+            let holds = match options {
+                _ if method == "events" => return,
+                _ if method == "websocket" => VariableContent::Socket,
+                // Options in a variable may make it either.
+                Some(options) if self.text(options) != "{" => return,
+                Some(table) if is_stream(table) => VariableContent::Stream,
                 _ => VariableContent::Response,
             };
             self.variables.insert(name, Variable { holds, depth });
@@ -338,13 +345,7 @@ impl<'a> MemberReader<'a> {
                         user:post(path, nil, { json = { … } }), or form = { … }";
             self.found.push((line, message, help.to_owned()));
         }
-        let first = match which {
-            0 => Some(arguments.start),
-            which => self
-                .commas(arguments.clone())
-                .nth(which - 1)
-                .map(|comma| comma + 1),
-        };
+        let first = self.argument(&arguments, which);
         let Some(table) = first.filter(|first| self.text(*first) == "{") else {
             return;
         };
@@ -383,6 +384,17 @@ impl<'a> MemberReader<'a> {
     fn commas(&self, arguments: Range<usize>) -> impl Iterator<Item = usize> {
         self.outer(arguments)
             .filter(|place| self.text(*place) == ",")
+    }
+
+    /// Returns the place at which the argument with that number begins, from 0, if there is one.
+    fn argument(&self, arguments: &Range<usize>, number: usize) -> Option<usize> {
+        match number {
+            0 => Some(arguments.start),
+            number => {
+                let comma = self.commas(arguments.clone()).nth(number - 1);
+                comma.map(|comma| comma + 1)
+            }
+        }
     }
 
     /// Returns the places of the names that are set in a table by `name = value`.

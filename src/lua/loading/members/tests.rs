@@ -58,6 +58,10 @@ fn names_that_do_not_exist_are_reported() {
             "'stream:evnts' does not exist",
         ),
         (
+            "local socket = user:websocket '/' socket:recieve()",
+            "'socket:recieve' does not exist",
+        ),
+        (
             "user:events('/', { reconect = true })",
             "unknown option 'reconect' in a request",
         ),
@@ -90,6 +94,8 @@ fn what_could_be_meant_is_not_reported() {
         "user:post('/', body({ anything = 1 }))",
         "user:submit(form, { anything = 1 }, { button = false, name = 'x', added = true })",
         "for event in user:events('/', { reconnect = true, name = 'x' }) do end",
+        "local page = user:post('/', nil, { json = { stream = true } }) print(page:json())",
+        "local stream = user:get('/', options) stream:close()",
         "local stream = user:get('/', { stream = true }) for line in stream:lines() do end stream:close()",
         "user:get('/', { name = (function() local t = { anything = 1 } return t end)() })",
         "print('user:gte') -- user:gte",

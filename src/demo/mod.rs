@@ -3,6 +3,7 @@
 
 mod api;
 mod behaviour;
+mod chat;
 mod cookie;
 mod counts;
 mod drupal;

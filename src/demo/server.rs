@@ -18,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::behaviour::Behaviour;
+use super::chat;
 use super::counts::RouteCounts;
 use super::events::with_events;
 
@@ -63,6 +64,10 @@ pub(super) trait Handler: Send + Sync {
     fn failure(&self) -> SiteResponse {
         let text = "The website encountered an unexpected error. Please try again later.\n";
         plain(StatusCode::INTERNAL_SERVER_ERROR, text)
+    }
+    /// Whether a path is the room to chat in.
+    fn is_chat(&self, _path: &str) -> bool {
+        false
     }
     /// What `/_demo/sent` shows; `None` if the site does not log what it sends.
     fn sent(&self) -> Option<serde_json::Value> {
@@ -118,15 +123,18 @@ async fn serve(tcp: TcpStream, peer: IpAddr, worker: Arc<SiteThread>) {
     });
     let _ = http1::Builder::new()
         .serve_connection(TokioIo::new(tcp), service)
+        .with_upgrades()
         .await;
 }
 
 async fn handle_request(
     worker: &SiteThread,
     peer: IpAddr,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> SiteResponse {
     let shared = &worker.shared;
+    let is_chat = shared.site.is_chat(request.uri().path());
+    let upgrade = is_chat.then(|| hyper::upgrade::on(&mut request));
     let (head, body) = request.into_parts();
     let path = head.uri.path();
     if let Some(name) = path.strip_prefix("/_demo/") {
@@ -145,6 +153,9 @@ async fn handle_request(
     }
     if shared.behaviour.fails() {
         return shared.site.failure();
+    }
+    if let Some(opened) = upgrade.and_then(|upgrade| chat::open(&head.headers, upgrade)) {
+        return opened;
     }
     let mut response = shared.site.respond(&SiteRequest {
         method: &head.method,

@@ -198,7 +198,7 @@ fn the_view_follows_the_size_of_the_terminal() {
     let mut view = watch("view_size", &server, (80, 24), &[]);
     view.wait_for("2 Latency");
     view.resize(60, 15);
-    view.wait_for("1 Requests  2  3  4");
+    view.wait_for("1 Requests 2  3  4");
     assert!(view.screen().lines().count() <= 15, "{}", view.screen());
     view.resize(160, 50);
     view.wait_for("0 reset");

@@ -47,6 +47,10 @@ impl Handler for Api {
         ApiRoute::of(path).label(method).unwrap_or("other")
     }
 
+    fn is_chat(&self, path: &str) -> bool {
+        ApiRoute::of(path) == ApiRoute::Chat
+    }
+
     fn respond(&self, request: &SiteRequest<'_>) -> SiteResponse {
         let route = ApiRoute::of(request.path);
         if route == ApiRoute::Unknown {
@@ -74,6 +78,7 @@ impl Handler for Api {
                 None => refusal(StatusCode::NOT_FOUND, "there is no such product"),
             },
             ApiRoute::Events => events(request),
+            ApiRoute::Chat => refusal(StatusCode::UPGRADE_REQUIRED, "this is a WebSocket"),
             ApiRoute::Graphql => self::graphql(request),
             ApiRoute::Upload => self::upload(request),
             ApiRoute::Basic => self.basic(request),

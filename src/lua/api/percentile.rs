@@ -50,5 +50,9 @@ fn find(
         latency.raw_get::<f64>("min")?,
         latency.raw_get::<f64>("max")?,
     );
-    Ok(Some(ms.max(min).min(max)))
+    Ok(Some(match percent {
+        0.0 => min,
+        100.0 => max,
+        _ => ms.max(min).min(max),
+    }))
 }

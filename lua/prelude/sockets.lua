@@ -1,25 +1,12 @@
 -- What a WebSocket does: it sends, waits for messages, and is closed. A part of the prelude.
 
-local yield, operations, host, json = ...
-local error, next, pcall, setmetatable, tostring, type = error, next, pcall, setmetatable, tostring, type
+local yield, operations, host, message_meta, json = ...
+local error, next, setmetatable, tostring, type = error, next, setmetatable, tostring, type
 local RECEIVE, END_STREAM, FLUSH = operations.receive, operations.end_stream, operations.flush
 local BEGIN_EXCHANGE, END_EXCHANGE = operations.begin_exchange, operations.end_exchange
 local take, clock = host.take, host.clock
 
 local function fail(message) error(host.here() .. message, 0) end
-
-local message_meta = {
-  __name = "message",
-  __metatable = false,
-  __index = {
-    -- Its data as JSON, or what is at the path in it.
-    json = function(message, path)
-      local value = json.decode(message.data)
-      if path == nil then return value end
-      return json.get(value, path)
-    end,
-  },
-}
 
 local function sent(socket, is_text, data)
   local ok, has_room = host.send(socket, is_text, data)
@@ -60,14 +47,15 @@ local function receive(socket, match, timeout)
   end
 end
 
-local function send(socket, data, call)
+-- Returns what is sent as text: a table is JSON.
+local function text_of(data, call)
   if type(data) == "table" then data = json.encode(data) end
   if type(data) ~= "string" then fail(call .. " takes a text, or a table that is sent as JSON") end
-  return sent(socket, true, data)
+  return data
 end
 
 return {
-  send = function(socket, data) return send(socket, data, "socket:send") end,
+  send = function(socket, data) return sent(socket, true, text_of(data, "socket:send")) end,
   send_binary = function(socket, data)
     if type(data) ~= "string" then fail("socket:send_binary takes a string") end
     return sent(socket, false, data)
@@ -78,9 +66,10 @@ return {
   end,
   ask = function(socket, data, options)
     local match, timeout = read_options(options, "socket:ask", "name")
+    local question = text_of(data, "socket:ask")
     local number, problem = yield(BEGIN_EXCHANGE, socket, options and options.name)
     if problem then fail(problem) end
-    send(socket, data, "socket:ask")
+    sent(socket, true, question)
     local message, is_late = receive(socket, match, timeout)
     yield(END_EXCHANGE, socket, number, message and message.at or is_late)
     return message

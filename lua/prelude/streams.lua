@@ -1,20 +1,7 @@
 -- What waits in a stream: its events, lines and chunks, and its close. A part of the prelude.
 
-local yield, RECEIVE, END_STREAM, take, json, read_options, count = ...
+local yield, RECEIVE, END_STREAM, take, event_meta, read_options, count = ...
 local setmetatable = setmetatable
-
-local event_meta = {
-  __name = "event",
-  __metatable = false,
-  __index = {
-    -- Its data, or what is at the path in it.
-    json = function(event, path)
-      local value = json.decode(event.data)
-      if path == nil then return value end
-      return json.get(value, path)
-    end,
-  },
-}
 
 -- Gives the next message, or nil at the end, where the request is counted after `at_end`.
 local function next_of(stream, kind, at_end)

@@ -7,7 +7,7 @@ use super::h2;
 use super::message::{self, BodyLimits, InterimResponses, MAX_HEAD, ResponseHead};
 use super::session::CookieJar;
 use super::target::Target;
-use super::websocket::{Deflate, FrameReader};
+use super::websocket::read_in_pieces;
 use bytes::{Bytes, BytesMut};
 use http::Method;
 use url::Url;
@@ -70,22 +70,7 @@ pub fn head(bytes: &[u8], cut: usize) {
 
 /// Reads the frames of a WebSocket at once and in pieces of `size` bytes; both must give the same.
 pub fn websocket(bytes: &[u8], size: usize, deflates: bool) {
-    let read = |size: usize| {
-        let inflate = deflates.then(|| Deflate::reading(true));
-        let mut reader = FrameReader::new(1 << 16, inflate);
-        let mut found = Vec::new();
-        for piece in bytes.chunks(size.max(1)) {
-            reader.buffer().extend_from_slice(piece);
-            loop {
-                match reader.next() {
-                    Ok(Some(incoming)) => found.push(incoming),
-                    Ok(None) => break,
-                    Err(mistake) => return (found, Some(mistake)),
-                }
-            }
-        }
-        (found, None)
-    };
+    let read = |size| read_in_pieces(bytes, size, 1 << 16, deflates);
     assert_eq!(read(bytes.len()), read(size));
 }
 

@@ -56,4 +56,4 @@ pub use transfer::{Transfer, TransferMeter};
 #[cfg(feature = "reqwest")]
 pub(crate) use transport::ReqwestProxy;
 pub(crate) use transport::{Transport, Version};
-pub(crate) use websocket::{CloseFrame, SocketOffer, SocketSide};
+pub(crate) use websocket::{CloseFrame, SocketOffer, SocketSide, over_http};

@@ -3,6 +3,7 @@
 use crate::cli;
 use crate::error::{Diagnostic, Error};
 use crate::files;
+use crate::http::over_http;
 use std::fmt::Write as _;
 
 /// The plan for a URL.
@@ -35,8 +36,10 @@ impl UrlPlan {
         retain: bool,
     ) -> Result<UrlPlan, Error> {
         let (host, path) = split(url);
-        if let Some(host) = host_of_socket(host) {
-            return socket_plan(host, path, request);
+        let name = path.split(['?', '#']).next().unwrap_or_default();
+        let name = quoted(name.as_bytes());
+        if let Some(host) = over_http(host) {
+            return socket_plan(host, &name, path, request);
         }
         let body = match &request.body {
             Some(text) => Some(body(text)?),
@@ -47,7 +50,6 @@ impl UrlPlan {
             (None, Some(_)) => "POST",
             (None, None) => "GET",
         };
-        let name = path.split(['?', '#']).next().unwrap_or_default();
         let mut options = format!(
             "method = {}, path = {}",
             quoted(method.as_bytes()),
@@ -56,7 +58,6 @@ impl UrlPlan {
         if let Some(body) = body {
             options += &format!(", body = {}", quoted(&body));
         }
-        let name = quoted(name.as_bytes());
         let source = if request.stream {
             format!(
                 "{MESSAGES}task {{ {name}, function(user)\n  for _ in messages(user:request {{ {options}, stream = true }}) do end\nend }}\n"
@@ -74,25 +75,19 @@ impl UrlPlan {
     }
 }
 
-/// Returns the base URL of a WebSocket, if it is one.
-fn host_of_socket(host: &str) -> Option<String> {
-    let (scheme, rest) = host.split_once("://")?;
-    match scheme {
-        "ws" => Some(format!("http://{rest}")),
-        "wss" => Some(format!("https://{rest}")),
-        _ => None,
-    }
-}
-
 /// Makes a plan of one task that opens a WebSocket, sends the body and waits for one message, or reads all there are, and
 /// closes it.
-fn socket_plan(host: String, path: &str, request: &cli::OneRequest) -> Result<UrlPlan, Error> {
+fn socket_plan(
+    host: String,
+    name: &str,
+    path: &str,
+    request: &cli::OneRequest,
+) -> Result<UrlPlan, Error> {
     if request.method.is_some() {
         let problem = Diagnostic::new("a WebSocket has no method");
         return Err(problem.help("leave out '--method'").into());
     }
-    let name = path.split(['?', '#']).next().unwrap_or_default();
-    let (name, path) = (quoted(name.as_bytes()), quoted(path.as_bytes()));
+    let path = quoted(path.as_bytes());
     let mut source =
         format!("task {{ {name}, function(user)\n  local socket = user:websocket({path})\n");
     if let Some(text) = &request.body {

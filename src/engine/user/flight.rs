@@ -50,6 +50,16 @@ impl<S: Deref<Target = ShardState>> Flight<S> {
         }
     }
 
+    /// Ends it at a moment. Returns when it began and how long it took, without the time in which the process stood still, and
+    /// that time.
+    pub(super) fn end_at(&mut self, at: Instant, responded: bool) -> (Instant, Duration, Duration) {
+        let took = at.saturating_duration_since(self.start);
+        let lost = self.lost(at).min(took);
+        let (start, latency) = (self.start + lost, took - lost);
+        self.end(start, latency, responded);
+        (start, latency, lost)
+    }
+
     /// Ends it with its exchange. Takes the time in which the process stood still out of that, and returns it.
     pub(super) fn end_exchange(&mut self, exchange: &mut Exchange) -> Duration {
         let lost = self.lost(exchange.start + exchange.latency);

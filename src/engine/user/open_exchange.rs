@@ -49,10 +49,7 @@ impl OpenExchange {
                 (now, Err(failure))
             }
         };
-        let took = at.saturating_duration_since(self.flight.start());
-        let lost = self.flight.lost(at).min(took);
-        let (start, latency) = (self.flight.start() + lost, took - lost);
-        self.flight.end(start, latency, outcome.is_ok());
+        let (start, latency, lost) = self.flight.end_at(at, outcome.is_ok());
         FinishedCall {
             row: self.row,
             delay: self.delay,

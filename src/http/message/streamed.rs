@@ -20,7 +20,7 @@ pub(crate) const MAX_BUFFER: usize = 1 << 20;
 /// A body on its way to its reader.
 #[derive(Debug)]
 pub(crate) struct StreamedBody {
-    max_buffer: Cell<usize>,
+    max_buffer: usize,
     /// The status and the head of the response, once it has come.
     head: RefCell<Option<(u16, Bytes)>>,
     // Never borrowed across an await.
@@ -67,7 +67,7 @@ impl StreamedBody {
 
     fn with(max_buffer: usize, socket: Option<SocketSide>) -> StreamedBody {
         StreamedBody {
-            max_buffer: Cell::new(max_buffer),
+            max_buffer,
             socket,
             head_at: Cell::default(),
             opening: Cell::default(),
@@ -145,8 +145,8 @@ impl StreamedBody {
 
     fn add(&self, piece: StreamPiece) -> Result<(), Failure> {
         let waiting = self.waiting.get() + piece.bytes.len();
-        if waiting + self.held.get() > self.max_buffer.get() {
-            let most = show_size(self.max_buffer.get() as f64);
+        if waiting + self.held.get() > self.max_buffer {
+            let most = show_size(self.max_buffer as f64);
             let detail = if self.held.get() > self.waiting.get() {
                 format!("a message of the stream is longer than {most} ('max_buffer')")
             } else {
@@ -174,10 +174,7 @@ impl StreamedBody {
     /// Ends the request, which the reader does not want any more. A WebSocket is closed as usual.
     pub(crate) fn close(&self) {
         if let Some(socket) = &self.socket {
-            socket.close(&CloseFrame {
-                code: Some(1000),
-                reason: String::new(),
-            });
+            socket.close(&CloseFrame::of(Some(1000)));
         }
         self.closed.set(true);
         self.closing.notify_one();
@@ -240,12 +237,7 @@ impl StreamedBody {
 
     /// The most bytes that wait for the reader.
     pub(crate) fn max_buffer(&self) -> usize {
-        self.max_buffer.get()
-    }
-
-    /// Sets the most bytes that wait for the reader.
-    pub(crate) fn set_max_buffer(&self, bytes: usize) {
-        self.max_buffer.set(bytes);
+        self.max_buffer
     }
 
     /// Waits until the head has come, or nothing will.

@@ -7,8 +7,8 @@ use crate::http::h1::ReadBuffer;
 use crate::http::message::StreamedBody;
 use crate::http::transfer::TransferMeter;
 use crate::http::websocket::{
-    CLOSE_TIMEOUT, CloseFrame, Deflate, FrameMistake, FrameReader, FrameWriter, Incoming, Opcode,
-    SocketSide,
+    CLOSE_TIMEOUT, CloseFrame, Deflater, FrameMistake, FrameReader, FrameWriter, Incoming,
+    Inflater, Opcode, SocketSide,
 };
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -30,16 +30,11 @@ pub(super) async fn serve(
         return Err(Failure::new(ErrorClass::Protocol, "the connection is gone"));
     };
     socket.subprotocol.replace(terms.subprotocol);
-    let deflate = |writes: bool| {
-        let terms = terms.deflate?;
-        Some(if writes {
-            Deflate::writing(terms.client_keeps_context)
-        } else {
-            Deflate::reading(terms.server_keeps_context)
-        })
-    };
-    socket.writer.replace(Some(FrameWriter::new(deflate(true))));
-    let mut reader = FrameReader::new(body.max_buffer(), deflate(false));
+    let deflate = terms.deflate;
+    let deflater = deflate.map(|terms| Deflater::new(terms.client_keeps_context));
+    let inflater = deflate.map(|terms| Inflater::new(terms.server_keeps_context));
+    socket.writer.replace(Some(FrameWriter::new(deflater)));
+    let mut reader = FrameReader::new(body.max_buffer(), inflater);
     reader.buffer().extend_from_slice(&socket.first.take());
     body.show();
     let mut serving = Serving {
@@ -75,13 +70,9 @@ impl Serving<'_> {
                 Ok(None) => {}
                 Ok(Some(close)) => return self.end(close).await,
                 Err(mistake) => {
-                    let close = CloseFrame {
-                        code: Some(mistake.code),
-                        reason: String::new(),
-                    };
-                    self.socket.close(&close);
+                    self.socket.close(&CloseFrame::of(Some(mistake.code)));
                     self.flush().await;
-                    return Err(failure(&mistake));
+                    return Err(mistake.failure());
                 }
             }
             if self.transfer(buffer).await? == 0 {
@@ -100,10 +91,8 @@ impl Serving<'_> {
             match incoming {
                 Incoming::Message { is_text, bytes } => {
                     if body.push_message(is_text, bytes).is_err() {
-                        return Err(FrameMistake {
-                            code: 1009,
-                            detail: "the plan has left too much of a socket unread ('max_buffer')",
-                        });
+                        let detail = "the plan has left too much of a socket unread ('max_buffer')";
+                        return Err(FrameMistake::too_large(detail));
                     }
                 }
                 Incoming::Ping(payload) => {
@@ -124,10 +113,7 @@ impl Serving<'_> {
     /// Ends a connection that the server closes.
     async fn end(&mut self, close: CloseFrame) -> Result<(), Failure> {
         let is_own = self.socket.is_closing.get();
-        self.socket.close(&CloseFrame {
-            code: close.code,
-            reason: String::new(),
-        });
+        self.socket.close(&CloseFrame::of(close.code));
         self.flush().await;
         self.socket.closed.replace(Some(close.clone()));
         match close.code {
@@ -207,12 +193,4 @@ impl Serving<'_> {
             }
         }
     }
-}
-
-fn failure(mistake: &FrameMistake) -> Failure {
-    let class = match mistake.code {
-        1009 => ErrorClass::TooLarge,
-        _ => ErrorClass::Protocol,
-    };
-    Failure::new(class, mistake.detail)
 }

@@ -49,17 +49,18 @@ impl DeflateTerms {
     }
 }
 
-/// One direction of a connection whose messages are compressed.
+/// Compression of the messages that are sent.
 #[derive(Debug)]
-pub(in crate::http) struct Deflate {
+pub(in crate::http) struct Deflater {
     keeps_context: bool,
-    side: Side,
+    compress: Compress,
 }
 
+/// Decompression of the messages that come.
 #[derive(Debug)]
-enum Side {
-    Writes(Compress),
-    Reads(Decompress),
+pub(in crate::http) struct Inflater {
+    keeps_context: bool,
+    decompress: Decompress,
 }
 
 /// What a compressed message has become.
@@ -69,27 +70,17 @@ pub(in crate::http) enum Inflated {
     Broken,
 }
 
-impl Deflate {
-    pub(in crate::http) fn writing(keeps_context: bool) -> Deflate {
-        let side = Side::Writes(Compress::new(Compression::default(), false));
-        Deflate {
+impl Deflater {
+    pub(in crate::http) fn new(keeps_context: bool) -> Deflater {
+        Deflater {
             keeps_context,
-            side,
-        }
-    }
-
-    pub(in crate::http) fn reading(keeps_context: bool) -> Deflate {
-        Deflate {
-            keeps_context,
-            side: Side::Reads(Decompress::new(false)),
+            compress: Compress::new(Compression::default(), false),
         }
     }
 
     /// Compresses a message.
     pub(in crate::http) fn deflate(&mut self, message: &[u8]) -> Vec<u8> {
-        let Side::Writes(compress) = &mut self.side else {
-            return Vec::new();
-        };
+        let compress = &mut self.compress;
         let mut out = Vec::with_capacity(message.len() / 2 + 64);
         let start = compress.total_in();
         loop {
@@ -113,12 +104,19 @@ impl Deflate {
         }
         out
     }
+}
+
+impl Inflater {
+    pub(in crate::http) fn new(keeps_context: bool) -> Inflater {
+        Inflater {
+            keeps_context,
+            decompress: Decompress::new(false),
+        }
+    }
 
     /// Inflates a message to at most so many bytes.
     pub(in crate::http) fn inflate(&mut self, message: &[u8], most: usize) -> Inflated {
-        let Side::Reads(decompress) = &mut self.side else {
-            return Inflated::Broken;
-        };
+        let decompress = &mut self.decompress;
         let mut out = Vec::with_capacity((message.len() * 4).clamp(64, most.max(64)));
         for input in [message, &TAIL] {
             let start = decompress.total_in();

@@ -1,7 +1,8 @@
 //! The frames of WebSocket (RFC 6455) as a client writes and reads them, with per-message compression (RFC 7692). Bytes in,
 //! messages out: it knows no socket.
 
-use super::deflate::{Deflate, Inflated};
+use super::deflate::{Deflater, Inflated, Inflater};
+use crate::http::failure::{ErrorClass, Failure};
 use bytes::{Buf as _, Bytes, BytesMut};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -40,6 +41,16 @@ pub(in crate::http) struct FrameMistake {
     pub(in crate::http) detail: &'static str,
 }
 
+impl CloseFrame {
+    /// A close with a code and no reason.
+    pub(crate) fn of(code: Option<u16>) -> CloseFrame {
+        CloseFrame {
+            code,
+            reason: String::new(),
+        }
+    }
+}
+
 const PROTOCOL: u16 = 1002;
 const NOT_UTF8: u16 = 1007;
 const TOO_LARGE: u16 = 1009;
@@ -51,6 +62,32 @@ fn protocol(detail: &'static str) -> FrameMistake {
     }
 }
 
+fn not_utf8(detail: &'static str) -> FrameMistake {
+    FrameMistake {
+        code: NOT_UTF8,
+        detail,
+    }
+}
+
+impl FrameMistake {
+    /// A message, or what waits for the plan, is larger than allowed.
+    pub(in crate::http) fn too_large(detail: &'static str) -> FrameMistake {
+        FrameMistake {
+            code: TOO_LARGE,
+            detail,
+        }
+    }
+
+    /// Returns the failure of the request.
+    pub(in crate::http) fn failure(&self) -> Failure {
+        let class = match self.code {
+            TOO_LARGE => ErrorClass::TooLarge,
+            _ => ErrorClass::Protocol,
+        };
+        Failure::new(class, self.detail)
+    }
+}
+
 /// Reader of what a server sends.
 #[derive(Debug)]
 pub(in crate::http) struct FrameReader {
@@ -59,12 +96,12 @@ pub(in crate::http) struct FrameReader {
     max_message: usize,
     /// The fragments of a message that is not complete, and whether it is text and compressed.
     fragments: Option<(BytesMut, bool, bool)>,
-    inflate: Option<Deflate>,
+    inflate: Option<Inflater>,
 }
 
 impl FrameReader {
     /// A reader of messages of at most so many bytes; `inflate` if both sides have agreed on compression.
-    pub(in crate::http) fn new(max_message: usize, inflate: Option<Deflate>) -> FrameReader {
+    pub(in crate::http) fn new(max_message: usize, inflate: Option<Inflater>) -> FrameReader {
         FrameReader {
             unread: BytesMut::new(),
             max_message,
@@ -83,10 +120,9 @@ impl FrameReader {
         while let Some(header) = FrameHeader::read(&self.unread)? {
             let gathered = self.fragments.as_ref().map_or(0, |(bytes, ..)| bytes.len());
             if header.length > (self.max_message - gathered.min(self.max_message)) as u64 {
-                return Err(FrameMistake {
-                    code: TOO_LARGE,
-                    detail: "a message is too large ('max_buffer')",
-                });
+                return Err(FrameMistake::too_large(
+                    "a message is too large ('max_buffer')",
+                ));
             }
             let length = header.length as usize;
             if self.unread.len() < header.size + length {
@@ -148,20 +184,16 @@ impl FrameReader {
             Some(inflate) if compressed => match inflate.inflate(&bytes, self.max_message) {
                 Inflated::Message(bytes) => bytes,
                 Inflated::TooLarge => {
-                    return Err(FrameMistake {
-                        code: TOO_LARGE,
-                        detail: "a compressed message is too large ('max_buffer')",
-                    });
+                    return Err(FrameMistake::too_large(
+                        "a compressed message is too large ('max_buffer')",
+                    ));
                 }
                 Inflated::Broken => return Err(protocol("a compressed message is broken")),
             },
             _ => bytes.freeze(),
         };
         if is_text && std::str::from_utf8(&bytes).is_err() {
-            return Err(FrameMistake {
-                code: NOT_UTF8,
-                detail: "a text is not UTF-8",
-            });
+            return Err(not_utf8("a text is not UTF-8"));
         }
         Ok(Some(Incoming::Message { is_text, bytes }))
     }
@@ -252,10 +284,8 @@ fn close_frame(payload: &[u8]) -> Result<CloseFrame, FrameMistake> {
             if !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {
                 return Err(protocol("a close code that must not be sent"));
             }
-            let reason = std::str::from_utf8(reason).map_err(|_| FrameMistake {
-                code: NOT_UTF8,
-                detail: "the reason of a close is not UTF-8",
-            })?;
+            let reason = std::str::from_utf8(reason)
+                .map_err(|_| not_utf8("the reason of a close is not UTF-8"))?;
             Ok(CloseFrame {
                 code: Some(code),
                 reason: reason.to_owned(),
@@ -268,12 +298,12 @@ fn close_frame(payload: &[u8]) -> Result<CloseFrame, FrameMistake> {
 #[derive(Debug)]
 pub(in crate::http) struct FrameWriter {
     masks: Xoshiro256PlusPlus,
-    deflate: Option<Deflate>,
+    deflate: Option<Deflater>,
 }
 
 impl FrameWriter {
     /// A writer; `deflate` if both sides have agreed on compression.
-    pub(in crate::http) fn new(deflate: Option<Deflate>) -> FrameWriter {
+    pub(in crate::http) fn new(deflate: Option<Deflater>) -> FrameWriter {
         FrameWriter {
             masks: Xoshiro256PlusPlus::from_rng(&mut rand::rng()),
             deflate,
@@ -340,6 +370,30 @@ impl FrameWriter {
     }
 }
 
+/// Reads bytes in pieces of a size, as messages of at most `max_message` bytes; returns what was found, and the mistake that
+/// ended it. For tests and the fuzz target.
+pub(in crate::http) fn read_in_pieces(
+    bytes: &[u8],
+    size: usize,
+    max_message: usize,
+    inflates: bool,
+) -> (Vec<Incoming>, Option<FrameMistake>) {
+    let inflate = inflates.then(|| Inflater::new(true));
+    let mut reader = FrameReader::new(max_message, inflate);
+    let mut found = Vec::new();
+    for piece in bytes.chunks(size.max(1)) {
+        reader.buffer().extend_from_slice(piece);
+        loop {
+            match reader.next() {
+                Ok(Some(incoming)) => found.push(incoming),
+                Ok(None) => break,
+                Err(mistake) => return (found, Some(mistake)),
+            }
+        }
+    }
+    (found, None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -347,23 +401,8 @@ mod tests {
 
     /// Reads bytes at once and byte by byte; both must give the same.
     fn read(bytes: &[u8], deflate: bool) -> (Vec<Incoming>, Option<FrameMistake>) {
-        let of = |size: usize| {
-            let inflate = deflate.then(|| Deflate::reading(true));
-            let mut reader = FrameReader::new(1_000, inflate);
-            let mut found = Vec::new();
-            for piece in bytes.chunks(size) {
-                reader.buffer().extend_from_slice(piece);
-                loop {
-                    match reader.next() {
-                        Ok(Some(incoming)) => found.push(incoming),
-                        Ok(None) => break,
-                        Err(mistake) => return (found, Some(mistake)),
-                    }
-                }
-            }
-            (found, None)
-        };
-        let whole = of(bytes.len().max(1));
+        let of = |size| read_in_pieces(bytes, size, 1_000, deflate);
+        let whole = of(bytes.len());
         assert_eq!(of(1), whole, "{bytes:x?}");
         whole
     }
@@ -473,7 +512,7 @@ mod tests {
     #[test]
     fn a_compressed_message_may_not_become_larger_than_allowed() {
         let mut bomb = Vec::new();
-        let mut writer = FrameWriter::new(Some(Deflate::writing(true)));
+        let mut writer = FrameWriter::new(Some(Deflater::new(true)));
         writer.message(&mut bomb, false, &[0; 100_000]);
         assert!(bomb.len() < 500, "{}", bomb.len());
         let (_, mistake) = read(&unmasked(&bomb), true);
@@ -500,16 +539,8 @@ mod tests {
     #[test]
     fn what_is_written_is_masked_and_read_again() {
         for deflate in [None, Some(true), Some(false)] {
-            let side = |writes: bool| {
-                let keeps = deflate?;
-                Some(if writes {
-                    Deflate::writing(keeps)
-                } else {
-                    Deflate::reading(keeps)
-                })
-            };
-            let mut writer = FrameWriter::new(side(true));
-            let mut reader = FrameReader::new(1 << 20, side(false));
+            let mut writer = FrameWriter::new(deflate.map(Deflater::new));
+            let mut reader = FrameReader::new(1 << 20, deflate.map(Inflater::new));
             for length in [0, 1, 125, 126, 127, 1_000, 65_535, 65_536, 200_000] {
                 let message: Vec<u8> = (0..length).map(|n| (n % 251) as u8).collect();
                 let mut frame = Vec::new();

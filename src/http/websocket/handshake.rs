@@ -10,6 +10,18 @@ use sha1::{Digest as _, Sha1};
 /// What the server adds to the key before it hashes it.
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
+/// Returns the URL of the request that opens a WebSocket, if a URL is one of those: `ws:` is `http:`, and `wss:` is `https:`.
+pub(crate) fn over_http(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    if scheme.eq_ignore_ascii_case("ws") {
+        Some(format!("http://{rest}"))
+    } else if scheme.eq_ignore_ascii_case("wss") {
+        Some(format!("https://{rest}"))
+    } else {
+        None
+    }
+}
+
 /// What a client offers.
 #[derive(Debug, Clone)]
 pub(crate) struct SocketOffer {

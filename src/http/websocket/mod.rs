@@ -6,10 +6,12 @@ mod frames;
 mod handshake;
 
 use crate::http::connect::NetStream;
-pub(in crate::http) use deflate::Deflate;
+pub(in crate::http) use deflate::{Deflater, Inflater};
 pub(crate) use frames::CloseFrame;
-pub(in crate::http) use frames::{FrameMistake, FrameReader, FrameWriter, Incoming, Opcode};
-pub(crate) use handshake::SocketOffer;
+pub(in crate::http) use frames::{
+    FrameMistake, FrameReader, FrameWriter, Incoming, Opcode, read_in_pieces,
+};
+pub(crate) use handshake::{SocketOffer, over_http};
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 use tokio::sync::Notify;

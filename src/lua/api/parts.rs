@@ -26,6 +26,9 @@ pub(super) static FORMS: PreludePart =
 /// `user:fetch` and `user:batch`.
 pub(super) static LISTS: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/lists.lua"));
+/// What events and messages can do.
+pub(super) static MESSAGE: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/message.lua"));
 /// Views of what a process has once.
 pub(super) static JSON_VIEW: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/json_view.lua"));

@@ -2,6 +2,7 @@
 
 use super::function::function;
 use super::names::unknown;
+use super::stream::message_meta;
 use super::{json, parts};
 use crate::http::CloseFrame;
 use crate::lua::diagnostics::here;
@@ -60,6 +61,7 @@ pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Resul
             coroutine.raw_get::<Function>("yield")?,
             operations,
             host,
+            message_meta(lua, "message")?,
             json::library(lua)?,
         );
         let methods: Table = parts::SOCKETS.load(lua)?.call(part)?;

@@ -38,7 +38,7 @@ pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Resul
             marker("receive"),
             marker("end_stream"),
             function(lua, take)?,
-            json::library(lua)?,
+            message_meta(lua, "event")?,
             function(lua, read_options)?,
             function(lua, count)?,
         );
@@ -54,6 +54,11 @@ pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Resul
         lua.set_app_data(Registered);
     }
     VmHost::of(lua).userdata(lua, PlanStream { shared })
+}
+
+/// Makes the metatable of messages of that name.
+pub(super) fn message_meta(lua: &Lua, name: &str) -> mlua::Result<Table> {
+    parts::MESSAGE.load(lua)?.call((name, json::library(lua)?))
 }
 
 /// Registers the members of streams. `registry` is mlua's, or the list of a test.

@@ -44,8 +44,9 @@ pub enum Op {
     Take(Arc<Queue>, Duration),
     /// Waits until another user has made a value that they share.
     Await(PendingValue),
-    /// Waits until more of a stream has come, or nothing will; answered with whether the time for that was over before.
-    Receive(Rc<ResponseStream>, Option<ReceiveTime>),
+    /// Waits until more of a stream has come, or nothing will; answered with whether the time for that was over before. Boxed,
+    /// since every operation is as large as the largest.
+    Receive(Rc<ResponseStream>, Option<Box<ReceiveTime>>),
     /// Waits until the connection of a WebSocket takes more.
     Flush(Rc<ResponseStream>),
     /// Closes a stream, unless it has ended, and counts its request.
@@ -540,6 +541,6 @@ fn read_receive(stream: &Value, most: &Value, waited: &Value) -> Result<Op, Stri
     };
     let waited = waited.as_f64().unwrap_or_default();
     let waited = Duration::try_from_secs_f64(waited).unwrap_or_default();
-    let time = time.map(|most| ReceiveTime { most, waited });
+    let time = time.map(|most| Box::new(ReceiveTime { most, waited }));
     Ok(Op::Receive(stream, time))
 }

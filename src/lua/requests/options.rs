@@ -132,12 +132,7 @@ pub(super) fn read(
         }
     }
     match (streams, max_buffer) {
-        (false, most) if op.request.socket().is_some() => {
-            if let (Some(stream), Some(most)) = (op.request.stream(), most) {
-                stream.set_max_buffer(most);
-            }
-            check_messages_only(op)?;
-        }
+        (false, _) if op.request.socket().is_some() => check_messages_only(op)?,
         (true, _) if op.request.socket().is_some() => {
             return Err("a WebSocket is a stream already: leave out 'stream'".to_owned());
         }
@@ -383,7 +378,7 @@ fn check_messages_only(op: &RequestOp) -> Result<(), String> {
 }
 
 /// Reads how many bytes of a stream may wait for the plan.
-fn read_buffer(value: &Value) -> Result<usize, String> {
+pub(super) fn read_buffer(value: &Value) -> Result<usize, String> {
     const MOST: i64 = 64 << 20;
     match value {
         Value::Integer(bytes @ 1..=MOST) => Ok(*bytes as usize),

@@ -2,7 +2,7 @@
 
 use super::options;
 use super::request::RequestOp;
-use crate::http::{MAX_BUFFER, Redirects, SocketOffer, SocketSide, StreamedBody};
+use crate::http::{MAX_BUFFER, Redirects, SocketOffer, SocketSide, StreamedBody, over_http};
 use crate::lua::limits::Budget;
 use crate::lua::values::{describe_mismatch, list_values, read_string};
 use http::Method;
@@ -31,12 +31,18 @@ pub(super) fn read(
         ));
     }
     let mut op = RequestOp::bare(kind, path, &Value::Nil, budget)?;
-    op.request.url = over_http(&op.request.url);
+    if let Some(url) = over_http(&op.request.url) {
+        op.request.url = url.into();
+    }
     op.request.redirects = Redirects::UpTo(0);
-    let (mut subprotocols, mut deflate) = (Vec::new(), true);
+    let (mut subprotocols, mut deflate, mut max_buffer) = (Vec::new(), true, MAX_BUFFER);
     if let Value::Table(options) = options {
         let field = |name: &str| options.raw_get::<Value>(name).unwrap_or(Value::Nil);
         subprotocols = read_subprotocols(&field(WEBSOCKET[0]))?;
+        max_buffer = match field("max_buffer") {
+            Value::Nil => MAX_BUFFER,
+            most => options::read_buffer(&most)?,
+        };
         deflate = match field(WEBSOCKET[1]) {
             Value::Nil => true,
             Value::Boolean(flag) => flag,
@@ -51,7 +57,7 @@ pub(super) fn read(
     }
     let offer = SocketOffer::new(subprotocols, deflate);
     let headers = offer.headers()?;
-    let body = StreamedBody::of_socket(MAX_BUFFER, SocketSide::new(offer));
+    let body = StreamedBody::of_socket(max_buffer, SocketSide::new(offer));
     op.request.extras().stream = Some(Rc::new(body));
     match options {
         Value::Nil => {}
@@ -68,21 +74,6 @@ pub(super) fn read(
         op.expect.status.push(101);
     }
     Ok(op)
-}
-
-/// Returns the URL of the request that opens a WebSocket: `ws:` is `http:`, and `wss:` is `https:`.
-fn over_http(url: &Rc<str>) -> Rc<str> {
-    let scheme = |of: &str| {
-        let is = url
-            .get(..of.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(of));
-        is.then(|| &url[of.len()..])
-    };
-    match (scheme("ws://"), scheme("wss://")) {
-        (Some(rest), _) => format!("http://{rest}").into(),
-        (_, Some(rest)) => format!("https://{rest}").into(),
-        _ => url.clone(),
-    }
 }
 
 fn read_subprotocols(value: &Value) -> Result<Vec<String>, String> {

@@ -49,11 +49,8 @@ impl<'a> CallInFlight<'a> {
             outcome = self.op.call.perform(&self.requests.channels, &self.meter) => outcome,
             () = shared.timers.wait(timeout) => Err(Failure::new(ErrorClass::Timeout, "")),
         };
-        let now = Instant::now();
-        let took = now - self.flight.start();
-        let lost = self.flight.lost(now).min(took);
-        let (start, latency) = (self.flight.start() + lost, took - lost);
-        self.flight.end(start, latency, responded(&outcome));
+        let ended = self.flight.end_at(Instant::now(), responded(&outcome));
+        let (start, latency, lost) = ended;
         self.finished(start, latency, lost, outcome)
     }
 

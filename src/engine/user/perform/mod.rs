@@ -260,7 +260,11 @@ impl TaskRunner {
 
     /// Waits for more of a stream. A stop ends that, and the task with it, unless the request was sent after the stop, as in
     /// 'on_stop', or the plan reads to the end: a stream may have none.
-    async fn receive(&mut self, stream: &Rc<ResponseStream>, time: Option<ReceiveTime>) -> Step {
+    async fn receive(
+        &mut self,
+        stream: &Rc<ResponseStream>,
+        time: Option<Box<ReceiveTime>>,
+    ) -> Step {
         self.requests.count_messages(stream);
         let reads_on = stream.after_stop || stream.to_end.get();
         if self.stop.is_requested() && !reads_on {

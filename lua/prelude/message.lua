@@ -1,0 +1,16 @@
+-- What an event of a stream and a message of a WebSocket can do. A part of the prelude.
+
+local name, json = ...
+
+return {
+  __name = name,
+  __metatable = false,
+  __index = {
+    -- Its data as JSON, or what is at the path in it.
+    json = function(message, path)
+      local value = json.decode(message.data)
+      if path == nil then return value end
+      return json.get(value, path)
+    end,
+  },
+}

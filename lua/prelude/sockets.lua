@@ -69,8 +69,11 @@ return {
     local question = text_of(data, "socket:ask")
     local number, problem = yield(BEGIN_EXCHANGE, socket, options and options.name)
     if problem then fail(problem) end
+    local since = host.age(socket)
     sent(socket, true, question)
-    local message, is_late = receive(socket, match, timeout)
+    -- What had come before the question does not answer it.
+    local function answers(message) return message.at >= since and (not match or match(message)) end
+    local message, is_late = receive(socket, answers, timeout)
     yield(END_EXCHANGE, socket, number, message and message.at or is_late)
     return message
   end,

@@ -9,6 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 use tungstenite::handshake::derive_accept_key;
 use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tungstenite::protocol::frame::CloseFrame;
@@ -123,6 +124,10 @@ fn converse(stream: TcpStream, kind: &str, rest: &str, seen: &Seen) {
     match kind {
         "drop" => return,
         "close" => {
+            // A while after the handshake.
+            if rest == "4001" {
+                thread::sleep(Duration::from_millis(60));
+            }
             let close = CloseFrame {
                 code: rest.parse::<u16>().expect("a code").into(),
                 reason: "enough".into(),
@@ -257,6 +262,10 @@ fn sockets_send_receive_and_end_as_the_other_side_says() {
         for name in ["late", "to nobody"] {
             assert_eq!(row(&report, name)["failures"], 1, "{client}: {name}");
         }
+        // One that fails counts when it does.
+        let closed = row(&report, "/close/4001")["latency_ms"]["max"].as_f64();
+        assert!(closed >= Some(50.0), "{client}: {closed:?}");
+        assert!(row(&report, "after")["latency_ms"]["max"].as_f64() > Some(0.0));
         let late = row(&report, "late")["latency_ms"]["max"].as_f64();
         assert!(late >= Some(30.0), "{client}: {late:?}");
         assert_eq!(row(&report, "many")["status"]["101"], 50, "{client}");

@@ -50,6 +50,9 @@ task { "questions", sequence = 1, function(user)
     same(answer:json "n", n, "the answer")
   end
   same(socket:ask "no name".data, "no name", "of the task")
+  socket:send "before"
+  user:wait(0.1)
+  same(socket:ask("after", { name = "after" }) ~= nil, true, "an answer that has come after its question")
   same(socket:ask("late", { name = "late", timeout = "30ms", match = function() end }), nil, "no answer in time")
   local closed = user:websocket("/close/1000", { name = "closing" })
   same(closed:ask("x", { name = "to nobody" }), nil, "the socket has ended")

@@ -55,6 +55,7 @@ pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Resul
         host.raw_set("take", function(lua, take)?)?;
         host.raw_set("send", function(lua, send)?)?;
         host.raw_set("close", function(lua, close)?)?;
+        host.raw_set("age", function(lua, age)?)?;
         host.raw_set("clock", lua.create_function(super::metric::clock)?)?;
         host.raw_set("here", lua.create_function(|lua, ()| Ok(here(lua)))?)?;
         let part = (
@@ -156,6 +157,11 @@ fn send(
     let is_sent = shared.send(is_text, &bytes);
     let has_room = shared.body.socket().is_none_or(|socket| socket.has_room());
     Ok((is_sent, has_room))
+}
+
+/// Returns the seconds since the request that opened a socket, as messages have their times.
+fn age(_: &Lua, socket: Socket) -> mlua::Result<f64> {
+    Ok(socket.0.shared.start.elapsed().as_secs_f64())
 }
 
 /// Begins to close a socket.

@@ -208,8 +208,10 @@ local function with_stack(problem)
   return problem
 end
 
--- The value that test_start returns is available to every user as `shared`.
+-- Runs a task, or a job, which is its function without an iteration. The value that test_start returns is available to every user
+-- as `shared`.
 local function run(index, iteration)
+  if not iteration then return finish(xpcall(index, with_stack)) end
   current, User.iteration = index, iteration
   local value = finish(xpcall(tasks[index], with_stack, user))
   if index == "test_start" and value ~= nil then H.share(value) end

@@ -23,7 +23,7 @@ function Socket:send(data) end
 ---@return boolean # false if the socket is closed
 function Socket:send_binary(data) end
 
----Waits for the next message. With `match`, those for which it returns nothing are let go.
+---Waits for the next message. With `match`, those for which it returns nothing are let go, to `on_message` if that is set.
 ---@param options? lgoose.ReceiveOptions
 ---@return lgoose.Message? # nil if none came in time, or the socket has ended
 function Socket:receive(options) end
@@ -39,6 +39,12 @@ function Socket:ask(data, options) end
 ---@param options? lgoose.ReceiveOptions
 ---@return fun(): lgoose.Message?
 function Socket:messages(options) end
+
+---Calls a function for each message, one after another, whenever the user waits for anything, in other tasks and between them, too.
+---`receive`, `ask` and `messages` come first: it gets what they let go, and what comes while none of them waits. An error in it fails the
+---task that runs then. Set again, the new function replaces the one before.
+---@param fn fun(message: lgoose.Message)
+function Socket:on_message(fn) end
 
 ---Closes the socket, and waits for the server to do so.
 ---@param code? integer # 1000, or one from 3000 to 4999 (default: 1000)

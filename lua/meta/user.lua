@@ -106,6 +106,14 @@ function User:events(path, options) end
 ---@return lgoose.Socket
 function User:websocket(path, options) end
 
+---Runs a function beside the task, whenever that waits: for a response, a message, a pause. It begins when the task waits next, and ends
+---with the task, which waits for it. An error in it fails the task, unless `job:join` has raised it. `user:stop` and
+---`user:exit_iteration` end the task and all its jobs. A user may have 100 jobs at a time.
+---@param fn fun(...: any): ...
+---@param ... any # its arguments
+---@return lgoose.Job
+function User:spawn(fn, ...) end
+
 ---Runs a function with several requests, and times it as one row in the table of tasks.
 ---@generic T
 ---@param name string
@@ -205,3 +213,15 @@ function Cookies:clear() end
 ---@field secure boolean # sent over https only
 ---@field http_only boolean # not visible to scripts of the page
 ---@field expires integer? # in seconds since 1970; nil: when the user ends
+
+---A function that runs beside the task that has begun it.
+---@class lgoose.Job
+local Job = {}
+
+---Waits until the function has ended, and returns what it has returned; nothing if it was cancelled. Raises its error, if it has raised
+---one.
+---@return ...
+function Job:join() end
+
+---Ends the function where it waits, or before the next thing that it does. A request that is under way is finished first.
+function Job:cancel() end

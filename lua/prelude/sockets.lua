@@ -4,6 +4,7 @@ local yield, operations, host, message_meta, json = ...
 local error, next, setmetatable, tostring, type = error, next, setmetatable, tostring, type
 local RECEIVE, END_STREAM, FLUSH = operations.receive, operations.end_stream, operations.flush
 local BEGIN_EXCHANGE, END_EXCHANGE = operations.begin_exchange, operations.end_exchange
+local SPAWN, WAIT = operations.spawn, operations.wait
 local take, clock = host.take, host.clock
 
 local function fail(message) error(host.here() .. message, 0) end
@@ -30,19 +31,56 @@ local function read_options(options, call, more)
   return match, options.timeout
 end
 
+-- What sockets do with messages that nobody waits for, and how many wait for one of them.
+local handlers, waiting = setmetatable({}, { __mode = "k" }), setmetatable({}, { __mode = "k" })
+
 -- Waits for a message that matches; nil at the end of the socket, or when the time is up, and then whether it is.
-local function receive(socket, match, timeout)
+local function receive_next(socket, match, timeout)
   local start = clock()
   while true do
     local message, more = take(socket)
     if message then
       setmetatable(message, message_meta)
       if not match or match(message) then return message end
+      local handler = handlers[socket]
+      if handler then handler(message) end
     elseif not more then
       yield(END_STREAM, socket)
       return nil, false
     elseif yield(RECEIVE, socket, timeout or false, (clock() - start) / 1e9) then
       return nil, true
+    end
+  end
+end
+
+local function no_longer(socket)
+  return setmetatable({}, { __close = function() waiting[socket] = waiting[socket] - 1 end })
+end
+
+local function receive(socket, match, timeout)
+  if not handlers[socket] then return receive_next(socket, match, timeout) end
+  waiting[socket] = waiting[socket] + 1
+  local _ <close> = no_longer(socket)
+  return receive_next(socket, match, timeout)
+end
+
+-- Gives a socket's messages to its handler, one after another, as long as nobody else waits for one.
+local function handle(socket)
+  while true do
+    if waiting[socket] == 0 then
+      local message, more = take(socket)
+      if message then
+        handlers[socket](setmetatable(message, message_meta))
+      elseif more then
+        yield(RECEIVE, socket)
+      else
+        return yield(END_STREAM, socket)
+      end
+    elseif host.has_more(socket) then
+      -- Whoever waits takes it first.
+      yield(WAIT, 0.001)
+    else
+      yield(RECEIVE, socket)
     end
   end
 end
@@ -83,6 +121,15 @@ return {
       local message = receive(socket, match, timeout)
       return message
     end
+  end,
+  on_message = function(socket, handler)
+    if type(handler) ~= "function" then fail("socket:on_message takes a function of a message") end
+    local is_first = not handlers[socket]
+    handlers[socket] = handler
+    if not is_first then return end
+    waiting[socket] = 0
+    local _, problem = yield(SPAWN, function() handle(socket) end, true)
+    if problem then fail(problem) end
   end,
   close = function(socket, code, reason)
     host.close(socket, code, reason)

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `loading` | declarations of a plan as plain data, its review, the stubs for editors |
 //! | `hooks` | the functions of a plan that see requests and the report |
-//! | `vm`, `vm_setup` | one user's VM: runs tasks as coroutines |
+//! | `vm`, `vm_setup`, `job` | one user's VM: runs tasks, and what they begin beside them, as coroutines |
 //! | `api` | the functions that a plan can call |
 //! | `sandbox` | a VM before it has a plan, and the state that the functions work on |
 //! | `requests` | operations, their options and their responses |
@@ -22,6 +22,7 @@ mod diagnostics;
 #[cfg(test)]
 mod fixture;
 mod hooks;
+mod job;
 mod large_integers;
 mod limits;
 mod loading;
@@ -36,6 +37,7 @@ mod vm_setup;
 pub(crate) use diagnostics::RaisedError;
 pub use hooks::Written;
 pub(crate) use hooks::{HookRequest, report};
+pub(crate) use job::JobState;
 pub use limits::Heartbeat;
 pub(crate) use limits::{LOADING_TIME, REPORT_TIME, RunningCode};
 pub use loading::load;
@@ -50,7 +52,7 @@ pub use plan_files::CompiledRegex;
 pub(crate) use plan_files::EnvVariables;
 pub use plan_files::Program;
 pub use requests::{ExchangeEnd, Finished, Op, ReceiveTime, read_in_pieces};
-pub(crate) use requests::{RequestOp, ResponseStream};
+pub(crate) use requests::{JobFunction, RequestOp, ResponseStream};
 pub(crate) use run_view::RunView;
 pub(crate) use sandbox::stream;
 pub(crate) use vm::Parked;

@@ -6,11 +6,12 @@ use crate::http::Failure;
 use crate::lua::api::{self, start_prelude};
 use crate::lua::diagnostics::{self, RaisedError};
 use crate::lua::hooks::{self, HookRequest};
+use crate::lua::job::JobState;
 use crate::lua::limits::{
     self, Arguments, Converted, Coroutine, Heartbeat, HeldBytes, PlainValue, ResumeResult, VmLimits,
 };
 use crate::lua::plan_files::Program;
-use crate::lua::requests::{Finished, Op, ResponseStream};
+use crate::lua::requests::{Finished, JobFunction, Op, ResponseStream};
 use crate::lua::sandbox::{self, VmHost, stream};
 use crate::lua::vm_setup::VmSetup;
 use crate::plan::{Hook, PlanEvent, TaskTiming, Wait};
@@ -244,6 +245,46 @@ impl Vm {
         Ok(())
     }
 
+    /// Makes the state of a job that the running code begins.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub(crate) fn make_job(&self) -> Result<JobState, String> {
+        match Coroutine::new(&self.lua, self.run.clone()) {
+            Ok(coroutine) => Ok(JobState::new(&self.host, coroutine)),
+            Err(_) => Err(self.host.limits.refuse_memory()),
+        }
+    }
+
+    /// Exchanges the state of the code that runs for that of a job, and back.
+    pub(crate) fn exchange(&mut self, job: &mut JobState) {
+        job.exchange(&self.host, &mut self.coroutine);
+    }
+
+    /// Starts a job, whose state is in place.
+    pub(crate) fn start_job(&mut self, job: JobFunction) -> Step {
+        self.step(Converted(job.function))
+    }
+
+    /// Closes what a job has left open that did not come to its end, by the plan's own code; its state is in place. Returns
+    /// what that has raised.
+    pub(crate) fn end_job(&mut self) -> Option<RaisedError> {
+        if self.coroutine.is_ready() || self.ended_by_limit {
+            return None;
+        }
+        self.heartbeat.enter(self.host.user, self.host.task.get());
+        let reset = self.coroutine.reset(&self.host.limits, self.run.clone());
+        self.heartbeat.leave();
+        self.ended_by_limit |= self.host.limits.is_killed();
+        let raised = |error| diagnostics::to_raised(&error, &self.host.program.sources);
+        reset.err().map(raised)
+    }
+
+    /// Whether a limit has ended code of the user: nothing of it runs on.
+    pub(crate) fn was_ended_by_limit(&self) -> bool {
+        self.ended_by_limit
+    }
+
     /// Resumes the task after [`Op::Request`] with its outcome.
     pub fn resume_request(&mut self, finished: Box<Finished>) -> Step {
         let full = self.is_full();
@@ -334,6 +375,22 @@ impl Vm {
     /// Resumes the task after [`Op::BeginExchange`] with its number.
     pub(crate) fn resume_exchange(&mut self, number: u64) -> Step {
         self.step(Converted(number as i64))
+    }
+
+    /// Resumes the task after [`Op::Spawn`] with the number of the job.
+    pub(crate) fn resume_spawned(&mut self, number: u64) -> Step {
+        self.step([PlainValue::Integer(number as i64)])
+    }
+
+    /// Resumes the task after [`Op::Join`] with what the job has raised.
+    pub(crate) fn resume_joined(&mut self, raised: Option<RaisedError>) -> Step {
+        let Some(raised) = raised else {
+            return self.go_on();
+        };
+        self.refuse(match raised.line {
+            Some(line) => format!("{line}: {}", raised.message),
+            None => raised.message,
+        })
     }
 
     /// Resumes the task after [`Op::Take`] with what was taken.

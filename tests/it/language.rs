@@ -25,6 +25,7 @@ hold! {
     coroutines_and_protected_calls_let_requests_through: "coroutines";
     expectations_hold_or_say_what_they_missed: "expect";
     forms_are_found_and_submitted: "forms";
+    functions_run_beside_a_task: "jobs";
     json_is_read_and_written: "json";
     tasks_declared_in_a_loop_are_the_same_for_every_user: "loops";
     each_option_of_a_request_does_what_it_says: "options";

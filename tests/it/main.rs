@@ -49,6 +49,7 @@ mod import_browser;
 mod import_folders;
 mod import_tools;
 mod interrupts;
+mod jobs;
 mod language;
 mod llm;
 mod load;

@@ -69,7 +69,63 @@ task { "over tasks, again", sequence = 3, function(user)
   for n = 1, 50 do user:websocket("/echo", { name = "many" }):send { n = n } end
 end }
 
-task { "a feed", sequence = 4, function(user)
+local function eventually(user, holds, what)
+  for _ = 1, 1000 do
+    if holds() then return end
+    user:wait(0.01)
+  end
+  error(what, 2)
+end
+
+task { "whenever the user waits", sequence = 4, wait = 0.5, function(user)
+  local socket = user:websocket("/echo", { name = "handled" })
+  local seen = {}
+  socket:on_message(function(m) seen[#seen + 1] = m.data end)
+  socket:send "1"
+  eventually(user, function() return seen[1] == "1" end, "during a pause")
+  socket:send "2"
+  for _ = 1, 100 do
+    if not seen[2] then user:get("/page", { name = "page" }) end
+  end
+  same(table.concat(seen, " "), "1 2", "and during requests")
+  -- Those that somebody waits for are theirs; what they let go is not lost.
+  socket:send "let go"
+  socket:send "4"
+  same(socket:receive { match = function(m) return m.data == "4" end }.data, "4", "who waits comes first")
+  same(table.concat(seen, " "), "1 2 let go", "the others are handled")
+  for n = 5, 30 do
+    same(socket:ask("asked " .. n, { name = "beside", match = function(m) return m.data == "asked " .. n end }).data, "asked " .. n, "its answer")
+    socket:send(tostring(n))
+  end
+  eventually(user, function() return seen[#seen] == "30" end, "the latest")
+  same(#seen, 29, "no question's answer is among them")
+  -- A handler may wait, ask and send; the next message comes after that.
+  local order = {}
+  socket:on_message(function(m)
+    order[#order + 1] = m.data .. " begins"
+    user:get("/page", { name = "page" })
+    local answer = m.data == "b" and socket:ask("c", { name = "in the handler" }).data or ""
+    order[#order + 1] = m.data .. " ends " .. answer
+  end)
+  socket:send "a"
+  socket:send "b"
+  eventually(user, function() return #order == 4 end, "both have been handled")
+  same(table.concat(order, ", "), "a begins, a ends , b begins, b ends c", "one after another")
+  user.data.kept, user.data.seen = socket, {}
+  socket:on_message(function(m) user.data.seen[#user.data.seen + 1] = m.data end)
+  socket:send "over tasks"
+end }
+
+task { "between tasks", sequence = 5, function(user)
+  same(user.data.seen[1], "over tasks", "a message that came during the wait of the scenario")
+  raises("socket:on_message takes a function", user.data.kept.on_message, user.data.kept, 7)
+  user.data.kept:close()
+  local ended = user:websocket("/close/1000", { name = "ended" })
+  ended:on_message(function() end)
+  eventually(user, function() return ended.close_code == 1000 end, "its end is seen")
+end }
+
+task { "a feed", sequence = 6, function(user)
   local feed, count = user:websocket("/feed/500", { name = "feed", expect = { min_events = 500, last = "500" } }), 0
   for message in feed:messages() do
     count = count + 1
@@ -80,7 +136,7 @@ task { "a feed", sequence = 4, function(user)
   same(feed.close_code, 1000, "the code")
 end }
 
-task { "ends", sequence = 5, function(user)
+task { "ends", sequence = 7, function(user)
   local function ends(path, options)
     options = options or {}
     options.name = path
@@ -108,7 +164,7 @@ task { "ends", sequence = 5, function(user)
   same(silent.error, "timeout", "says so")
 end }
 
-task { "mistakes", sequence = 6, function(user)
+task { "mistakes", sequence = 8, function(user)
   local socket = user:websocket("/echo", { name = "echo" })
   raises("'socket.recieve' does not exist; did you mean 'receive'?", function() return socket.recieve end)
   raises("socket:send takes a text", socket.send, socket, 7)

@@ -6,6 +6,7 @@ mod finished_call;
 mod flight;
 pub(super) mod gate;
 mod in_flight;
+mod jobs;
 mod naming;
 pub(super) mod on_call;
 mod open_exchange;
@@ -141,7 +142,7 @@ impl User {
             }
             let (went_well, end) = self.run_task(task, start).await;
             if !went_well {
-                self.runner.close_streams().await;
+                self.runner.close_channels().await;
                 self.note_lost();
                 self.leaves(Instant::now());
                 return false;
@@ -185,7 +186,8 @@ impl User {
             }
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
                 // The scenario has only on_start and on_stop: the user stays until it is told to go.
-                return self.stop.at_iteration_end().await;
+                let stopped = self.stop.at_iteration_end();
+                return self.runner.beside_jobs(stopped).await;
             };
             let held_up = self.runner.held_up;
             let (_, end) = self.run_task(step.task, task.at).await;
@@ -249,8 +251,9 @@ impl User {
         if rest.pause.is_zero() || !self.goes_on() {
             return TaskStart::after(end, rest, end);
         }
-        self.runner.vm.reclaim();
-        self.stop.wait(rest.pause, &self.shared.timers).await;
+        self.runner.vm.enter().reclaim();
+        let resting = self.stop.wait(rest.pause, &self.shared.timers);
+        self.runner.beside_jobs(resting).await;
         let next = TaskStart::after(end, rest, Instant::now());
         self.runner.requests.paused(next.at - end);
         next
@@ -262,7 +265,7 @@ impl User {
         for task in self.role.schedule.on_stop(&mut self.random) {
             (_, now) = self.run_task(task, now).await;
         }
-        self.runner.close_streams().await;
+        self.runner.close_channels().await;
         self.leaves(now);
     }
 
@@ -325,7 +328,7 @@ impl User {
         self.runner.leaves_iteration = false;
         self.runner.gave_up = false;
         let (lost, held_up) = (self.shared.lost(), self.runner.held_up);
-        let first = self.runner.vm.start(task.function, self.iteration);
+        let first = self.runner.vm.enter().start(task.function, self.iteration);
         let name = task.name.as_deref().unwrap_or("");
         let raised = self.runner.follow(first, name).await;
         let end = Instant::now();
@@ -339,9 +342,9 @@ impl User {
 
     /// Runs the plan's function for an event to its end. Its requests are counted under the event's name.
     pub(crate) async fn run_event(mut self, event: PlanEvent) -> Option<RaisedError> {
-        let first = self.runner.vm.start_event(event);
+        let first = self.runner.vm.enter().start_event(event);
         let raised = self.runner.follow(first, event.name()).await;
-        self.runner.close_streams().await;
+        self.runner.close_channels().await;
         raised
     }
 

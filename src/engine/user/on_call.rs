@@ -33,7 +33,7 @@ impl OnCall {
         while let Some(scheduled) = call {
             let delay = Instant::now().saturating_duration_since(scheduled);
             self.user.shared.recorder.borrow_mut().arrival(delay);
-            self.user.runner.requests.delay = Some(delay);
+            self.user.runner.requests.delay.set(Some(delay));
             if !began && !self.user.run_on_start(true, born).await {
                 return key;
             }
@@ -41,12 +41,13 @@ impl OnCall {
             self.iterate().await;
             let user = &mut self.user;
             // An iteration without a request passes no delay on to the next one.
-            user.runner.requests.delay = Some(Duration::ZERO);
+            user.runner.requests.delay.set(Some(Duration::ZERO));
             if !user.goes_on() || user.stop.is_requested_at_iteration_end() {
                 break;
             }
-            user.runner.vm.reclaim();
-            call = self.member.next(&user.stop).await;
+            user.runner.vm.enter().reclaim();
+            let next = self.member.next(&user.stop);
+            call = user.runner.beside_jobs(next).await;
         }
         self.user.end().await;
         key

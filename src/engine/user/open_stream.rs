@@ -29,6 +29,10 @@ pub(super) struct OpenStream {
     request: Rc<RefCell<Option<SendingFuture>>>,
 }
 
+/// The streams that a user has open, which its task and its jobs share.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OpenStreams(Rc<RefCell<Vec<OpenStream>>>);
+
 /// The request on its way, as long as it is.
 struct SendingFuture(Pin<Box<dyn Future<Output = ()>>>);
 
@@ -112,7 +116,7 @@ impl OpenStream {
     }
 
     /// Whether it has ended by itself.
-    pub(super) fn has_ended(&self) -> bool {
+    fn has_ended(&self) -> bool {
         self.stream.body.has_ended()
     }
 
@@ -129,6 +133,51 @@ impl OpenStream {
             trace: None,
             outcome: Err(Failure::new(ErrorClass::Aborted, "")),
         }
+    }
+}
+
+impl OpenStreams {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    pub(super) fn add(&self, open: OpenStream) {
+        self.0.borrow_mut().push(open);
+    }
+
+    /// Returns the one that was opened last.
+    pub(super) fn last(&self) -> Option<Rc<ResponseStream>> {
+        let last = |open: &OpenStream| open.stream.clone();
+        self.0.borrow().last().map(last)
+    }
+
+    /// Shows the open request of a stream, if it is not counted yet.
+    pub(super) fn look_at(&self, stream: &Rc<ResponseStream>, look: impl FnOnce(&OpenStream)) {
+        let streams = self.0.borrow();
+        let open = streams.iter().find(|open| Rc::ptr_eq(&open.stream, stream));
+        if let Some(open) = open {
+            look(open);
+        }
+    }
+
+    /// Takes the open request of a stream, to count it.
+    pub(super) fn take(&self, stream: &Rc<ResponseStream>) -> Option<OpenStream> {
+        let mut streams = self.0.borrow_mut();
+        let place = streams
+            .iter()
+            .position(|open| Rc::ptr_eq(&open.stream, stream));
+        place.map(|place| streams.swap_remove(place))
+    }
+
+    /// Takes those that have ended by themselves, or all of them.
+    pub(super) fn take_due(&self, all: bool) -> Vec<OpenStream> {
+        let mut streams = self.0.borrow_mut();
+        let is_due = |open: &mut OpenStream| all || open.has_ended();
+        streams.extract_if(.., is_due).collect()
     }
 }
 

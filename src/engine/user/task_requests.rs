@@ -9,7 +9,7 @@ use crate::engine::user::finished_call::{CallOutcome, FinishedCall};
 use crate::engine::user::naming::{call_name, host_of, row_name};
 use crate::engine::user::open_exchange::OpenExchange;
 use crate::engine::user::open_requests::{EarlierOperation, LatestOperation, RequestOrigin};
-use crate::engine::user::open_stream::OpenStream;
+use crate::engine::user::open_stream::{OpenStream, OpenStreams};
 use crate::engine::user::plan_hook::{CountedRequest, report_call_to_plan, report_to_plan};
 use crate::engine::user::role::ScenarioContext;
 use crate::engine::user::shared::ShardState;
@@ -23,6 +23,7 @@ use crate::metrics::{
 };
 use crate::protocols::{CallOp, Channels};
 use crate::tags::Tags;
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -32,8 +33,8 @@ pub(super) struct TaskRequests {
     pub(super) shared: Rc<ShardState>,
     pub(super) session: Rc<Session>,
     /// Channels of protocols other than HTTP.
-    pub(super) channels: Channels,
-    back_off: BackOff,
+    pub(super) channels: Rc<Channels>,
+    back_off: Rc<BackOff>,
     pub(super) role: Rc<ScenarioContext>,
     /// Number of the user as the plan counts, from 1; 0 runs an event.
     number: u64,
@@ -43,13 +44,13 @@ pub(super) struct TaskRequests {
     pub(super) open: LatestOperation,
     /// Operations before it in the same task whose verdicts the plan may still change.
     earlier: Vec<EarlierOperation>,
-    /// Requests whose responses the plan reads while they come.
-    pub(super) streams: Vec<OpenStream>,
-    /// Exchanges that the task has begun and not ended, and the number of all that the user has begun.
+    /// Requests whose responses the plan reads while they come, in its task or a job.
+    pub(super) streams: OpenStreams,
+    /// Exchanges that the task has begun and not ended, and the number of all that it has begun.
     exchanges: Vec<OpenExchange>,
     exchange_count: u64,
     /// Delay of the iteration in a run at a rate; zero once a request has counted it.
-    pub(super) delay: Option<Duration>,
+    pub(super) delay: Rc<Cell<Option<Duration>>>,
     /// Cycles of the user, if requests that it could not make are to be filled in.
     pub(super) cycles: Option<Box<Cycles>>,
 }
@@ -67,18 +68,46 @@ impl TaskRequests {
             cycles: cycles.map(|cadence| Box::new(Cycles::new(cadence, warns))),
             shared,
             session,
-            channels: Channels::default(),
-            back_off: BackOff::default(),
+            channels: Rc::default(),
+            back_off: Rc::default(),
             role,
             number,
             task: None,
             open: LatestOperation::default(),
             earlier: Vec::new(),
-            streams: Vec::new(),
+            streams: OpenStreams::default(),
             exchanges: Vec::new(),
             exchange_count: 0,
-            delay: None,
+            delay: Rc::default(),
         }
+    }
+
+    /// Returns those of a job that the task begins. What the user has open, and the pauses before a host that is down, they
+    /// share. The cycles of the user are those of its tasks alone.
+    pub(super) fn of_job(&self) -> TaskRequests {
+        TaskRequests {
+            shared: self.shared.clone(),
+            session: self.session.clone(),
+            channels: self.channels.clone(),
+            back_off: self.back_off.clone(),
+            role: self.role.clone(),
+            number: self.number,
+            task: self.task,
+            open: LatestOperation::default(),
+            earlier: Vec::new(),
+            streams: self.streams.clone(),
+            exchanges: Vec::new(),
+            exchange_count: 0,
+            delay: self.delay.clone(),
+            cycles: None,
+        }
+    }
+
+    /// Returns the delay that the operation has which begins.
+    fn take_delay(&self) -> Option<Duration> {
+        let delay = self.delay.get();
+        self.delay.set(delay.map(|_| Duration::ZERO));
+        delay
     }
 
     /// Returns who makes the current requests.
@@ -165,7 +194,7 @@ impl TaskRequests {
             self.open.rows.push(row);
             before = Some((op, row));
         }
-        self.open.delay = self.delay.as_mut().map(std::mem::take);
+        self.open.delay = self.take_delay();
         self.open.base = Some(self.session.base_target());
     }
 
@@ -261,7 +290,7 @@ impl TaskRequests {
         let recorder = &mut *self.shared.recorder.borrow_mut();
         let tags = self.tags_of(op.tags.as_deref(), recorder);
         let row = recorder.tagged_request(op.call.kind(), name, tags);
-        (row, self.delay.as_mut().map(std::mem::take))
+        (row, self.take_delay())
     }
 
     /// Begins an exchange that the plan carries out; returns its number.
@@ -342,23 +371,28 @@ impl TaskRequests {
         self.exchanges.clear();
     }
 
-    fn open_stream(&self, stream: &Rc<ResponseStream>) -> Option<&OpenStream> {
-        let mut streams = self.streams.iter();
-        streams.find(|open| Rc::ptr_eq(&open.stream, stream))
+    /// Makes way for the steps of other code of the user, at the end of a job. Returns the operations whose verdicts the plan
+    /// may still change.
+    pub(super) fn hand_over(&mut self, vm: &mut Vm) -> Vec<EarlierOperation> {
+        self.settle(vm);
+        self.exchanges.clear();
+        std::mem::take(&mut self.earlier)
+    }
+
+    /// Keeps operations of jobs that are over until their verdicts are final.
+    pub(super) fn take_over(&mut self, earlier: Vec<EarlierOperation>) {
+        self.earlier.extend(earlier);
     }
 
     /// Notes that the head of a stream has come.
     pub(super) fn note_head(&self, stream: &Rc<ResponseStream>) {
-        if let Some(open) = self.open_stream(stream) {
-            open.responded();
-        }
+        self.streams.look_at(stream, OpenStream::responded);
     }
 
     /// Counts when the messages came that the plan has taken from a stream so far.
     pub(super) fn count_messages(&self, stream: &Rc<ResponseStream>) {
-        if let Some(open) = self.open_stream(stream) {
-            self.record_messages(open);
-        }
+        self.streams
+            .look_at(stream, |open| self.record_messages(open));
     }
 
     fn record_messages(&self, open: &OpenStream) {
@@ -377,21 +411,14 @@ impl TaskRequests {
 
     /// Counts the request of a stream, which is over.
     pub(super) fn conclude_stream(&mut self, vm: &mut Vm, stream: &Rc<ResponseStream>) {
-        let place = self
-            .streams
-            .iter()
-            .position(|open| Rc::ptr_eq(&open.stream, stream));
-        if let Some(place) = place {
-            let open = self.streams.swap_remove(place);
+        if let Some(open) = self.streams.take(stream) {
             self.count_stream(vm, open);
         }
     }
 
     /// Counts the requests of streams that are over; of a user that is cut off, all of them.
     fn conclude_streams(&mut self, vm: &mut Vm, ends: bool) {
-        let is_due = |open: &mut OpenStream| ends || open.has_ended();
-        let due: Vec<_> = self.streams.extract_if(.., is_due).collect();
-        for open in due {
+        for open in self.streams.take_due(ends) {
             self.count_stream(vm, open);
         }
     }
@@ -433,10 +460,10 @@ impl TaskRequests {
         }
     }
 
-    /// Counts all requests of a user that is cut off. The plan is told of them as long as that takes no more than the time
-    /// of one task for all users of the shard: a run that is aborted ends soon.
-    pub(super) fn settle_cut_off(&mut self, vm: &mut Vm) {
-        if !self.streams.is_empty() {
+    /// Counts all requests of a user that is cut off, or those of one of its jobs. The plan is told of them as long as that takes
+    /// no more than the time of one task for all users of the shard: a run that is aborted ends soon.
+    pub(super) fn settle_cut_off(&mut self, vm: &mut Vm, is_job: bool) {
+        if !is_job && !self.streams.is_empty() {
             self.conclude_streams(vm, true);
         }
         let is_open = !self.open.is_empty() || !self.earlier.is_empty();

@@ -96,7 +96,7 @@ impl StreamedBody {
     /// Shows the head of a WebSocket, whose handshake is right.
     pub(in crate::http) fn show(&self) {
         self.opening.set(false);
-        self.came.notify_one();
+        self.came.notify_waiters();
     }
 
     fn show_head(&self, status: u16, head: &[u8]) {
@@ -107,7 +107,7 @@ impl StreamedBody {
         self.head_at.set(Some(Instant::now()));
         self.head
             .replace(Some((status, Bytes::copy_from_slice(head))));
-        self.came.notify_one();
+        self.came.notify_waiters();
     }
 
     /// Takes a piece of the body.
@@ -156,7 +156,7 @@ impl StreamedBody {
         }
         self.waiting.set(waiting);
         self.pieces.borrow_mut().push_back(piece);
-        self.came.notify_one();
+        self.came.notify_waiters();
         Ok(())
     }
 
@@ -168,7 +168,7 @@ impl StreamedBody {
             self.show_head(status, head);
         }
         self.ended.set(true);
-        self.came.notify_one();
+        self.came.notify_waiters();
     }
 
     /// Ends the request, which the reader does not want any more. A WebSocket is closed as usual.
@@ -247,9 +247,14 @@ impl StreamedBody {
         }
     }
 
+    /// Whether there is a piece to take, or nothing more comes.
+    pub(crate) fn has_more(&self) -> bool {
+        !self.pieces.borrow().is_empty() || self.ended.get()
+    }
+
     /// Waits until there is a piece to take, or nothing more comes.
     pub(crate) async fn more(&self) {
-        while self.pieces.borrow().is_empty() && !self.ended.get() {
+        while !self.has_more() {
             self.came.notified().await;
         }
     }

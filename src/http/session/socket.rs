@@ -48,7 +48,7 @@ pub(super) async fn serve(
     let outcome = serving.run(body, buffer).await;
     // Nothing can be sent any more, and nobody needs to wait for that.
     socket.writer.take();
-    socket.sent.notify_one();
+    socket.sent.notify_waiters();
     outcome
 }
 
@@ -175,7 +175,7 @@ impl Serving<'_> {
                 self.sending.clear();
                 self.sent = 0;
                 std::mem::swap(&mut self.sending, &mut self.socket.unsent.borrow_mut());
-                self.socket.sent.notify_one();
+                self.socket.sent.notify_waiters();
                 if self.sending.is_empty() {
                     return Pin::new(&mut self.stream).poll_flush(cx);
                 }

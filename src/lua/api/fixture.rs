@@ -60,6 +60,7 @@ pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)
             "lgoose.Message",
             socket::MESSAGE.map(str::to_owned).to_vec(),
         ),
+        ("lgoose.Job", ["join", "cancel"].map(str::to_owned).to_vec()),
         ("lgoose.Event", stream::EVENT.map(str::to_owned).to_vec()),
     ]
 }

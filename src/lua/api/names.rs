@@ -6,7 +6,7 @@ use crate::lua::values::{DisplayText, shorten};
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user`, for messages.
-pub(in crate::lua) const USER_FIELDS: [&str; 32] = [
+pub(in crate::lua) const USER_FIELDS: [&str; 33] = [
     "id",
     "scenario",
     "task",
@@ -26,6 +26,7 @@ pub(in crate::lua) const USER_FIELDS: [&str; 32] = [
     "retry",
     "events",
     "websocket",
+    "spawn",
     "transaction",
     "wait",
     "stop",
@@ -83,6 +84,9 @@ pub(super) fn refused(
         ),
         "user" => {
             format!("cannot set '{key}' of user: keep what belongs to a user in user.data.{key}")
+        }
+        "job" => {
+            format!("cannot set '{key}' of a job: keep what you need in a local or in user.data")
         }
         "_G" => format!(
             "global '{key}' is not declared; write 'local {key}' for a variable of this file"

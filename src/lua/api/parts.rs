@@ -47,6 +47,9 @@ pub(super) static SOCKETS: PreludePart =
 /// `user:websocket`.
 pub(super) static WEBSOCKET: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/websocket.lua"));
+/// `user:spawn`.
+pub(super) static SPAWN: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/spawn.lua"));
 /// What waits in a stream.
 pub(super) static STREAMS: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/streams.lua"));

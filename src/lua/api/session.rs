@@ -32,6 +32,7 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<MemberValue> {
         "request" | "submit" => return part(lua, &parts::FORMS),
         "retry" => return part(lua, &parts::RETRY),
         "events" => return part(lua, &parts::EVENTS),
+        "spawn" => return part(lua, &parts::SPAWN),
         "websocket" => return part(lua, &parts::WEBSOCKET),
         "transaction" | "stop" | "exit_iteration" | "set_host" | "log" => {
             return part(lua, &parts::ACTIONS);

@@ -27,8 +27,15 @@ pub(in crate::lua) const FIELDS: [&str; 7] = [
     "close_reason",
 ];
 /// The methods of a socket.
-pub(in crate::lua) const METHODS: [&str; 6] =
-    ["send", "send_binary", "receive", "ask", "messages", "close"];
+pub(in crate::lua) const METHODS: [&str; 7] = [
+    "send",
+    "send_binary",
+    "receive",
+    "ask",
+    "messages",
+    "on_message",
+    "close",
+];
 
 /// The members of a message.
 #[cfg(test)]
@@ -48,6 +55,8 @@ pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Resul
             "flush",
             "begin_exchange",
             "end_exchange",
+            "spawn",
+            "wait",
         ] {
             operations.raw_set(name, marker(name))?;
         }
@@ -56,6 +65,7 @@ pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Resul
         host.raw_set("send", function(lua, send)?)?;
         host.raw_set("close", function(lua, close)?)?;
         host.raw_set("age", function(lua, age)?)?;
+        host.raw_set("has_more", function(lua, has_more)?)?;
         host.raw_set("clock", lua.create_function(super::metric::clock)?)?;
         host.raw_set("here", lua.create_function(|lua, ()| Ok(here(lua)))?)?;
         let part = (
@@ -137,6 +147,11 @@ fn take(lua: &Lua, socket: Socket) -> mlua::Result<(Value, bool)> {
     let since = message.at.saturating_duration_since(shared.start);
     table.raw_set("at", since.as_secs_f64())?;
     Ok((Value::Table(table), true))
+}
+
+/// Returns whether waiting for a message would end at once: one has come, or none will.
+fn has_more(_: &Lua, socket: Socket) -> mlua::Result<bool> {
+    Ok(socket.0.shared.body.has_more())
 }
 
 /// Sends a message. Returns whether that was possible, and whether more may be sent without waiting.

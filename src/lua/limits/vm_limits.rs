@@ -116,6 +116,11 @@ impl VmLimits {
         self.used.set(self.start.get().map(used));
     }
 
+    /// Exchanges the time that preempted code took for that of other code of the user.
+    pub(in crate::lua) fn exchange_used(&self, used: &mut Option<Duration>) {
+        *used = self.used.replace(*used);
+    }
+
     /// Returns the error that ended the running task, if a limit has.
     pub(in crate::lua) fn killed(&self) -> Option<RaisedError> {
         self.kill.borrow().clone()

@@ -28,6 +28,7 @@ pub(super) use expect_options::EXPECT;
 pub(super) use found::RecentUrls;
 pub(super) use json::{convert as convert_json, convert_to_tree, encode as encode_json};
 pub(super) use json_path::{JsonPath, PathStep, place_of, scalars_are_passed_over};
+pub(crate) use op::JobFunction;
 pub use op::Op;
 #[cfg_attr(
     not(test),

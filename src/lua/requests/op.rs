@@ -22,7 +22,7 @@ use crate::shared_state::{PendingValue, Queue, SharedQueue};
 use crate::tags::Tags;
 use bytes::Bytes;
 use http::Method;
-use mlua::{LightUserData, UserData, Value};
+use mlua::{Function, LightUserData, UserData, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -55,6 +55,12 @@ pub enum Op {
     BeginExchange(Box<CallOp>),
     /// Ends and counts the exchange of that number.
     EndExchange(u64, ExchangeEnd),
+    /// Begins a function of the plan beside what runs; answered with the number of the job.
+    Spawn(Box<JobFunction>),
+    /// Waits until the job of that number is over; an error of it is raised.
+    Join(u64),
+    /// Ends the job of that number before its next operation.
+    Cancel(u64),
     /// Waits a moment for rows that are not reserved yet.
     Later,
     /// Waits until all users of the run are at work.
@@ -63,6 +69,14 @@ pub enum Op {
     ExitIteration,
     /// Ends this user.
     Stop,
+}
+
+/// A function of the plan that is to run as a job.
+#[derive(Debug)]
+pub struct JobFunction {
+    pub(in crate::lua) function: Function,
+    /// Whether it lasts beyond the task that begins it, until the user ends.
+    pub(crate) lasts: bool,
 }
 
 /// For how long the plan waits for a message.
@@ -141,7 +155,7 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-const MARKERS: [&str; 25] = [
+const MARKERS: [&str; 28] = [
     "GET",
     "HEAD",
     "POST",
@@ -167,6 +181,9 @@ const MARKERS: [&str; 25] = [
     "flush",
     "begin_exchange",
     "end_exchange",
+    "spawn",
+    "join",
+    "cancel",
 ];
 
 impl Op {
@@ -213,6 +230,9 @@ impl Op {
             "flush" => read_stream(&a).map(Op::Flush),
             "websocket" => boxed(websocket::read(&a, &b, budget)),
             "end_stream" => read_stream(&a).map(Op::EndStream),
+            "spawn" => read_job(a, &b).map(Op::Spawn),
+            "join" => Ok(Op::Join(job_number(&a))),
+            "cancel" => Ok(Op::Cancel(job_number(&a))),
             "submit" => boxed(submit::read(&a, &b, &c, budget)),
             "request" => boxed(read_described(&a, budget)),
             _ => return None,
@@ -229,6 +249,15 @@ impl Op {
             Op::Fetch(ops) => ops,
             _ => &mut [],
         }
+    }
+
+    /// Whether it waits for something that the plan may do without: a job that is to end, ends there.
+    pub(crate) fn waits(&self) -> bool {
+        use Op::{Await, Flush, Join, Later, Ready, Receive, Take, Wait};
+        matches!(
+            self,
+            Wait(_) | Take(..) | Await(_) | Receive(..) | Flush(_) | Join(_) | Later | Ready
+        )
     }
 
     /// Adds tags of the user to its requests, whose own win. The requests of a fetch share what they were given.
@@ -500,6 +529,19 @@ fn read_stream(stream: &Value) -> Result<Rc<ResponseStream>, String> {
     let held = stream.as_userdata();
     let shared = held.and_then(ResponseStream::of);
     shared.ok_or_else(|| "a stream is read with a colon: stream:events()".to_owned())
+}
+
+/// Reads a function that is to run beside what runs now; the second value says whether it lasts beyond the task.
+fn read_job(function: Value, lasts: &Value) -> Result<Box<JobFunction>, String> {
+    let Value::Function(function) = function else {
+        return Err(describe_mismatch("user:spawn", "a function", &function));
+    };
+    let lasts = lasts.as_boolean() == Some(true);
+    Ok(Box::new(JobFunction { function, lasts }))
+}
+
+fn job_number(number: &Value) -> u64 {
+    number.as_i64().unwrap_or_default() as u64
 }
 
 /// Reads the beginning of an exchange over a socket.

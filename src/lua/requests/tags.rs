@@ -21,17 +21,18 @@ pub(in crate::lua) struct OwnTags {
 }
 
 /// A transaction that has tags.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::lua) struct Transaction {
-    tags: Tags,
-    /// Its memory, and as much again for its part of all tags.
-    _held: HeldBytes,
+    /// With its memory, and as much again for its part of all tags.
+    tags: Rc<(Tags, HeldBytes)>,
 }
 
 impl Transaction {
     /// Creates one whose tags count as held.
     pub(in crate::lua) fn new(tags: Tags, held: HeldBytes) -> Transaction {
-        Transaction { tags, _held: held }
+        Transaction {
+            tags: Rc::new((tags, held)),
+        }
     }
 }
 
@@ -82,12 +83,25 @@ impl OwnTags {
         self.transactions.split_off(depth)
     }
 
+    /// Returns the transactions that the code is in, for a job that it begins.
+    pub(in crate::lua) fn transactions(&self) -> Vec<Transaction> {
+        self.transactions.clone()
+    }
+
+    /// Exchanges the transactions that the code is in for those of other code.
+    pub(in crate::lua) fn exchange(&mut self, transactions: &mut Vec<Transaction>) {
+        if !self.transactions.is_empty() || !transactions.is_empty() {
+            self.all = None;
+            std::mem::swap(&mut self.transactions, transactions);
+        }
+    }
+
     /// Returns all tags; those of the innermost transaction win.
     pub(in crate::lua) fn all(&mut self) -> Rc<Tags> {
         let all = self.all.get_or_insert_with(|| {
             let mut all = self.user.clone();
             for transaction in &self.transactions {
-                all.add(&transaction.tags);
+                all.add(&transaction.tags.0);
             }
             Rc::new(all)
         });

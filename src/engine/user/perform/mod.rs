@@ -7,6 +7,7 @@ mod fetch;
 use crate::engine::timing::timers::Timers;
 use crate::engine::user::fair_share::FairShare;
 use crate::engine::user::in_flight::InFlight;
+use crate::engine::user::jobs::{JobHandle, Jobs, TaskEnding};
 use crate::engine::user::naming::host_of;
 use crate::engine::user::open_stream::OpenStream;
 use crate::engine::user::perform::call::CallInFlight;
@@ -16,7 +17,9 @@ use crate::engine::user::stop::StopSignal;
 use crate::engine::user::task_requests::TaskRequests;
 use crate::engine::user::user_vm::UserVm;
 use crate::http::CacheUse;
-use crate::lua::{Finished, Op, RaisedError, ReceiveTime, RequestOp, ResponseStream, Step};
+use crate::lua::{
+    Finished, JobFunction, Op, RaisedError, ReceiveTime, RequestOp, ResponseStream, Step,
+};
 use crate::protocols::CallOp;
 use std::rc::Rc;
 use std::time::Duration;
@@ -42,6 +45,10 @@ pub(super) struct TaskRunner {
     pub(super) ended: bool,
     /// Whether the plan has ended the iteration that runs.
     pub(super) leaves_iteration: bool,
+    /// The jobs of the user, once it has begun one.
+    jobs: Option<Rc<Jobs>>,
+    /// The job whose code it runs; `None` for the tasks.
+    job: Option<Rc<JobHandle>>,
 }
 
 /// How waiting for other users has ended.
@@ -68,18 +75,34 @@ impl TaskRunner {
             gave_up: false,
             ended: false,
             leaves_iteration: false,
+            jobs: None,
+            job: None,
         }
     }
 
-    /// Carries out operation after operation until the plan's code ends, and counts the requests.
+    /// Follows a task from its first step until it and the jobs that it has begun are over, and counts the requests.
     pub(super) async fn follow(&mut self, first: Step, name: &str) -> Option<RaisedError> {
+        let mut raised = self.carry_out(first, name).await;
+        if let Some(raised) = raised.as_ref().filter(|_| !self.gave_up) {
+            self.requests.keep_latest(&mut self.vm.enter(), raised);
+        }
+        if let Some(jobs) = self.jobs.clone() {
+            self.requests.settle(&mut self.vm.enter());
+            raised = Box::pin(self.join_jobs(&jobs, raised)).await;
+        }
+        self.requests.settle_all(&mut self.vm.enter());
+        raised
+    }
+
+    /// Carries out operation after operation until the code ends.
+    async fn carry_out(&mut self, first: Step, name: &str) -> Option<RaisedError> {
         // Code that waits for nothing must still let the other users of the shard run.
         if !matches!(first, Step::Op(_)) {
             tokio::task::yield_now().await;
         }
         let mut step = first;
-        let raised = loop {
-            let turn = self.vm.take_turn();
+        loop {
+            let turn = self.vm.enter().take_turn();
             if !turn.is_zero() {
                 self.let_others_go_first(turn).await;
             }
@@ -89,18 +112,17 @@ impl TaskRunner {
                         let steps = &self.shared.light_steps;
                         steps.set(steps.get() + 1);
                     }
-                    step = self.perform(op, name).await;
+                    step = if self.has_jobs() {
+                        Box::pin(self.perform_beside(op, name)).await
+                    } else {
+                        self.perform(op, name).await
+                    };
                 }
-                Step::Preempted => step = self.vm.compute_on(),
+                Step::Preempted => step = self.vm.enter().compute_on(),
                 Step::Done => break None,
                 Step::Raised(raised) => break Some(raised),
             }
-        };
-        if let Some(raised) = raised.as_ref().filter(|_| !self.gave_up) {
-            self.requests.keep_latest(&mut self.vm, raised);
         }
-        self.requests.settle_all(&mut self.vm);
-        raised
     }
 
     /// Lets the other users of the shard take a step, and more of them where this one has computed for long.
@@ -112,7 +134,7 @@ impl TaskRunner {
             return;
         }
         if !self.shared.has_shown_heavy_user.replace(true) {
-            let line = self.vm.latest_line().unwrap_or_default();
+            let line = self.vm.enter().latest_line().unwrap_or_default();
             self.shared.recorder.borrow_mut().warn(format!(
                 "a task computes for long without waiting{line}: it runs slower, since other users of its thread go first"
             ));
@@ -128,8 +150,8 @@ impl TaskRunner {
             Op::Call(op) => self.call(&op, task).await,
             Op::Wait(time) => self.wait(time).await,
             Op::Take(queue, wait) => match self.wait_beside(queue.take(), Some(wait)).await {
-                Waited::Over(value) => self.vm.resume_value(Some(value)),
-                Waited::TimeUp => self.vm.resume_value(None),
+                Waited::Over(value) => self.vm.enter().resume_value(Some(value)),
+                Waited::TimeUp => self.vm.enter().resume_value(None),
                 Waited::Stopped => Step::Done,
             },
             Op::Await(making) => {
@@ -140,12 +162,19 @@ impl TaskRunner {
             Op::Flush(stream) => self.flush(&stream).await,
             Op::BeginExchange(op) => self.begin_exchange(op, task).await,
             Op::EndExchange(number, end) => {
-                self.requests.end_exchange(&mut self.vm, number, end, task);
-                self.vm.go_on()
+                self.requests
+                    .end_exchange(&mut self.vm.enter(), number, end, task);
+                self.vm.enter().go_on()
             }
             Op::EndStream(stream) => {
                 self.close_stream(&stream).await;
-                self.vm.go_on()
+                self.vm.enter().go_on()
+            }
+            Op::Spawn(job) => self.spawn(*job, task),
+            Op::Join(number) => self.join(number).await,
+            Op::Cancel(number) => {
+                self.jobs.iter().for_each(|jobs| jobs.cancel(number));
+                self.vm.enter().go_on()
             }
             Op::Later => {
                 let start = Instant::now();
@@ -181,14 +210,14 @@ impl TaskRunner {
     fn hold_up(&mut self, waited: Duration) {
         if !waited.is_zero() {
             self.held_up += waited;
-            self.vm.hold_up(waited);
+            self.vm.enter().hold_up(waited);
             self.requests.paused(waited);
         }
     }
 
     /// Sends one request, unless its response is in the cache.
     async fn request(&mut self, op: Box<RequestOp>, task: &str) -> Step {
-        self.requests.settle(&mut self.vm);
+        self.requests.settle(&mut self.vm.enter());
         let host = host_of(&op.request.url);
         let waited = self.requests.back_off(host).await;
         self.hold_up(waited);
@@ -196,12 +225,12 @@ impl TaskRunner {
         requests.open_rows(std::slice::from_ref(&*op), task);
         if let Some(exchange) = requests.session.from_cache(&op.request) {
             // The delay belongs to the next request that is sent.
-            requests.delay = requests.open.delay.take();
+            requests.delay.set(requests.open.delay.take());
             let verdict = op.expect.verdict(&exchange);
             let finished = Box::new(requests.judged(&op, verdict, task, exchange));
             requests.open.store(op);
             requests.yield_next();
-            return self.vm.resume_request(finished);
+            return self.vm.enter().resume_request(finished);
         }
         if !self.pass_throttles().await {
             self.requests.open.clear();
@@ -222,11 +251,11 @@ impl TaskRunner {
         let lost = flight.end(&mut exchange);
         requests.paused(lost);
         requests.responded(host, exchange.outcome.as_ref().err());
-        requests.make_room(&mut self.vm);
+        requests.make_room(&mut self.vm.enter());
         let verdict = op.expect.verdict(&exchange);
         let finished = Box::new(requests.judged(&op, verdict, task, exchange));
         requests.open.store(op);
-        self.vm.resume_request(finished)
+        self.vm.enter().resume_request(finished)
     }
 
     /// Sends a request whose response the plan reads while it comes, and waits for its head.
@@ -236,7 +265,7 @@ impl TaskRunner {
         let mut operation = std::mem::take(&mut requests.open);
         if requests.streams.len() >= MOST {
             let problem = format!("the user has {MOST} streams open: close some");
-            return self.vm.refuse(problem);
+            return self.vm.enter().refuse(problem);
         }
         let request = op.request.clone();
         let trace = requests.session.start_trace(&request);
@@ -246,16 +275,16 @@ impl TaskRunner {
         let after_stop = self.stop.is_requested();
         let sent = OpenStream::send(sender, request, trace, operation, of_task, after_stop);
         let Some(open) = sent else {
-            return self.vm.go_on();
+            return self.vm.enter().go_on();
         };
         let stream = open.stream.clone();
-        requests.streams.push(open);
+        requests.streams.add(open);
         stream.body.head_came().await;
         if stream.body.status().is_some() {
             self.requests.note_head(&stream);
         }
-        self.requests.make_room(&mut self.vm);
-        self.vm.resume_stream(stream)
+        self.requests.make_room(&mut self.vm.enter());
+        self.vm.enter().resume_stream(stream)
     }
 
     /// Waits for more of a stream. A stop ends that, and the task with it, unless the request was sent after the stop, as in
@@ -288,7 +317,7 @@ impl TaskRunner {
             waited = self.wait_beside(more(), None).await;
         }
         match waited {
-            Waited::Over(false) => self.vm.resume_time_up(),
+            Waited::Over(false) => self.vm.enter().resume_time_up(),
             waited => self.go_on_after(waited),
         }
     }
@@ -297,7 +326,7 @@ impl TaskRunner {
     async fn flush(&mut self, stream: &Rc<ResponseStream>) -> Step {
         self.requests.count_messages(stream);
         let Some(socket) = stream.body.socket() else {
-            return self.vm.go_on();
+            return self.vm.enter().go_on();
         };
         let waited = self.wait_beside(socket.room(), None).await;
         self.go_on_after(waited)
@@ -307,20 +336,33 @@ impl TaskRunner {
     async fn close_stream(&mut self, stream: &Rc<ResponseStream>) {
         stream.body.close();
         stream.body.over().await;
-        self.requests.conclude_stream(&mut self.vm, stream);
+        self.requests.conclude_stream(&mut self.vm.enter(), stream);
     }
 
-    /// Closes the streams that are open when the user ends.
-    pub(super) async fn close_streams(&mut self) {
-        while let Some(open) = self.requests.streams.last() {
-            let stream = open.stream.clone();
+    /// Ends the jobs and closes the streams that are open when the user ends.
+    pub(super) async fn close_channels(&mut self) {
+        if let Some(jobs) = self.jobs.take() {
+            jobs.cancel_all(true);
+            jobs.all_over(true).await;
+            if let Some(raised) = jobs.first_raised() {
+                let line = raised
+                    .line
+                    .map_or_else(String::new, |line| format!("{line}: "));
+                let message = format!(
+                    "a function that ran beside the tasks failed: {line}{}",
+                    raised.message
+                );
+                self.shared.recorder.borrow_mut().warn(message);
+            }
+        }
+        while let Some(stream) = self.requests.streams.last() {
             self.close_stream(&stream).await;
         }
     }
 
     /// Sends requests side by side.
     async fn fetch(&mut self, ops: Vec<RequestOp>, task: &str) -> Step {
-        self.requests.settle(&mut self.vm);
+        self.requests.settle(&mut self.vm.enter());
         // A list may be empty.
         self.requests.yields().await;
         self.requests.open_rows(&ops, task);
@@ -339,13 +381,13 @@ impl TaskRunner {
         if finished.iter().all(is_fresh) {
             self.requests.yield_next();
         }
-        self.requests.make_room(&mut self.vm);
-        self.vm.resume_list(finished, full)
+        self.requests.make_room(&mut self.vm.enter());
+        self.vm.enter().resume_list(finished, full)
     }
 
     /// Performs a call of a protocol other than HTTP.
     async fn call(&mut self, op: &CallOp, task: &str) -> Step {
-        self.requests.settle(&mut self.vm);
+        self.requests.settle(&mut self.vm.enter());
         let waited = self.requests.back_off(op.call.target()).await;
         self.hold_up(waited);
         if !self.pass_throttles().await {
@@ -357,26 +399,152 @@ impl TaskRunner {
         let finished = CallInFlight::new(requests, op, row, delay).perform().await;
         requests.paused(finished.lost);
         requests.responded(op.call.target(), finished.outcome.as_ref().err());
-        requests.make_room(&mut self.vm);
-        requests.count_call(&mut self.vm, op, task, &finished);
-        self.vm.resume_call(finished.outcome)
+        requests.make_room(&mut self.vm.enter());
+        requests.count_call(&mut self.vm.enter(), op, task, &finished);
+        self.vm.enter().resume_call(finished.outcome)
     }
 
     /// Begins an exchange that the plan carries out, once it is its turn.
     async fn begin_exchange(&mut self, op: Box<CallOp>, task: &str) -> Step {
-        self.requests.settle(&mut self.vm);
+        self.requests.settle(&mut self.vm.enter());
         if !self.pass_throttles().await {
             return Step::Done;
         }
         self.shared.gather().await;
         let number = self.requests.begin_exchange(op, task);
-        self.vm.resume_exchange(number)
+        self.vm.enter().resume_exchange(number)
+    }
+
+    /// Whether the user has jobs, or this is one of them.
+    fn has_jobs(&self) -> bool {
+        self.jobs.as_ref().is_some_and(|jobs| jobs.are_there())
+    }
+
+    /// Carries out one operation of code beside which others of the user run: the verdicts on what it has done so far are made,
+    /// as far as they can, since the next step may be that of another. A job that is to end, ends here, and so does a task
+    /// that one of its jobs has ended.
+    async fn perform_beside(&mut self, op: Op, name: &str) -> Step {
+        self.requests.settle(&mut self.vm.enter());
+        let Some(jobs) = self.jobs.clone() else {
+            return self.perform(op, name).await;
+        };
+        let waits = op.waits();
+        if let Some(job) = self.job.clone() {
+            if job.is_cancelled() {
+                return Step::Done;
+            }
+            job.waits.set(waits);
+            let step = self.perform(op, name).await;
+            job.waits.set(false);
+            return step;
+        }
+        let is_over = || (waits && jobs.has_ended_task()).then_some(Step::Done);
+        let step = jobs.beside(self.perform(op, name), is_over).await;
+        match step {
+            Step::Op(_) | Step::Preempted if jobs.has_ended_task() => Step::Done,
+            step => step,
+        }
+    }
+
+    /// Begins a job.
+    fn spawn(&mut self, function: JobFunction, task: &str) -> Step {
+        let jobs = self.jobs.get_or_insert_default().clone();
+        let mut vm = self.vm.enter();
+        let made = vm.make_job();
+        let begun = made.and_then(|state| Ok((state, jobs.begin(function.lasts)?)));
+        let (state, handle) = match begun {
+            Ok(begun) => begun,
+            Err(problem) => return vm.refuse(problem),
+        };
+        drop(vm);
+        let number = handle.number();
+        let (vm, requests) = (self.vm.of_job(state), self.requests.of_job());
+        let (stop, shared) = (self.stop.clone(), self.shared.clone());
+        let mut runner = TaskRunner::new(vm, requests, stop, shared);
+        runner.jobs = Some(jobs.clone());
+        runner.job = Some(handle.clone());
+        jobs.run(runner.run_job(function, task.to_owned(), handle, jobs.clone()));
+        self.vm.enter().resume_spawned(number)
+    }
+
+    /// Runs a job from its start to its end.
+    async fn run_job(
+        mut self,
+        function: JobFunction,
+        task: String,
+        handle: Rc<JobHandle>,
+        jobs: Rc<Jobs>,
+    ) {
+        let first = self.vm.enter().start_job(function);
+        let raised = handle.until_cancelled(self.carry_out(first, &task)).await;
+        let vm = &mut *self.vm.enter();
+        let raised = raised.or(vm.end_job());
+        if let Some(raised) = &raised {
+            self.requests.keep_latest(vm, raised);
+        }
+        jobs.take_over(self.requests.hand_over(vm));
+        jobs.end(&handle, raised, self.held_up);
+        jobs.end_task(TaskEnding {
+            user: self.ended,
+            iteration: self.leaves_iteration,
+            limit: vm.was_ended_by_limit(),
+        });
+    }
+
+    /// Waits until a job is over, of which the plan gets to know what it has raised.
+    async fn join(&mut self, number: u64) -> Step {
+        let jobs = self.jobs.clone();
+        let job = jobs.as_ref().and_then(|jobs| jobs.of_number(number));
+        let (Some(jobs), Some(job)) = (jobs, job) else {
+            return self.vm.enter().resume_joined(None);
+        };
+        if self.job.as_ref().is_some_and(|own| Rc::ptr_eq(own, &job)) {
+            let problem = "a job cannot wait for itself".to_owned();
+            return self.vm.enter().refuse(problem);
+        }
+        let start = Instant::now();
+        match self.beside(job.over(), None).await {
+            Waited::Over(held_up) => self.hold_up(held_up.min(start.elapsed())),
+            Waited::TimeUp => {}
+            // Its waits are over, too.
+            Waited::Stopped => return Step::Done,
+        }
+        self.requests.take_over(jobs.take_earlier());
+        self.vm.enter().resume_joined(jobs.take_raised(&job))
+    }
+
+    /// Waits until the jobs of a task are over whose own code is, by what that has raised; a task that was ended, or has raised,
+    /// ends them. Returns what it has raised, or else one of them.
+    async fn join_jobs(&mut self, jobs: &Jobs, raised: Option<RaisedError>) -> Option<RaisedError> {
+        if raised.is_some() || self.gave_up || self.ended || self.leaves_iteration {
+            jobs.cancel_all(false);
+        }
+        let start = Instant::now();
+        let held_up = jobs.all_over(false).await;
+        self.hold_up(held_up.min(start.elapsed()));
+        let ending = jobs.take_ending();
+        self.ended |= ending.user;
+        self.leaves_iteration |= ending.iteration;
+        self.requests.take_over(jobs.take_earlier());
+        let raised = raised.or_else(|| jobs.first_raised());
+        if self.vm.enter().was_ended_by_limit() {
+            jobs.clear();
+        }
+        raised
+    }
+
+    /// Does something between the tasks, beside the jobs that last.
+    pub(super) async fn beside_jobs<T>(&self, other: impl Future<Output = T>) -> T {
+        match &self.jobs {
+            Some(jobs) => jobs.beside(other, || None).await,
+            None => other.await,
+        }
     }
 
     /// Waits as the plan says.
     async fn wait(&mut self, time: Duration) -> Step {
-        self.requests.enter_open(&mut self.vm);
-        self.requests.reclaim(&mut self.vm);
+        self.requests.enter_open(&mut self.vm.enter());
+        self.requests.reclaim(&mut self.vm.enter());
         let start = self.requests.cycles.is_some().then(Instant::now);
         let time = self.shared.pause(time);
         let allowed = self.shared.config.stop_timeout;
@@ -386,7 +554,7 @@ impl TaskRunner {
             self.requests.paused(start.elapsed());
         }
         if waited {
-            self.vm.go_on()
+            self.vm.enter().go_on()
         } else {
             // Ends the task without an error, which 'pcall' in the plan could catch.
             Step::Done
@@ -405,14 +573,14 @@ impl TaskRunner {
         if !is_stopping && stop.is_requested() && shared.all_started.is_closed() {
             Step::Done
         } else {
-            self.vm.go_on()
+            self.vm.enter().go_on()
         }
     }
 
     /// Resumes the plan after a wait, unless a stop has ended it, and the task with it.
     fn go_on_after<T>(&mut self, waited: Waited<T>) -> Step {
         match waited {
-            Waited::Over(_) | Waited::TimeUp => self.vm.go_on(),
+            Waited::Over(_) | Waited::TimeUp => self.vm.enter().go_on(),
             Waited::Stopped => Step::Done,
         }
     }
@@ -438,8 +606,8 @@ impl TaskRunner {
         other: impl Future<Output = T>,
         most: Option<Duration>,
     ) -> Waited<T> {
-        self.requests.enter_open(&mut self.vm);
-        self.vm.reclaim();
+        self.requests.enter_open(&mut self.vm.enter());
+        self.vm.enter().reclaim();
         let is_stopping = self.stop.is_requested();
         let most = most.map(|most| if is_stopping { Duration::ZERO } else { most });
         let stopped = async {
@@ -461,7 +629,11 @@ impl TaskRunner {
 impl Drop for TaskRunner {
     /// Counts requests that are still open: a user may be cut off between two requests.
     fn drop(&mut self) {
-        self.requests.settle_cut_off(&mut self.vm);
+        if let (Some(jobs), None) = (&self.jobs, &self.job) {
+            jobs.clear();
+        }
+        let is_job = self.job.is_some();
+        self.requests.settle_cut_off(&mut self.vm.enter(), is_job);
     }
 }
 

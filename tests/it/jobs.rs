@@ -1,0 +1,194 @@
+//! Functions that run beside a task (`user:spawn`): how they end, and that nothing of what they did is lost.
+
+use crate::program::{Lgoose, plan, scratch, wait_until};
+use crate::report::{Report, read, run};
+use crate::server::Server;
+
+/// Runs one user of a plan.
+fn run_plan(name: &str, text: &str, server: &Server, more: &[&str]) -> Report {
+    let path = plan(name, text);
+    let url = server.url();
+    run([&[&*path, "-H", &*url, "-u", "1"], more].concat())
+}
+
+#[test]
+fn an_error_that_nobody_asks_for_fails_the_task_and_the_others_go_on() {
+    let server = Server::start();
+    let text = "task { 'many', function(user)
+        user:spawn(function() user:get '/first' error 'no such thing' end)
+        user:spawn(function() user:get '/delay/20' user:get '/second' end)
+        user:get '/own'
+      end }";
+    let report = run_plan("jobs_error.lua", text, &server, &["-i", "3"]);
+    assert_eq!(report.task("many"), (3, 3), "{:?}", report.errors());
+    assert_eq!(
+        report.errors(),
+        [format!(
+            "3 task many: no such thing ({}:2)",
+            scratch("jobs_error.lua").display()
+        )]
+    );
+    assert_eq!((report.sent(), server.received()), (12, 12));
+    assert_eq!(server.count("GET /second"), 3);
+}
+
+#[test]
+fn a_task_that_raises_ends_what_runs_beside_it() {
+    let server = Server::start();
+    let text = "task { 'raises', function(user)
+        user:spawn(function() while true do user:wait(60) end end)
+        user:spawn(function() user:get '/delay/50' user:get '/never' end)
+        user:get '/own'
+        error 'enough'
+      end }";
+    let report = run_plan("jobs_raise.lua", text, &server, &["-i", "2"]);
+    assert_eq!(report.task("raises"), (2, 2));
+    assert_eq!(
+        report.errors(),
+        [format!(
+            "2 task raises: enough ({}:5)",
+            scratch("jobs_raise.lua").display()
+        )]
+    );
+    assert_eq!(server.count("GET /delay/50"), 2, "what is under way ends");
+    assert_eq!(server.count("GET /never"), 0);
+    assert_eq!((report.sent(), report.total("failures")), (4, 0));
+}
+
+#[test]
+fn one_of_them_may_end_the_iteration_or_the_user() {
+    let server = Server::start();
+    let text = "local rounds = 0
+      task { 'waits', sequence = 1, function(user)
+        rounds = rounds + 1
+        user:spawn(function()
+          user:get '/beside'
+          if rounds == 3 then user:stop() end
+          user:exit_iteration()
+        end)
+        user:wait(60)
+        user:get '/never'
+      end }
+      task { 'next', sequence = 2, function(user) user:get '/never' end }";
+    let report = run_plan("jobs_end.lua", text, &server, &["-t", "50s"]);
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    assert_eq!(report.task("waits"), (3, 0));
+    assert_eq!(server.requests(), ["GET /beside"; 3]);
+}
+
+#[test]
+fn a_limit_that_one_of_them_meets_ends_the_task_and_not_the_user() {
+    let server = Server::start();
+    let text = "task { 'computes', sequence = 1, function(user)
+        user:spawn(function() while true do end end)
+        user:spawn(function() while true do user:wait(60) end end)
+        user:get '/own'
+        user:wait(0.01)
+        user:get '/perhaps'
+      end }
+      task { 'fills', sequence = 2, function(user)
+        user:spawn(function() local all = {} for n = 1, 1e9 do all[n] = ('x'):rep(1000) .. n end end)
+        user:get '/own'
+      end }
+      task { 'goes on', sequence = 3, function(user)
+        user:spawn(function() user:get '/after' end)
+      end }";
+    let limits = ["-i", "2", "--lua-time", "0.3", "--lua-memory", "20MiB"];
+    let report = run_plan("jobs_limits.lua", text, &server, &limits);
+    assert_eq!(report.task("computes"), (2, 2), "{:?}", report.errors());
+    assert_eq!(report.task("fills"), (2, 2), "{:?}", report.errors());
+    assert_eq!(report.task("goes on"), (2, 0), "{:?}", report.errors());
+    assert_eq!(server.count("GET /after"), 2);
+    assert_eq!(report.sent(), server.received());
+    let of_time = report.errors_with("the task ran for 0.3 s of Lua without waiting");
+    let of_memory = report.errors_with("not enough memory");
+    assert_eq!((of_time, of_memory), (2, 2), "{:?}", report.errors());
+}
+
+#[test]
+fn a_stop_ends_their_waits_and_an_abort_counts_what_is_under_way() {
+    let text = "task { function(user)
+        user:spawn(function() user:get '/beside' user:wait(1000) user:get '/never' end)
+        user:spawn(function() user:spawn(function() while true do user:wait(1000) end end):join() end)
+        user:get '/own'
+        print 'it waits'
+        user:wait(1000)
+        user:get '/never'
+      end }";
+    let server = Server::start();
+    let (path, url) = (plan("jobs_stop.lua", text), server.url());
+    let running = Lgoose::new([&*path, "-H", &*url, "-u", "2", "-o", "json=-"]).start();
+    wait_until("both users wait", || {
+        running.stderr().matches("it waits").count() == 2 && server.received() == 4
+    });
+    running.interrupt();
+    let report = read(running.end());
+    assert_eq!((report.sent(), report.total("failures")), (4, 0));
+    assert_eq!(report.task_failures(), 0);
+
+    let text = "task { function(user)
+        for n = 1, 3 do user:spawn(function() user:get '/hold' end) end
+        user:get '/hold'
+      end }";
+    let server = Server::start();
+    let (path, url) = (plan("jobs_abort.lua", text), server.url());
+    let running = Lgoose::new([&*path, "-H", &*url, "-u", "2", "-o", "json=-"]).start();
+    wait_until("all hang", || server.count("GET /hold") == 8);
+    running.interrupt();
+    wait_until("the first Ctrl-C is told", || {
+        running.stderr().contains("Ctrl-C again")
+    });
+    running.interrupt();
+    let report = read(running.end());
+    assert_eq!((report.sent(), report.total("failures")), (8, 8));
+    assert_eq!(report.errors_with("aborted"), 8, "{:?}", report.errors());
+}
+
+#[test]
+fn their_requests_have_the_tags_of_the_code_that_began_them() {
+    let server = Server::start();
+    let text = "task { tags = { area = 'shop' }, function(user)
+        user:transaction('outer', { tags = { part = 'outer' } }, function()
+          local job = user:spawn(function()
+            user:get('/delay/20', { name = 'beside' })
+            user:transaction('inner', { tags = { part = 'inner' } }, function()
+              user:get('/delay/20', { name = 'inner' })
+            end)
+            user:get('/delay/20', { name = 'beside' })
+          end)
+          user:get('/delay/10', { name = 'own' })
+          job:join()
+        end)
+        user:get('/echo', { name = 'after' })
+      end }";
+    let report = run_plan("jobs_tags.lua", text, &server, &["-i", "2"]);
+    let counts = |tag: &str| -> Vec<String> {
+        let of_tags = report.json["by_tag"].as_array().expect("a list");
+        let of_tag = of_tags.iter().find(|one| one["tag"] == tag);
+        let rows = of_tag.map(|one| one["requests"].as_array().expect("rows"));
+        let shown = |row: &serde_json::Value| format!("{} {}", row["count"], row["name"]);
+        let mut shown: Vec<String> = rows.into_iter().flatten().map(shown).collect();
+        shown.sort();
+        shown
+    };
+    let all = ["2 \"after\"", "2 \"inner\"", "2 \"own\"", "4 \"beside\""];
+    assert_eq!(counts("area=shop"), all);
+    assert_eq!(counts("part=outer"), ["2 \"own\"", "4 \"beside\""]);
+    assert_eq!(counts("part=inner"), ["2 \"inner\""]);
+}
+
+#[test]
+fn a_handler_of_messages_that_raises_fails_the_task_that_runs_then() {
+    let text = "plan { host = 'demo:api' }
+      task { 'handles', function(user)
+        local socket = user:websocket '/api/chat'
+        local count = 0
+        socket:on_message(function(message) count = count + 1 error 'no such message' end)
+        socket:send { type = 'join', room = 'a', name = 'ada' }
+        while count == 0 do user:wait(0.01) end
+      end }";
+    let path = plan("jobs_handler.lua", text);
+    let report = run([&*path, "-u", "1", "-i", "1"]);
+    assert_eq!(report.task("handles"), (1, 1), "{:?}", report.errors());
+    assert_eq!(report.errors_with("no such message"), 1);
+}

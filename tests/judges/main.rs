@@ -31,6 +31,7 @@ mod skipping;
 mod table;
 mod texts;
 mod urls;
+mod websockets;
 
 /// The client that the tests use, the default one.
 const CLIENT: Option<&str> = None;

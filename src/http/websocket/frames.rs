@@ -264,6 +264,16 @@ impl FrameHeader {
             (126 | 127, _) => return Ok(None),
             (short, _) => (u64::from(short), 2),
         };
+        let least = match size {
+            2 => 0,
+            4 => 126,
+            _ => 0x1_0000,
+        };
+        if length < least {
+            return Err(protocol(
+                "the length of a frame takes more bytes than it needs",
+            ));
+        }
         Ok(Some(FrameHeader {
             fin,
             compressed: first & 0x40 != 0,
@@ -461,7 +471,7 @@ mod tests {
     #[test]
     fn whatever_breaks_a_rule_ends_the_connection_with_its_code() {
         let long = [&[0x89, 126, 0, 126][..], &[0; 126]].concat();
-        let cases: [(&[u8], u16); 20] = [
+        let cases: [(&[u8], u16); 22] = [
             (&[0x91, 0x00], 1002), // reserved bits
             (&[0xc1, 0x00], 1002), // compressed, which was not agreed on
             (&[0x83, 0x00], 1002), // reserved kinds
@@ -472,16 +482,18 @@ mod tests {
             (&[0x80, 0x00], 1002),                // a continuation of nothing
             (&[0x01, 0x00, 0x81, 0x00], 1002),    // a message within another
             (&[0x82, 127, 0x80, 0, 0, 0, 0, 0, 0, 0], 1002), // a length of 64 bits
+            (&[0x82, 126, 0, 125], 1002),         // for less
+            (&[0x82, 127, 0, 0, 0, 0, 0, 0, 0xff, 0xff], 1002),
             (&[0x82, 127, 0, 0, 0, 1, 0, 0, 0, 0], 1009), // too long
-            (&[0x82, 126, 0x03, 0xe9], 1009),     // by one byte
-            (&[0x81, 0x01, 0xff], 1007),          // no UTF-8
+            (&[0x82, 126, 0x03, 0xe9], 1009),             // by one byte
+            (&[0x81, 0x01, 0xff], 1007),                  // no UTF-8
             (&[0x01, 0x01, 0xce, 0x80, 0x01, 0x20], 1007), // over fragments
-            (&[0x88, 0x01, 0x03], 1002),          // half a close code
-            (&[0x88, 0x02, 0x03, 0xe7], 1002),    // 999
-            (&[0x88, 0x02, 0x03, 0xec], 1002),    // 1004
-            (&[0x88, 0x02, 0x03, 0xed], 1002),    // 1005
-            (&[0x88, 0x02, 0x13, 0x88], 1002),    // 5000
-            (&[0x88, 0x03, 0x03, 0xe8, 0xff], 1007), // a reason that is no UTF-8
+            (&[0x88, 0x01, 0x03], 1002),                  // half a close code
+            (&[0x88, 0x02, 0x03, 0xe7], 1002),            // 999
+            (&[0x88, 0x02, 0x03, 0xec], 1002),            // 1004
+            (&[0x88, 0x02, 0x03, 0xed], 1002),            // 1005
+            (&[0x88, 0x02, 0x13, 0x88], 1002),            // 5000
+            (&[0x88, 0x03, 0x03, 0xe8, 0xff], 1007),      // a reason that is no UTF-8
         ];
         for (bytes, code) in cases {
             let (found, mistake) = read(bytes, false);

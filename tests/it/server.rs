@@ -282,7 +282,7 @@ fn answer(stream: &mut TcpStream, asked: &Asked, seen: &Seen) -> std::io::Result
         }
         // So many events, each a moment after the one before; of "events-cut", the last one is not the end.
         "events" | "events-cut" => {
-            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nX-Part: one\r\nX-Part: two\r\n\
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nSet-Cookie: stream=open; Path=/\r\nX-Part: one\r\nX-Part: two\r\n\
                         Transfer-Encoding: chunked\r\n\r\n";
             stream.write_all(head.as_bytes())?;
             for event in 1..=number {

@@ -60,9 +60,12 @@ task { "what goes on beside", sequence = 3, function(user)
     last = event.at
   end
   local left = user:get("/events/1000", { stream = true, name = "closed" })
+  same(user:get("/cookie/show", { name = "cookie" }).body, "stream=open", "the cookie of a head, while the stream goes on")
+  user.cookies:clear()
   local events = left:events()
   events()
   left:close()
+  same(user:get("/cookie/show", { name = "cookie" }).body, "", "it is stored once")
   same(left.ok, true, "a stream that the plan closes has not failed")
   user.data.kept = user:get("/events/3", { stream = true, name = "kept" })
 end }

@@ -21,6 +21,7 @@ use super::failure::{ErrorClass, Failure};
 use super::hop::{Hop, is_redirect, redirect_target};
 use super::message::{
     self, BodyLimits, BodyRoom, DigestCredentials, Exchange, RawResponse, Request, Response,
+    StreamedBody,
 };
 use super::progress::RequestProgress;
 use super::target::Target;
@@ -35,6 +36,8 @@ use http::{HeaderName, HeaderValue, Method};
 use pool::ConnectionPool;
 use socket::serve;
 use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 use timer::DeadlineTimers;
@@ -311,7 +314,11 @@ impl Session {
                 hop: &hop,
                 request,
             };
-            let response = outgoing.exchange(progress).await?;
+            let exchanged = outgoing.exchange(progress);
+            let (response, stored) = match request.stream() {
+                Some(stream) => Box::pin(self.stream_hop(stream, &target, exchanged)).await?,
+                None => (exchanged.await?, false),
+            };
             let status = response.head.status;
             let unauthorized = status == 401 && credentials.is_some() && !challenged;
             if unauthorized && self.take_challenge(&target, &response) {
@@ -328,7 +335,7 @@ impl Session {
                 } else {
                     most > 0
                 };
-            if response.head.sets_cookie {
+            if response.head.sets_cookie && !stored {
                 let lines = self.store_cookies(&target, &response);
                 if followed && response.head.location.is_some() {
                     hop_cookies.extend(lines);
@@ -418,9 +425,34 @@ impl Session {
         true
     }
 
+    /// Waits for a hop whose response is a stream. Its cookies are stored when its head has come, before the plan sees that;
+    /// returns whether they are.
+    async fn stream_hop(
+        &self,
+        stream: &StreamedBody,
+        target: &Target,
+        exchanged: impl Future<Output = Result<RawResponse, Failure>>,
+    ) -> Result<(RawResponse, bool), Failure> {
+        let mut exchanged = pin!(exchanged);
+        let mut stored = false;
+        let response = poll_fn(|cx| {
+            let polled = exchanged.as_mut().poll(cx);
+            if !stored && stream.status().is_some() {
+                stored = true;
+                self.store_lines(target, stream.headers());
+            }
+            polled
+        });
+        Ok((response.await?, stored))
+    }
+
     /// Stores the cookies of a response if cookies are kept, and returns its `Set-Cookie` lines.
     fn store_cookies(&self, target: &Target, response: &RawResponse) -> Vec<Vec<u8>> {
         let headers = message::headers(&response.bytes[..response.head.length]);
+        self.store_lines(target, headers)
+    }
+
+    fn store_lines(&self, target: &Target, headers: Vec<(String, Vec<u8>)>) -> Vec<Vec<u8>> {
         let lines = headers.into_iter().filter(|(name, _)| name == "set-cookie");
         let lines: Vec<_> = lines.map(|(_, value)| value).collect();
         if self.client.config.cookies {

@@ -56,6 +56,7 @@ const OTHERS: &[&str] = &[
     "sharing",
     "side_by_side",
     "smallest",
+    "sockets",
     "streams",
     "user",
     "waiting",

@@ -88,6 +88,7 @@ mod seed;
 mod server;
 mod signatures;
 mod skipping;
+mod sockets;
 mod steering;
 mod stopping;
 mod streams;

@@ -6,7 +6,7 @@ use crate::lua::values::{DisplayText, shorten};
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user`, for messages.
-pub(in crate::lua) const USER_FIELDS: [&str; 32] = [
+pub(in crate::lua) const USER_FIELDS: [&str; 36] = [
     "id",
     "scenario",
     "task",
@@ -26,6 +26,10 @@ pub(in crate::lua) const USER_FIELDS: [&str; 32] = [
     "retry",
     "events",
     "websocket",
+    "tcp",
+    "tls",
+    "udp",
+    "timed",
     "transaction",
     "wait",
     "stop",

@@ -33,6 +33,8 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<MemberValue> {
         "retry" => return part(lua, &parts::RETRY),
         "events" => return part(lua, &parts::EVENTS),
         "websocket" => return part(lua, &parts::WEBSOCKET),
+        "tcp" | "tls" | "udp" => return part(lua, &parts::NET),
+        "timed" => return part(lua, &parts::TIMED),
         "transaction" | "stop" | "exit_iteration" | "set_host" | "log" => {
             return part(lua, &parts::ACTIONS);
         }

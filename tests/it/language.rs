@@ -52,6 +52,7 @@ const OTHERS: &[&str] = &[
     "measures",
     "orders",
     "raising",
+    "redis",
     "run",
     "sharing",
     "side_by_side",

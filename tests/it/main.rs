@@ -78,6 +78,7 @@ mod raising;
 mod rate;
 mod readme;
 mod recorder;
+mod redis;
 mod reference;
 mod reload;
 mod report;

@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with what is installed.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub(crate) const STUBS: [(&str, &str); 14] = [
+pub(crate) const STUBS: [(&str, &str); 15] = [
     ("plan.lua", include_str!("../../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../../lua/meta/options.lua")),
@@ -32,6 +32,10 @@ pub(crate) const STUBS: [(&str, &str); 14] = [
     (
         "lgoose/llm.lua",
         include_str!("../../../lua/lgoose/llm.lua"),
+    ),
+    (
+        "lgoose/redis.lua",
+        include_str!("../../../lua/lgoose/redis.lua"),
     ),
     (
         "lgoose/shared.lua",

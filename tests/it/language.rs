@@ -57,6 +57,7 @@ const OTHERS: &[&str] = &[
     "sharing",
     "side_by_side",
     "smallest",
+    "smtp",
     "sockets",
     "streams",
     "user",

@@ -89,6 +89,7 @@ mod seed;
 mod server;
 mod signatures;
 mod skipping;
+mod smtp;
 mod sockets;
 mod steering;
 mod stopping;

@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with what is installed.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub(crate) const STUBS: [(&str, &str); 15] = [
+pub(crate) const STUBS: [(&str, &str); 16] = [
     ("plan.lua", include_str!("../../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../../lua/meta/options.lua")),
@@ -40,6 +40,10 @@ pub(crate) const STUBS: [(&str, &str); 15] = [
     (
         "lgoose/shared.lua",
         include_str!("../../../lua/lgoose/shared.lua"),
+    ),
+    (
+        "lgoose/smtp.lua",
+        include_str!("../../../lua/lgoose/smtp.lua"),
     ),
     (
         "lgoose/totp.lua",

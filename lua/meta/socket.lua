@@ -29,7 +29,7 @@ function Socket:send_binary(data) end
 function Socket:receive(options) end
 
 ---Sends a question, as `send` does, and waits for the message that answers it. Both together are a request of the report, in the row
----`WS name`, from the question until the answer has come. What had come before the question is let go.
+---`WS name`, from the question until the answer has come. What had come before the question is let go. A stop does not end this wait.
 ---@param data string|table
 ---@param options? lgoose.AskOptions
 ---@return lgoose.Message? # nil if none came in time, or the socket has ended: the request has failed

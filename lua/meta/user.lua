@@ -113,6 +113,33 @@ function User:websocket(path, options) end
 ---@param ... any # its arguments
 ---@return lgoose.Job
 function User:spawn(fn, ...) end
+---Opens a TCP connection, which is the row `TCP name`. Without an address, to the host and port of the user.
+---@param address? string # "127.0.0.1:6379", or a URL, of which host and port count
+---@param options? lgoose.NetOptions
+---@return lgoose.NetSocket
+function User:tcp(address, options) end
+
+---Opens a TCP connection with TLS, which is the row `TLS name`: its certificate is judged as that of an https site.
+---@param address? string
+---@param options? lgoose.NetOptions
+---@return lgoose.NetSocket
+function User:tls(address, options) end
+
+---Opens a socket that sends datagrams to an address and receives those that come from it, which is the row `UDP name`.
+---@param address? string
+---@param options? lgoose.UdpOptions
+---@return lgoose.NetSocket
+function User:udp(address, options) end
+
+---Runs a function and counts it as a request, in the row `TIMED name`: its latency is from the call until the function returns. It fails
+---if the function raises an error, or returns nil (or false) and a reason, or nothing although a socket has failed meanwhile. Returns
+---what the function returns. One that does not come to its end, as when the run is aborted, counts as aborted.
+---@generic T
+---@param name string
+---@param fn fun(user: lgoose.User): T
+---@param options? lgoose.TimedOptions
+---@return T
+function User:timed(name, fn, options) end
 
 ---Runs a function with several requests, and times it as one row in the table of tasks.
 ---@generic T

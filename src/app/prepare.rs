@@ -354,7 +354,7 @@ pub(super) fn base_url(host: Option<&String>, sites: &mut Sites) -> Result<Strin
         return Err(Diagnostic::new("no host is given")
             .help(
                 "name the site with '--host URL', with 'plan { host = \"URL\" }' in the plan, \
-                 or with LGOOSE_HOST in the environment; 'demo:drupal', 'demo:umami', 'demo:api' and 'demo:llm' are \
+                 or with LGOOSE_HOST in the environment; 'demo:drupal', 'demo:umami', 'demo:api', 'demo:llm' and 'demo:redis' are \
                  built-in ones to try",
             )
             .into());

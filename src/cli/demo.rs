@@ -14,7 +14,8 @@ use std::time::Duration;
 )]
 pub(crate) struct DemoArgs {
     /// The site: 'drupal', a Drupal 7 with 10,000 articles; 'umami', a Drupal 8 in English and Spanish; 'api', a shop
-    /// with an API in JSON and GraphQL; 'llm', language models behind OpenAI's API
+    /// with an API in JSON and GraphQL; 'llm', language models behind OpenAI's API; 'redis', a store of keys with
+    /// the protocol of Redis
     pub site: String,
     /// The port on 127.0.0.1; 0 takes any free one
     #[arg(long, default_value_t = 8080)]

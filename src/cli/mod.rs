@@ -122,7 +122,7 @@ pub(crate) enum CliCommand {
     /// Write a plan from a recorded visit (HAR), curl command lines, a Postman collection, an OpenAPI document, or a test
     /// of JMeter, Artillery or k6
     Import(ImportArgs),
-    /// Run one of the built-in sites, drupal, umami, api or llm, until Ctrl-C
+    /// Run one of the built-in sites, drupal, umami, api, llm or redis, until Ctrl-C
     Demo(DemoArgs),
     /// Show a run saved with '-o json=FILE', or write it in other formats
     Report(ReportArgs),

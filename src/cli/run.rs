@@ -89,7 +89,7 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Target")]
 pub(crate) struct TargetArgs {
-    /// The site's base URL, or 'demo:drupal', 'demo:umami', 'demo:api' or 'demo:llm' for a built-in one
+    /// The site's base URL, or 'demo:drupal', 'demo:umami', 'demo:api', 'demo:llm' or 'demo:redis' for a built-in one
     #[arg(short = 'H', long, value_name = "URL")]
     pub host: Option<String>,
     /// A request's timeout [default: 60s]

@@ -14,6 +14,8 @@ mod filler;
 mod fixture;
 mod llm;
 mod prepared;
+mod redis;
+mod redis_site;
 mod sent;
 mod server;
 mod sessions;
@@ -52,11 +54,13 @@ pub enum Site {
     Api,
     /// A server of language models with OpenAI's API, which sends words one by one.
     Llm,
+    /// A store of keys with the protocol of Redis, for plain sockets.
+    Redis,
 }
 
 impl Site {
     /// The names of all sites, for messages.
-    pub const NAMES: &'static [&'static str] = &["drupal", "umami", "api", "llm"];
+    pub const NAMES: &'static [&'static str] = &["drupal", "umami", "api", "llm", "redis"];
 
     /// Returns the site with this name, as written after `demo:`.
     pub fn from_name(name: &str) -> Option<Site> {
@@ -65,6 +69,7 @@ impl Site {
             "umami" => Some(Site::Umami),
             "api" => Some(Site::Api),
             "llm" => Some(Site::Llm),
+            "redis" => Some(Site::Redis),
             _ => None,
         }
     }
@@ -75,6 +80,7 @@ impl Site {
             Site::Umami => Box::new(umami::Umami::new()),
             Site::Api => Box::new(api::Api::new()),
             Site::Llm => Box::new(llm::Llm::new()),
+            Site::Redis => Box::<redis_site::RedisSite>::default(),
         }
     }
 }

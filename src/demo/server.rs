@@ -21,6 +21,7 @@ use super::behaviour::Behaviour;
 use super::chat;
 use super::counts::RouteCounts;
 use super::events::with_events;
+use super::redis::Redis;
 
 /// The largest request body that is kept; a larger one is read to its end and answered with 413.
 const BODY_LIMIT: usize = 1 << 20;
@@ -68,6 +69,10 @@ pub(super) trait Handler: Send + Sync {
     /// Whether a path is the room to chat in.
     fn is_chat(&self, _path: &str) -> bool {
         false
+    }
+    /// The store of a site that speaks the protocol of Redis in place of HTTP.
+    fn redis(&self) -> Option<&Redis> {
+        None
     }
     /// What `/_demo/sent` shows; `None` if the site does not log what it sends.
     fn sent(&self) -> Option<serde_json::Value> {
@@ -117,6 +122,10 @@ pub(super) async fn run(
 /// Serves one connection until either side closes it. How it ends does not matter.
 async fn serve(tcp: TcpStream, peer: IpAddr, worker: Arc<SiteThread>) {
     let _ = tcp.set_nodelay(true);
+    if let Some(store) = worker.shared.site.redis() {
+        let count = |label| worker.shared.counts.add(worker.thread, label);
+        return store.serve(tcp, &worker.shared.behaviour, count).await;
+    }
     let service = service_fn(move |request| {
         let worker = worker.clone();
         async move { Ok::<_, Infallible>(with_events(handle_request(&worker, peer, request).await)) }

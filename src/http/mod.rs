@@ -4,6 +4,7 @@
 //! | module | subject |
 //! |---|---|
 //! | `session` | what a browser owns: cookies, default headers, redirects, idle connections |
+//! | `sockets` | connections on which a plan speaks a protocol of its own |
 //! | `reqwest` | the transport for proxies, over the crate of that name |
 //! | `h2` | HTTP/2, implemented by lgoose itself |
 //! | `h1` | HTTP/1.1, implemented by lgoose itself |
@@ -26,6 +27,7 @@ mod progress;
 #[cfg(feature = "reqwest")]
 mod reqwest;
 mod session;
+mod sockets;
 mod stopwatch;
 mod target;
 mod tracer;
@@ -51,6 +53,7 @@ pub use session::Session;
 pub(crate) use session::check_allowed;
 pub(crate) use session::{CookieScope, SetCookie, StoredCookie};
 pub(crate) use session::{absolute, check_base, is_cookie};
+pub(crate) use sockets::{SocketAddress, SocketOpener, SocketStream};
 pub use target::Target;
 pub use transfer::{Transfer, TransferMeter};
 #[cfg(feature = "reqwest")]

@@ -65,6 +65,15 @@ impl Origin {
         })
     }
 
+    /// Host and port as a URL has them, the port always.
+    pub(super) fn authority(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
+
     /// Whether both name the same scheme, host and port.
     pub fn same(&self, other: &Origin) -> bool {
         std::ptr::eq(self, other) || self.text == other.text

@@ -51,6 +51,7 @@ pub(crate) use plan_files::Bundle;
 pub use plan_files::CompiledRegex;
 pub(crate) use plan_files::EnvVariables;
 pub use plan_files::Program;
+pub(crate) use requests::SocketOp;
 pub use requests::{ExchangeEnd, Finished, Op, ReceiveTime, read_in_pieces};
 pub(crate) use requests::{JobFunction, RequestOp, ResponseStream};
 pub(crate) use run_view::RunView;

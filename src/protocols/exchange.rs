@@ -6,20 +6,23 @@ use super::{Call, CallFuture, CallValue, Channels, Meter};
 /// What stands for such an exchange among calls.
 #[derive(Debug)]
 pub(crate) struct PlanExchange {
-    kind: &'static str,
+    kind: Box<str>,
     target: String,
 }
 
 impl PlanExchange {
     /// An exchange of that kind with that target, as its row shows them.
-    pub(crate) fn new(kind: &'static str, target: String) -> PlanExchange {
-        PlanExchange { kind, target }
+    pub(crate) fn new(kind: &str, target: String) -> PlanExchange {
+        PlanExchange {
+            kind: kind.into(),
+            target,
+        }
     }
 }
 
 impl Call for PlanExchange {
-    fn kind(&self) -> &'static str {
-        self.kind
+    fn kind(&self) -> &str {
+        &self.kind
     }
 
     fn target(&self) -> &str {

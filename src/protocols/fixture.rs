@@ -20,7 +20,7 @@ impl ScriptedCall {
 }
 
 impl Call for ScriptedCall {
-    fn kind(&self) -> &'static str {
+    fn kind(&self) -> &str {
         "TEST"
     }
 

@@ -32,6 +32,15 @@ impl Meter {
         self.phases.set(phases);
     }
 
+    /// Adds phases that were timed elsewhere.
+    pub(crate) fn add_phases(&self, more: Phases) {
+        let mut phases = self.phases.get();
+        for phase in Phase::ALL {
+            *phases.of_mut(phase) += more.of(phase);
+        }
+        self.phases.set(phases);
+    }
+
     /// Counts bytes that were sent, and the whole messages among them.
     pub fn sent(&self, bytes: u64, messages: u64) {
         self.change(|traffic| {

@@ -3,10 +3,13 @@
 //! steps in the engine.
 
 mod channels;
+mod connect;
 mod exchange;
 #[cfg(test)]
 mod fixture;
 mod meter;
+mod receive_rule;
+mod socket;
 
 use crate::http::Failure;
 use crate::tags::Tags;
@@ -17,19 +20,27 @@ use std::rc::Rc;
 use std::time::Duration;
 
 pub(crate) use channels::{ChannelId, Channels};
+pub(crate) use connect::{SocketConnect, SocketKind};
 pub(crate) use exchange::PlanExchange;
 #[cfg(test)]
 pub(crate) use fixture::ScriptedCall;
 pub(crate) use meter::Meter;
+pub(crate) use receive_rule::ReceiveRule;
+pub(crate) use socket::{OpenSocket, SocketAction, SocketEnd, SocketRow};
 
 /// What a plan asks of a protocol: to connect, to ask for something and wait for the response, to close. Each call is one
 /// request of the figures.
 pub trait Call: Debug {
     /// Returns the kind, where a request has its method: `TCP`.
-    fn kind(&self) -> &'static str;
+    fn kind(&self) -> &str;
 
     /// Returns what it is sent to, for logs and for the name of its row where nothing else gives one: `127.0.0.1:7`.
     fn target(&self) -> &str;
+
+    /// Returns whether it opens a socket: one that the plan is given also where it could not be opened.
+    fn opens_socket(&self) -> bool {
+        false
+    }
 
     /// Performs the call with the channels of its user, and notes in the meter what is measured while it goes on: what
     /// the meter has counts also if the call is dropped, as it is at its timeout and when the run is aborted.
@@ -43,7 +54,7 @@ pub trait Call: Debug {
 pub(crate) type CallFuture<'a> = Pin<Box<dyn Future<Output = Result<CallValue, Failure>> + 'a>>;
 
 /// What a call gives the plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum CallValue {
     /// Nothing but that it succeeded.
     Nothing,
@@ -51,6 +62,8 @@ pub enum CallValue {
     Bytes(Bytes),
     /// A channel that later calls may use, which the plan gets as a number.
     Channel(ChannelId),
+    /// A socket on which the plan speaks a protocol of its own.
+    Socket(Rc<OpenSocket>),
 }
 
 /// A call of a plan, and how to count it.

@@ -519,7 +519,7 @@ fn a_demo_site_that_is_unknown_or_has_no_port_is_told() {
         &["demo", "drupol"],
         &[
             "no built-in site 'drupol'",
-            "did you mean 'drupal'? sites: drupal, umami, api, llm",
+            "did you mean 'drupal'? sites: drupal, umami, api, llm, redis",
         ],
     );
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");

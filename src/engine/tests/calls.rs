@@ -125,3 +125,41 @@ async fn the_plan_is_shown_calls_and_tags_divide_them() {
     let tag = report.by_tag.iter().find(|row| row.tag == "room=one");
     assert_eq!(tag.expect("it has a row").aggregated.count, 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_function_that_is_timed_is_a_request_with_its_time_and_reason() {
+    let source = r#"task { "talk", function(user)
+      local value = user:timed("work", function() test_call "20" user:wait(0.23) return "done" end)
+      check(value == "done", "what it returns comes back")
+      user:timed("refused", function() test_call "5" return nil, "not now" end, { kind = "LINE" })
+      local ok = pcall(user.timed, user, "raised", function() user:wait(0.01) error "no" end)
+      check(not ok, "an error goes on")
+    end }"#;
+    let report = report_of(source, Vec::new()).await;
+    for (method, name, failures, took) in [
+        ("TIMED", "work", 0, 250.0),
+        ("LINE", "refused", 1, 5.0),
+        ("TIMED", "raised", 1, 10.0),
+    ] {
+        let mut rows = report.requests.iter();
+        let row = rows.find(|row| row.method == method && row.name == name);
+        let figures = &row.expect("it was counted").figures;
+        assert_eq!((figures.count, figures.failures), (1, failures), "{name}");
+        assert_took(figures, took);
+    }
+    let errors: Vec<_> = report.errors.iter().map(|row| &*row.message).collect();
+    assert_eq!(errors, ["not now", "the plan raised an error"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_function_that_is_timed_and_does_not_end_is_aborted() {
+    // The wait is too long for '--stop-timeout', so that the first interrupt ends the task.
+    let source = r#"task { "talk", function(user) user:timed("work", function() user:wait(600000) end) end }"#;
+    let commands = vec![(ms(1_000), Command::Interrupt(Interrupt::Signal))];
+    let report = report_of(source, commands).await;
+    let row = &report.requests[0];
+    assert_eq!((row.method.as_str(), row.name.as_str()), ("TIMED", "work"));
+    assert_eq!((row.figures.count, row.figures.failures), (1, 1));
+    assert_took(&row.figures, 1_000.0);
+    assert_eq!(report.errors[0].message, "aborted");
+}

@@ -11,6 +11,7 @@ mod naming;
 pub(super) mod on_call;
 mod open_exchange;
 mod open_requests;
+mod open_sockets;
 mod open_stream;
 pub(super) mod pace;
 mod perform;
@@ -262,6 +263,7 @@ impl User {
     /// Runs the `on_stop` tasks; after the last of them, the user no longer counts as at work.
     async fn end(&mut self) {
         let mut now = Instant::now();
+        self.runner.is_leaving = true;
         for task in self.role.schedule.on_stop(&mut self.random) {
             (_, now) = self.run_task(task, now).await;
         }

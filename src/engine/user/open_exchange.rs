@@ -16,6 +16,10 @@ use tokio::time::Instant;
 pub(super) struct OpenExchange {
     pub(super) number: u64,
     pub(super) op: Box<CallOp>,
+    /// Whether it is a function of the plan, from its call to its end.
+    pub(super) is_timed: bool,
+    /// Why a socket has failed meanwhile.
+    pub(super) failure: Option<Failure>,
     row: RequestId,
     delay: Option<Duration>,
     flight: Flight<Rc<ShardState>>,
@@ -24,7 +28,7 @@ pub(super) struct OpenExchange {
 impl OpenExchange {
     /// Begins the exchange, which is counted in that row.
     pub(super) fn begin(
-        number: u64,
+        (number, is_timed): (u64, bool),
         op: Box<CallOp>,
         (row, delay): (RequestId, Option<Duration>),
         shared: &Rc<ShardState>,
@@ -32,6 +36,8 @@ impl OpenExchange {
         OpenExchange {
             number,
             op,
+            is_timed,
+            failure: None,
             row,
             delay,
             flight: Flight::new(shared.clone(), Instant::now()),
@@ -41,12 +47,27 @@ impl OpenExchange {
     /// Ends it as the plan says.
     pub(super) fn end(&mut self, end: ExchangeEnd) -> FinishedCall {
         let now = Instant::now();
+        let mut reason = None;
         let (at, outcome) = match end {
             ExchangeEnd::At(at) => (at.min(now), Ok(CallValue::Nothing)),
             ExchangeEnd::TimedOut => (now, Err(Failure::new(ErrorClass::Timeout, ""))),
             ExchangeEnd::Closed => {
                 let failure = Failure::new(ErrorClass::ClosedEarly, "the socket has ended");
                 (now, Err(failure))
+            }
+            ExchangeEnd::Done => (now, Ok(CallValue::Nothing)),
+            ExchangeEnd::Failed(given) => {
+                let failure = self.failure.take();
+                let is_same = |failure: &Failure| {
+                    let given = given.as_deref();
+                    given.is_none_or(|given| given == failure.to_string())
+                };
+                let outcome = match failure.filter(is_same) {
+                    Some(failure) => Err(failure),
+                    None => Ok(CallValue::Nothing),
+                };
+                reason = given.filter(|_| outcome.is_ok());
+                (now, outcome)
             }
         };
         let (start, latency, lost) = self.flight.end_at(at, outcome.is_ok());
@@ -58,15 +79,28 @@ impl OpenExchange {
             lost,
             phases: Phases::default(),
             traffic: Traffic::default(),
-            failure: outcome.as_ref().err().map(ToString::to_string),
+            failure: match reason {
+                Some(reason) => Some(reason.into()),
+                None => outcome.as_ref().err().map(ToString::to_string),
+            },
             outcome,
         }
     }
-}
 
-impl Drop for OpenExchange {
-    /// One that the plan has left, or that a stop has ended, is no request: nobody waits for its end any more.
-    fn drop(&mut self) {
-        self.flight.cut_off();
+    /// Ends it where it has not come to its end, which counts as a request that is aborted.
+    pub(super) fn abort(&mut self) -> Option<FinishedCall> {
+        let (start, latency) = self.flight.cut_off()?;
+        let failure = Failure::new(ErrorClass::Aborted, "");
+        Some(FinishedCall {
+            row: self.row,
+            delay: self.delay,
+            start,
+            latency,
+            lost: Duration::ZERO,
+            phases: Phases::default(),
+            traffic: Traffic::default(),
+            failure: Some(failure.to_string()),
+            outcome: Err(failure),
+        })
     }
 }

@@ -9,6 +9,7 @@ use crate::engine::user::finished_call::{CallOutcome, FinishedCall};
 use crate::engine::user::naming::{call_name, host_of, row_name};
 use crate::engine::user::open_exchange::OpenExchange;
 use crate::engine::user::open_requests::{EarlierOperation, LatestOperation, RequestOrigin};
+use crate::engine::user::open_sockets::{self, OpenSockets};
 use crate::engine::user::open_stream::{OpenStream, OpenStreams};
 use crate::engine::user::plan_hook::{CountedRequest, report_call_to_plan, report_to_plan};
 use crate::engine::user::role::ScenarioContext;
@@ -21,7 +22,7 @@ use crate::lua::{ExchangeEnd, Finished, RaisedError, RequestOp, ResponseStream, 
 use crate::metrics::{
     Cycles, ProvisionalCounts, Recorder, RequestId, Sample, SampleFailure, TagsId, Traffic,
 };
-use crate::protocols::{CallOp, Channels};
+use crate::protocols::{CallOp, Channels, OpenSocket};
 use crate::tags::Tags;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -49,6 +50,8 @@ pub(super) struct TaskRequests {
     /// Exchanges that the task has begun and not ended, and the number of all that it has begun.
     exchanges: Vec<OpenExchange>,
     exchange_count: u64,
+    /// Sockets on which the plan speaks a protocol of its own.
+    pub(super) sockets: OpenSockets,
     /// Delay of the iteration in a run at a rate; zero once a request has counted it.
     pub(super) delay: Rc<Cell<Option<Duration>>>,
     /// Cycles of the user, if requests that it could not make are to be filled in.
@@ -78,6 +81,7 @@ impl TaskRequests {
             streams: OpenStreams::default(),
             exchanges: Vec::new(),
             exchange_count: 0,
+            sockets: OpenSockets::default(),
             delay: Rc::default(),
         }
     }
@@ -98,6 +102,7 @@ impl TaskRequests {
             streams: self.streams.clone(),
             exchanges: Vec::new(),
             exchange_count: 0,
+            sockets: self.sockets.clone(),
             delay: self.delay.clone(),
             cycles: None,
         }
@@ -294,13 +299,51 @@ impl TaskRequests {
     }
 
     /// Begins an exchange that the plan carries out; returns its number.
-    pub(super) fn begin_exchange(&mut self, op: Box<CallOp>, task: &str) -> u64 {
+    pub(super) fn begin_exchange(&mut self, op: Box<CallOp>, is_timed: bool, task: &str) -> u64 {
         self.exchange_count += 1;
         let number = self.exchange_count;
         let row = self.open_call(&op, task);
-        let open = OpenExchange::begin(number, op, row, &self.shared);
+        let open = OpenExchange::begin((number, is_timed), op, row, &self.shared);
         self.exchanges.push(open);
         number
+    }
+
+    /// Returns whether a function of the plan is being timed.
+    pub(super) fn times_function(&self) -> bool {
+        self.exchanges.iter().any(|open| open.is_timed)
+    }
+
+    /// Returns how many streams and sockets the user has open.
+    pub(super) fn open_channels(&self) -> usize {
+        let sockets = if self.sockets.is_empty() {
+            0
+        } else {
+            self.sockets.count(&mut self.shared.recorder.borrow_mut())
+        };
+        self.streams.len() + sockets
+    }
+
+    /// Counts what has flowed over a socket.
+    pub(super) fn count_socket(&self, socket: &OpenSocket) {
+        open_sockets::count(socket, &mut self.shared.recorder.borrow_mut());
+    }
+
+    /// Notes that a socket has failed: that is the failure of the function that is being timed, or else one of the socket's
+    /// own row, unless it is no fault by itself.
+    pub(super) fn socket_failed(
+        &mut self,
+        vm: &mut Vm,
+        (socket, failure, is_fault): (&OpenSocket, &Failure, bool),
+        start: tokio::time::Instant,
+        task: &str,
+    ) {
+        let timed = self.exchanges.iter_mut().rfind(|open| open.is_timed);
+        if let Some(open) = timed {
+            open.failure = Some(failure.clone());
+        } else if let Some(row) = socket.row.get().filter(|_| is_fault) {
+            let (op, finished) = open_sockets::failed(row, start, failure);
+            self.count_call(vm, &op, task, &finished);
+        }
     }
 
     /// Ends an exchange, and counts it.
@@ -368,14 +411,31 @@ impl TaskRequests {
         if !self.streams.is_empty() {
             self.conclude_streams(vm, false);
         }
-        self.exchanges.clear();
+        self.abort_exchanges();
+        if !self.sockets.is_empty() {
+            self.sockets.count(&mut self.shared.recorder.borrow_mut());
+        }
+    }
+
+    /// Counts the exchanges that have not come to their end.
+    fn abort_exchanges(&mut self) {
+        for mut open in std::mem::take(&mut self.exchanges) {
+            if let Some(aborted) = open.abort() {
+                self.record_call(&open.op, &aborted);
+            }
+        }
+    }
+
+    /// Whether the plan carries out an exchange.
+    pub(super) fn has_exchange(&self) -> bool {
+        !self.exchanges.is_empty()
     }
 
     /// Makes way for the steps of other code of the user, at the end of a job. Returns the operations whose verdicts the plan
     /// may still change.
     pub(super) fn hand_over(&mut self, vm: &mut Vm) -> Vec<EarlierOperation> {
         self.settle(vm);
-        self.exchanges.clear();
+        self.abort_exchanges();
         std::mem::take(&mut self.earlier)
     }
 

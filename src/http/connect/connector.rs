@@ -9,14 +9,14 @@ use super::resolver::Resolver;
 use super::stream::{NetStream, OpenConnections};
 #[cfg(feature = "reqwest")]
 use super::tunnel::tunnel;
-use crate::http::failure::Failure;
+use crate::http::failure::{ErrorClass, Failure};
 use crate::http::stopwatch::Stopwatch;
 use crate::http::target::Origin;
 use crate::http::transport::Transport;
 use rustls::ClientConfig;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UdpSocket};
 
 /// Opens the connections of a shard's sessions, and counts them.
 #[derive(Debug)]
@@ -82,6 +82,50 @@ impl Connector {
             Ok(tls) => Ok(NetStream::tls(tls, &self.open)),
             Err(error) => Err(handshake_failure(&error, Peer::Site(&origin.host))),
         }
+    }
+
+    /// Does the TLS handshake on an open connection, whose certificate must be for `host`.
+    pub(in crate::http) async fn start_tls(
+        &self,
+        stream: NetStream,
+        host: &str,
+        config: Arc<ClientConfig>,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<NetStream, Failure> {
+        stopwatch.enter(|phases| &mut phases.tls);
+        let connector = tokio_rustls::TlsConnector::from(config);
+        let secured = stream.secured(connector, server_name(host)?).await;
+        stopwatch.lap(|phases| &mut phases.tls);
+        secured.map_err(|error| handshake_failure(&error, Peer::Site(host)))
+    }
+
+    /// Opens a socket for datagrams to and from `origin` alone.
+    pub(in crate::http) async fn datagrams(
+        &self,
+        origin: &Origin,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<UdpSocket, Failure> {
+        #[cfg(feature = "reqwest")]
+        if self.transport.intercept(origin).is_some() {
+            let detail = "datagrams cannot go through a proxy";
+            return Err(Failure::new(ErrorClass::Connect, detail));
+        }
+        stopwatch.enter(|phases| &mut phases.dns);
+        let addresses = self.resolver.resolve(&origin.host, origin.port).await;
+        stopwatch.lap(|phases| &mut phases.dns);
+        let addresses = addresses?;
+        let Some(address) = addresses.first() else {
+            return Err(Failure::new(ErrorClass::Dns, "no address"));
+        };
+        let any = match address {
+            SocketAddr::V4(_) => IpAddr::from(Ipv4Addr::UNSPECIFIED),
+            SocketAddr::V6(_) => IpAddr::from(Ipv6Addr::UNSPECIFIED),
+        };
+        let local = SocketAddr::new(self.local_address.unwrap_or(any), 0);
+        let failed = |error| Failure::from_connect_error(&error, &address.to_string());
+        let socket = UdpSocket::bind(local).await.map_err(failed)?;
+        socket.connect(*address).await.map_err(failed)?;
+        Ok(socket)
     }
 
     /// Opens a TCP connection to `origin`, or through its proxy.

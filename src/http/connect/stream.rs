@@ -1,6 +1,7 @@
 //! The byte stream of a connection, plain or encrypted, and the count of open ones.
 
 use super::plain;
+use rustls::pki_types::ServerName;
 use std::cell::Cell;
 use std::io;
 use std::pin::Pin;
@@ -8,6 +9,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 /// The byte stream of a connection, counted while it is open.
@@ -78,6 +80,28 @@ impl NetStream {
             socket: Socket::Scripted(pipe),
             _open: open.guard(),
         }
+    }
+
+    /// The connection after a TLS handshake that begins now, on one that has had none.
+    pub(super) async fn secured(
+        self,
+        connector: TlsConnector,
+        name: ServerName<'static>,
+    ) -> io::Result<NetStream> {
+        let NetStream { socket, _open } = self;
+        let Socket::Plain(tcp) = socket else {
+            return Err(io::Error::other("the connection has TLS already"));
+        };
+        let tls = connector.connect(name, tcp).await?;
+        Ok(NetStream {
+            socket: Socket::Tls(Box::new(tls)),
+            _open,
+        })
+    }
+
+    /// Whether it is encrypted.
+    pub(in crate::http) fn has_tls(&self) -> bool {
+        matches!(self.socket, Socket::Tls(_))
     }
 
     /// Whether the server chose HTTP/2.

@@ -1,5 +1,5 @@
-//! Tunnels through proxies to https sites whose host is an IPv6 address: `reqwest`, which all other requests through proxies
-//! take, knows no certificate for such a host, since it leaves the brackets around it. The connector drives it.
+//! Tunnels through proxies for what does not go by way of `reqwest`: plain sockets, and https sites whose host is an IPv6
+//! address, for which that knows no certificate, since it leaves the brackets around it. The connector drives it.
 
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::target::Origin;
@@ -42,7 +42,7 @@ pub(super) async fn tunnel(
     tcp.set_nodelay(true);
     tcp.set_local_address(local);
     let at = to("http", &address.to_string())?;
-    let site = to("https", &format!("[{}]:{}", origin.host, origin.port))?;
+    let site = to("https", &origin.authority())?;
     let opened = if proxy.uri().scheme_str() == Some("http") {
         let mut tunnel = Tunnel::new(at, tcp);
         if let Some(credentials) = proxy.basic_auth() {

@@ -24,6 +24,7 @@ use super::message::{
     StreamedBody,
 };
 use super::progress::RequestProgress;
+use super::sockets::SocketOpener;
 use super::target::Target;
 use super::tracer::TRACEPARENT;
 use super::transfer::TransferMeter;
@@ -35,7 +36,7 @@ use exchange::OutgoingHop;
 use http::{HeaderName, HeaderValue, Method};
 use pool::ConnectionPool;
 use socket::serve;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
@@ -57,6 +58,8 @@ pub struct Session {
     /// Present if users cache responses as a browser does.
     cache: Option<Box<Cache>>,
     pool: ConnectionPool,
+    /// Made only for users that open sockets of their own.
+    sockets: OnceCell<Rc<SocketOpener>>,
     timers: DeadlineTimers,
     /// The room for the bodies of requests that run side by side.
     room: RefCell<Option<Rc<BodyRoom>>>,
@@ -78,6 +81,7 @@ impl Session {
             jar: RefCell::default(),
             digest: RefCell::default(),
             pool: ConnectionPool::default(),
+            sockets: OnceCell::new(),
             timers: DeadlineTimers::default(),
             room: RefCell::default(),
         })
@@ -86,6 +90,12 @@ impl Session {
     /// The number of connections that all sessions of its shard have open.
     pub fn shard_connections(&self) -> u64 {
         self.client.open_connections()
+    }
+
+    /// What opens sockets on which the plan speaks a protocol of its own.
+    pub(crate) fn sockets(&self) -> &Rc<SocketOpener> {
+        self.sockets
+            .get_or_init(|| Rc::new(SocketOpener::new(self.client.clone())))
     }
 
     /// The URL that paths are joined to.

@@ -4,8 +4,8 @@
 use super::function::{self, function};
 use super::parts::{self, PreludePart};
 use super::{
-    codec, data, file, forms, json, json_view, load, log, metric, names, os, page, random, regex,
-    require, response, run, session, stream, tags, time, wait, xml,
+    codec, data, file, forms, json, json_view, load, log, metric, names, net, os, page, random,
+    regex, require, response, run, session, stream, tags, time, wait, xml,
 };
 use crate::error::{Diagnostic, bounded_name};
 use crate::lua::diagnostics::{self, PlainText};
@@ -119,6 +119,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             .into_lua(lua),
         "log" => function(lua, log::log)?.into_lua(lua),
         "set_host" => lua.create_function(session::set_host)?.into_lua(lua),
+        "connect" => function(lua, net::connect)?.into_lua(lua),
         "share" => function(lua, session::share)?.into_lua(lua),
         "clock" => lua.create_function(metric::clock)?.into_lua(lua),
         "begin_tagged" => function(lua, tags::start_transaction)?.into_lua(lua),

@@ -17,6 +17,7 @@ mod log;
 mod lookup;
 mod metric;
 mod names;
+mod net;
 mod os;
 mod page;
 mod page_urls;
@@ -43,6 +44,8 @@ mod wait;
 mod xml;
 
 pub(super) use names::USER_FIELDS;
+pub(super) use net::make as net_socket;
+pub(super) use net::{FIELDS as NET_FIELDS, METHODS as NET_METHODS};
 pub(super) use percentile::percentile;
 pub(super) use prelude::start_prelude;
 pub(super) use response::{FIELDS as RESPONSE_FIELDS, METHODS as RESPONSE_METHODS};

@@ -6,7 +6,7 @@ use crate::lua::values::{DisplayText, shorten};
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user`, for messages.
-pub(in crate::lua) const USER_FIELDS: [&str; 33] = [
+pub(in crate::lua) const USER_FIELDS: [&str; 37] = [
     "id",
     "scenario",
     "task",
@@ -27,6 +27,10 @@ pub(in crate::lua) const USER_FIELDS: [&str; 33] = [
     "events",
     "websocket",
     "spawn",
+    "tcp",
+    "tls",
+    "udp",
+    "timed",
     "transaction",
     "wait",
     "stop",

@@ -32,6 +32,11 @@ pub(super) static MESSAGE: PreludePart =
 /// Views of what a process has once.
 pub(super) static JSON_VIEW: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/json_view.lua"));
+/// `user:tcp`, `user:tls` and `user:udp`.
+pub(super) static NET: PreludePart = PreludePart::of(include_str!("../../../lua/prelude/net.lua"));
+/// What waits in a plain socket.
+pub(super) static NET_SOCKETS: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/net_sockets.lua"));
 /// Protected calls within one another.
 pub(super) static NESTING: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/nesting.lua"));
@@ -53,6 +58,9 @@ pub(super) static SPAWN: PreludePart =
 /// What waits in a stream.
 pub(super) static STREAMS: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/streams.lua"));
+/// `user:timed`.
+pub(super) static TIMED: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/timed.lua"));
 /// Libraries as plans see them.
 pub(super) static VIEW: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/view.lua"));

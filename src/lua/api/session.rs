@@ -34,6 +34,8 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<MemberValue> {
         "events" => return part(lua, &parts::EVENTS),
         "spawn" => return part(lua, &parts::SPAWN),
         "websocket" => return part(lua, &parts::WEBSOCKET),
+        "tcp" | "tls" | "udp" => return part(lua, &parts::NET),
+        "timed" => return part(lua, &parts::TIMED),
         "transaction" | "stop" | "exit_iteration" | "set_host" | "log" => {
             return part(lua, &parts::ACTIONS);
         }

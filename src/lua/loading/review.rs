@@ -115,6 +115,12 @@ fn is_idle(lines: &[&str]) -> bool {
         user.as_str()
     ));
     let rest = harmless.replace_all(&code[user.end()..], "");
+    // A socket that the user keeps among its data is called by its own name.
+    let keeps = pattern(&format!(r"\b{}\s*\.\s*data\b", user.as_str()));
+    let calls = pattern(r#"\w\s*:\s*[A-Za-z_]\w*\s*[({"']"#);
+    if keeps.is_match(&code) && calls.is_match(&rest) {
+        return false;
+    }
     !pattern(&format!(r"\b{}\b", user.as_str())).is_match(&rest)
 }
 

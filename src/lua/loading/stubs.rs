@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with what is installed.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub(crate) const STUBS: [(&str, &str); 13] = [
+pub(crate) const STUBS: [(&str, &str); 16] = [
     ("plan.lua", include_str!("../../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../../lua/meta/options.lua")),
@@ -12,6 +12,7 @@ pub(crate) const STUBS: [(&str, &str); 13] = [
     ),
     ("stream.lua", include_str!("../../../lua/meta/stream.lua")),
     ("socket.lua", include_str!("../../../lua/meta/socket.lua")),
+    ("net.lua", include_str!("../../../lua/meta/net.lua")),
     (
         "libraries.lua",
         include_str!("../../../lua/meta/libraries.lua"),
@@ -33,8 +34,16 @@ pub(crate) const STUBS: [(&str, &str); 13] = [
         include_str!("../../../lua/lgoose/llm.lua"),
     ),
     (
+        "lgoose/redis.lua",
+        include_str!("../../../lua/lgoose/redis.lua"),
+    ),
+    (
         "lgoose/shared.lua",
         include_str!("../../../lua/lgoose/shared.lua"),
+    ),
+    (
+        "lgoose/smtp.lua",
+        include_str!("../../../lua/lgoose/smtp.lua"),
     ),
     (
         "lgoose/totp.lua",
@@ -172,6 +181,15 @@ mod tests {
             ("lgoose.WebSocketOptions", &fields::WEBSOCKET),
             ("lgoose.ReceiveOptions", &["timeout", "match"]),
             ("lgoose.AskOptions", &["name"]),
+            ("lgoose.UdpOptions", &fields::UDP_OPTIONS),
+            (
+                "lgoose.NetOptions",
+                &fields::NET_OPTIONS[fields::UDP_OPTIONS.len()..],
+            ),
+            ("lgoose.NetReceiveOptions", &fields::RECEIVE_OPTIONS),
+            ("lgoose.SendOptions", &["timeout"]),
+            ("lgoose.StartTlsOptions", &["server_name", "timeout"]),
+            ("lgoose.TimedOptions", &fields::TIMED),
             ("lgoose.TransactionOptions", &fields::TRANSACTION),
             ("lgoose.Cookie", &members::COOKIE),
             ("lgoose.CookieScope", &members::SCOPE),

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The modules that lgoose brings, by name.
-pub(in crate::lua) const BUILT_IN: [(&str, &str); 6] = [
+pub(in crate::lua) const BUILT_IN: [(&str, &str); 8] = [
     ("lgoose.aws", include_str!("../../../lua/lgoose/aws.lua")),
     (
         "lgoose.drupal",
@@ -19,9 +19,14 @@ pub(in crate::lua) const BUILT_IN: [(&str, &str); 6] = [
     ("lgoose.jwt", include_str!("../../../lua/lgoose/jwt.lua")),
     ("lgoose.llm", include_str!("../../../lua/lgoose/llm.lua")),
     (
+        "lgoose.redis",
+        include_str!("../../../lua/lgoose/redis.lua"),
+    ),
+    (
         "lgoose.shared",
         include_str!("../../../lua/lgoose/shared.lua"),
     ),
+    ("lgoose.smtp", include_str!("../../../lua/lgoose/smtp.lua")),
     ("lgoose.totp", include_str!("../../../lua/lgoose/totp.lua")),
 ];
 

@@ -15,10 +15,12 @@ mod op;
 mod options;
 mod request;
 mod responses;
+mod socket_op;
 mod stream;
 mod stream_reader;
 mod submit;
 mod tags;
+mod timed;
 mod wait_rule;
 mod websocket;
 mod yielded;
@@ -30,10 +32,7 @@ pub(super) use json::{convert as convert_json, convert_to_tree, encode as encode
 pub(super) use json_path::{JsonPath, PathStep, place_of, scalars_are_passed_over};
 pub(crate) use op::JobFunction;
 pub use op::Op;
-#[cfg_attr(
-    not(test),
-    expect(unused_imports, reason = "the first protocol beside HTTP makes them")
-)]
+#[cfg(test)]
 pub(super) use op::PlannedCall;
 pub use op::{ExchangeEnd, ReceiveTime};
 pub(super) use op::{marker, markers};
@@ -43,12 +42,15 @@ pub(crate) use request::RequestOp;
 pub(super) use request::plan_file;
 pub use responses::Finished;
 pub(super) use responses::{ResponseAddress, Responses};
+pub(crate) use socket_op::SocketOp;
+pub(super) use socket_op::{NET_OPTIONS, NetSocket, UDP_OPTIONS, read_connect, read_receive};
 pub(crate) use stream::ResponseStream;
 pub(super) use stream::{PlanSocket, PlanStream};
 pub use stream_reader::read_in_pieces;
 pub(super) use stream_reader::{MessageKind, StreamMessage};
 pub(super) use submit::{SUBMIT, pressed};
 pub(super) use tags::{OwnTags, Transaction, read_transaction, set_tag};
+pub(super) use timed::TIMED;
 pub(super) use wait_rule::read_wait_rule;
 pub(super) use websocket::WEBSOCKET;
 
@@ -58,7 +60,9 @@ pub(super) mod fields {
     pub(in crate::lua) use super::expect_options::EXPECT;
     pub(in crate::lua) use super::multipart::PART;
     pub(in crate::lua) use super::options::{BEARER, DIGEST, EVENTS, OPTIONS, REQUEST};
+    pub(in crate::lua) use super::socket_op::{NET_OPTIONS, RECEIVE_OPTIONS, UDP_OPTIONS};
     pub(in crate::lua) use super::submit::SUBMIT;
     pub(in crate::lua) use super::tags::TRANSACTION;
+    pub(in crate::lua) use super::timed::TIMED;
     pub(in crate::lua) use super::websocket::WEBSOCKET;
 }

@@ -4,9 +4,11 @@
 use super::fetch;
 use super::options::{self, REQUEST};
 use super::request::RequestOp;
+use super::socket_op::{self, SocketOp};
 use super::stream::ResponseStream;
 use super::submit;
 use super::tags::OwnTags;
+use super::timed;
 use super::wait_rule::read_wait_rule;
 use super::websocket;
 use super::yielded::{SeeThrough, values_of};
@@ -51,8 +53,13 @@ pub enum Op {
     Flush(Rc<ResponseStream>),
     /// Closes a stream, unless it has ended, and counts its request.
     EndStream(Rc<ResponseStream>),
+    /// Uses a socket on which the plan speaks a protocol of its own; answered with whether it could, and with what came or why
+    /// not.
+    Socket(Box<SocketOp>),
     /// Begins an exchange that the plan carries out, which is a row of its own; answered with its number.
     BeginExchange(Box<CallOp>),
+    /// Begins an exchange that is a function of the plan, of which there is one at a time; answered with its number.
+    BeginTimed(Box<CallOp>),
     /// Ends and counts the exchange of that number.
     EndExchange(u64, ExchangeEnd),
     /// Begins a function of the plan beside what runs; answered with the number of the job.
@@ -89,7 +96,7 @@ pub struct ReceiveTime {
 }
 
 /// How an exchange has ended that the plan carries out.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum ExchangeEnd {
     /// With a message that had come then.
     At(Instant),
@@ -97,6 +104,10 @@ pub enum ExchangeEnd {
     TimedOut,
     /// Its channel has ended.
     Closed,
+    /// The plan's function has done what it should.
+    Done,
+    /// It has not, for that reason, or else for that of the socket that failed meanwhile, if one did.
+    Failed(Option<Box<str>>),
 }
 
 /// A call as a host function hands it to the Lua that yields it; taken out by the engine, once.
@@ -106,10 +117,6 @@ pub(in crate::lua) struct PlannedCall {
 }
 
 impl PlannedCall {
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the first protocol beside HTTP makes them")
-    )]
     pub(in crate::lua) fn new(op: CallOp) -> PlannedCall {
         PlannedCall {
             op: RefCell::new(Some(Box::new(op))),
@@ -155,7 +162,7 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-const MARKERS: [&str; 28] = [
+const MARKERS: [&str; 34] = [
     "GET",
     "HEAD",
     "POST",
@@ -184,6 +191,12 @@ const MARKERS: [&str; 28] = [
     "spawn",
     "join",
     "cancel",
+    "begin_timed",
+    "end_timed",
+    "socket_send",
+    "socket_receive",
+    "start_tls",
+    "socket_close",
 ];
 
 impl Op {
@@ -227,6 +240,12 @@ impl Op {
             "receive" => read_receive(&a, &b, &c),
             "begin_exchange" => read_exchange(&a, &b),
             "end_exchange" => read_exchange_end(&a, &b, &c),
+            "begin_timed" => timed::read(&a, &b, budget).map(Op::BeginTimed),
+            "end_timed" => Ok(timed::read_end(&a, &b, &c)),
+            "socket_send" => socket_op::send(&a, &b, &c, budget).map(Op::Socket),
+            "socket_receive" => socket_op::receive(&a, &b, &c).map(Op::Socket),
+            "start_tls" => socket_op::start_tls(&a, &b).map(Op::Socket),
+            "socket_close" => socket_op::close(&a).map(Op::Socket),
             "flush" => read_stream(&a).map(Op::Flush),
             "websocket" => boxed(websocket::read(&a, &b, budget)),
             "end_stream" => read_stream(&a).map(Op::EndStream),
@@ -271,7 +290,9 @@ impl Op {
     ) -> Result<(), String> {
         let mut latest: Option<(Option<Rc<Tags>>, Rc<Tags>)> = None;
         let (requests, call) = match self {
-            Op::Call(op) | Op::BeginExchange(op) => (&mut [][..], Some(&mut op.tags)),
+            Op::Call(op) | Op::BeginExchange(op) | Op::BeginTimed(op) => {
+                (&mut [][..], Some(&mut op.tags))
+            }
             other => (other.requests_mut(), None),
         };
         for tags in requests.iter_mut().map(|op| &mut op.tags).chain(call) {

@@ -207,7 +207,7 @@ impl Recorder {
         traffic: Traffic,
         times: &[(TimedPart, Duration)],
     ) {
-        let is_empty = times.is_empty() && traffic.messages_sent == 0;
+        let is_empty = times.is_empty() && traffic == Traffic::default();
         if request == RequestId::UNCOUNTED || is_empty {
             return;
         }

@@ -9,6 +9,7 @@ use crate::engine::user::fair_share::FairShare;
 use crate::engine::user::in_flight::InFlight;
 use crate::engine::user::jobs::{JobHandle, Jobs, TaskEnding};
 use crate::engine::user::naming::host_of;
+use crate::engine::user::open_sockets::timed_out;
 use crate::engine::user::open_stream::OpenStream;
 use crate::engine::user::perform::call::CallInFlight;
 use crate::engine::user::perform::fetch::{FetchEnd, fetch};
@@ -16,17 +17,19 @@ use crate::engine::user::shared::ShardState;
 use crate::engine::user::stop::StopSignal;
 use crate::engine::user::task_requests::TaskRequests;
 use crate::engine::user::user_vm::UserVm;
-use crate::http::CacheUse;
+use crate::http::{CacheUse, ErrorClass, Failure};
 use crate::lua::{
-    Finished, JobFunction, Op, RaisedError, ReceiveTime, RequestOp, ResponseStream, Step,
+    Finished, JobFunction, Op, RaisedError, ReceiveTime, RequestOp, ResponseStream, SocketOp, Step,
 };
-use crate::protocols::CallOp;
+use crate::protocols::{CallOp, CallValue, OpenSocket, SocketAction, SocketEnd, SocketRow};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 /// Time after which a user whose next row was not reserved yet asks for it again.
 const LATER: Duration = Duration::from_millis(50);
+/// The most streams and sockets that a user may have open.
+const MOST_CHANNELS: usize = 100;
 
 /// Runs the code of one user's tasks, one after another.
 #[derive(Debug)]
@@ -49,6 +52,8 @@ pub(super) struct TaskRunner {
     jobs: Option<Rc<Jobs>>,
     /// The job whose code it runs; `None` for the tasks.
     job: Option<Rc<JobHandle>>,
+    /// Whether the user runs what it has to do at its end, for which a stop is no reason to end.
+    pub(super) is_leaving: bool,
 }
 
 /// How waiting for other users has ended.
@@ -77,6 +82,7 @@ impl TaskRunner {
             leaves_iteration: false,
             jobs: None,
             job: None,
+            is_leaving: false,
         }
     }
 
@@ -160,7 +166,15 @@ impl TaskRunner {
             }
             Op::Receive(stream, time) => self.receive(&stream, time).await,
             Op::Flush(stream) => self.flush(&stream).await,
-            Op::BeginExchange(op) => self.begin_exchange(op, task).await,
+            Op::Socket(op) => self.socket(&op, task).await,
+            Op::BeginExchange(op) => self.begin_exchange(op, false, task).await,
+            Op::BeginTimed(op) => {
+                if self.requests.times_function() {
+                    let problem = "user:timed within user:timed counts the same time twice: let                                    user:transaction time what has several requests";
+                    return self.vm.enter().refuse(problem.to_owned());
+                }
+                self.begin_exchange(op, true, task).await
+            }
             Op::EndExchange(number, end) => {
                 self.requests
                     .end_exchange(&mut self.vm.enter(), number, end, task);
@@ -258,15 +272,23 @@ impl TaskRunner {
         self.vm.enter().resume_request(finished)
     }
 
+    /// Returns whether the user has as many streams and sockets open as it may.
+    fn has_all_channels(&mut self) -> bool {
+        if self.requests.open_channels() < MOST_CHANNELS {
+            return false;
+        }
+        // A socket that the plan has let go of is closed when that is found.
+        self.vm.enter().collect_all();
+        self.requests.open_channels() >= MOST_CHANNELS
+    }
+
     /// Sends a request whose response the plan reads while it comes, and waits for its head.
     async fn stream(&mut self, op: Box<RequestOp>, task: &str) -> Step {
-        const MOST: usize = 100;
-        let requests = &mut self.requests;
-        let mut operation = std::mem::take(&mut requests.open);
-        if requests.streams.len() >= MOST {
-            let problem = format!("the user has {MOST} streams open: close some");
-            return self.vm.enter().refuse(problem);
+        let mut operation = std::mem::take(&mut self.requests.open);
+        if self.has_all_channels() {
+            return self.vm.enter().refuse(too_many_channels());
         }
+        let requests = &mut self.requests;
         let request = op.request.clone();
         let trace = requests.session.start_trace(&request);
         operation.store(op);
@@ -288,14 +310,15 @@ impl TaskRunner {
     }
 
     /// Waits for more of a stream. A stop ends that, and the task with it, unless the request was sent after the stop, as in
-    /// 'on_stop', or the plan reads to the end: a stream may have none.
+    /// 'on_stop', or the plan reads to the end: a stream may have none. The answer to a question is waited for, as the response
+    /// to a request is.
     async fn receive(
         &mut self,
         stream: &Rc<ResponseStream>,
         time: Option<Box<ReceiveTime>>,
     ) -> Step {
         self.requests.count_messages(stream);
-        let reads_on = stream.after_stop || stream.to_end.get();
+        let reads_on = stream.after_stop || stream.to_end.get() || self.requests.has_exchange();
         if self.stop.is_requested() && !reads_on {
             return Step::Done;
         }
@@ -339,7 +362,7 @@ impl TaskRunner {
         self.requests.conclude_stream(&mut self.vm.enter(), stream);
     }
 
-    /// Ends the jobs and closes the streams that are open when the user ends.
+    /// Ends the jobs and closes the streams and sockets that are open when the user ends.
     pub(super) async fn close_channels(&mut self) {
         if let Some(jobs) = self.jobs.take() {
             jobs.cancel_all(true);
@@ -357,6 +380,10 @@ impl TaskRunner {
         }
         while let Some(stream) = self.requests.streams.last() {
             self.close_stream(&stream).await;
+        }
+        self.requests.open_channels();
+        while let Some(socket) = self.requests.sockets.pop() {
+            socket.close().await;
         }
     }
 
@@ -388,6 +415,9 @@ impl TaskRunner {
     /// Performs a call of a protocol other than HTTP.
     async fn call(&mut self, op: &CallOp, task: &str) -> Step {
         self.requests.settle(&mut self.vm.enter());
+        if op.call.opens_socket() && self.has_all_channels() {
+            return self.vm.enter().refuse(too_many_channels());
+        }
         let waited = self.requests.back_off(op.call.target()).await;
         self.hold_up(waited);
         if !self.pass_throttles().await {
@@ -401,17 +431,77 @@ impl TaskRunner {
         requests.responded(op.call.target(), finished.outcome.as_ref().err());
         requests.make_room(&mut self.vm.enter());
         requests.count_call(&mut self.vm.enter(), op, task, &finished);
-        self.vm.enter().resume_call(finished.outcome)
+        let outcome = match finished.outcome {
+            Ok(CallValue::Socket(socket)) => {
+                let row = SocketRow::of(finished.row, op);
+                let socket = requests.sockets.add(socket, row);
+                Ok(CallValue::Socket(socket))
+            }
+            Err(failure) if op.call.opens_socket() => {
+                Ok(CallValue::Socket(Rc::new(OpenSocket::unopened(failure))))
+            }
+            outcome => outcome,
+        };
+        self.vm.enter().resume_call(outcome)
+    }
+
+    /// Uses a socket on which the plan speaks a protocol of its own. What belongs to a function that is being timed goes on after a
+    /// stop, as a request does that is under way, and so does what the user does at its end; any other wait for a message
+    /// ends, and its task with it.
+    async fn socket(&mut self, op: &SocketOp, task: &str) -> Step {
+        let goes_on = self.is_leaving || self.requests.times_function();
+        let waits = matches!(op.action, SocketAction::Receive(_));
+        if waits && !goes_on && self.stop.is_requested() {
+            return Step::Done;
+        }
+        let socket = &*op.socket;
+        let start = Instant::now();
+        let due = start + op.timeout.unwrap_or(self.shared.config.timeout);
+        let performing = timeout_at(due, socket.perform(&op.action));
+        let waited = if goes_on {
+            self.requests.enter_open(&mut self.vm.enter());
+            self.vm.enter().reclaim();
+            Waited::Over(performing.await)
+        } else {
+            self.wait_beside(performing, None).await
+        };
+        let outcome = match waited {
+            Waited::Over(Ok(Ok(bytes))) => Ok(bytes),
+            Waited::Over(Ok(Err(SocketEnd::Closed(failure)))) => Err((failure, false)),
+            Waited::Over(Ok(Err(SocketEnd::Failed(failure)))) => Err((failure, true)),
+            Waited::Over(Err(_)) => {
+                let failure = timed_out();
+                socket.cut_off(&op.action, &failure);
+                // A plan may wait for no time at all, in a loop.
+                tokio::task::yield_now().await;
+                let is_fault = !matches!(op.action, SocketAction::Receive(_));
+                Err((failure, is_fault))
+            }
+            Waited::TimeUp | Waited::Stopped => {
+                socket.cut_off(&op.action, &Failure::new(ErrorClass::Aborted, ""));
+                self.requests.count_socket(socket);
+                return Step::Done;
+            }
+        };
+        self.requests.count_socket(socket);
+        let outcome = outcome.map_err(|(failure, is_fault)| {
+            let failed = (socket, &failure, is_fault);
+            self.requests
+                .socket_failed(&mut self.vm.enter(), failed, start, task);
+            failure.to_string()
+        });
+        self.requests.make_room(&mut self.vm.enter());
+        self.vm.enter().resume_socket(outcome)
     }
 
     /// Begins an exchange that the plan carries out, once it is its turn.
-    async fn begin_exchange(&mut self, op: Box<CallOp>, task: &str) -> Step {
+    async fn begin_exchange(&mut self, op: Box<CallOp>, is_timed: bool, task: &str) -> Step {
         self.requests.settle(&mut self.vm.enter());
         if !self.pass_throttles().await {
             return Step::Done;
         }
         self.shared.gather().await;
-        let number = self.requests.begin_exchange(op, task);
+        let number = self.requests.begin_exchange(op, is_timed, task);
         self.vm.enter().resume_exchange(number)
     }
 
@@ -463,6 +553,7 @@ impl TaskRunner {
         let mut runner = TaskRunner::new(vm, requests, stop, shared);
         runner.jobs = Some(jobs.clone());
         runner.job = Some(handle.clone());
+        runner.is_leaving = self.is_leaving;
         jobs.run(runner.run_job(function, task.to_owned(), handle, jobs.clone()));
         self.vm.enter().resume_spawned(number)
     }
@@ -635,6 +726,10 @@ impl Drop for TaskRunner {
         let is_job = self.job.is_some();
         self.requests.settle_cut_off(&mut self.vm.enter(), is_job);
     }
+}
+
+fn too_many_channels() -> String {
+    format!("the user has {MOST_CHANNELS} streams and sockets open: close some")
 }
 
 /// Waits at most this long, for ever without a limit.

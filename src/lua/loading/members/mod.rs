@@ -4,17 +4,19 @@
 
 use crate::error::{Diagnostic, nearest};
 use crate::lua::api::{
-    RESPONSE_FIELDS, RESPONSE_METHODS, SOCKET_FIELDS, SOCKET_METHODS, STREAM_FIELDS,
-    STREAM_METHODS, USER_FIELDS,
+    NET_FIELDS, NET_METHODS, RESPONSE_FIELDS, RESPONSE_METHODS, SOCKET_FIELDS, SOCKET_METHODS,
+    STREAM_FIELDS, STREAM_METHODS, USER_FIELDS,
 };
 use crate::lua::diagnostics::{Token, TokenKind, tokens};
 use crate::lua::plan_files::SourceFile;
-use crate::lua::requests::{EVENTS, EXPECT, OPTIONS, REQUEST, SUBMIT, WEBSOCKET};
+use crate::lua::requests::{
+    EVENTS, EXPECT, NET_OPTIONS, OPTIONS, REQUEST, SUBMIT, TIMED, UDP_OPTIONS, WEBSOCKET,
+};
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// Methods of a user that send requests, each with the place of its options among its arguments.
-const SENDING: [(&str, usize); 11] = [
+const SENDING: [(&str, usize); 15] = [
     ("get", 1),
     ("head", 1),
     ("delete", 1),
@@ -26,6 +28,10 @@ const SENDING: [(&str, usize); 11] = [
     ("request", 0),
     ("events", 1),
     ("websocket", 1),
+    ("tcp", 1),
+    ("tls", 1),
+    ("udp", 1),
+    ("timed", 2),
 ];
 
 /// Members of a user that are not methods, or need no user.
@@ -47,6 +53,7 @@ enum VariableContent {
     Response,
     Stream,
     Socket,
+    PlainSocket,
 }
 
 /// What is open at a place.
@@ -199,7 +206,8 @@ impl<'a> MemberReader<'a> {
                 keys.iter().any(|key| self.text(*key) == "stream")
             };
             let holds = match options {
-                _ if method == "events" => return,
+                _ if method == "events" || method == "timed" => return,
+                _ if matches!(method, "tcp" | "tls" | "udp") => VariableContent::PlainSocket,
                 _ if method == "websocket" => VariableContent::Socket,
                 // Options in a variable may make it either.
                 Some(options) if self.text(options) != "{" => return,
@@ -278,6 +286,7 @@ impl<'a> MemberReader<'a> {
             VariableContent::Response => RESPONSE_METHODS.contains(&member.text),
             VariableContent::Stream => STREAM_METHODS.contains(&member.text),
             VariableContent::Socket => SOCKET_METHODS.contains(&member.text),
+            VariableContent::PlainSocket => NET_METHODS.contains(&member.text),
         };
         let first = match self.text(place + 3) {
             "(" => self.words.get(place + 4),
@@ -308,6 +317,7 @@ impl<'a> MemberReader<'a> {
             VariableContent::Response => [&RESPONSE_FIELDS[..], &RESPONSE_METHODS[..]].concat(),
             VariableContent::Stream => [&STREAM_FIELDS[..], &STREAM_METHODS[..]].concat(),
             VariableContent::Socket => [&SOCKET_FIELDS[..], &SOCKET_METHODS[..]].concat(),
+            VariableContent::PlainSocket => [&NET_FIELDS[..], &NET_METHODS[..]].concat(),
         };
         if names.contains(&member.text) {
             return;
@@ -317,7 +327,7 @@ impl<'a> MemberReader<'a> {
             VariableContent::User => "a user",
             VariableContent::Response => "a response",
             VariableContent::Stream => "a stream",
-            VariableContent::Socket => "a socket",
+            VariableContent::Socket | VariableContent::PlainSocket => "a socket",
         };
         let has = format!("{owner} has: {}", names.join(", "));
         let help = match nearest(name, names.iter().copied()) {
@@ -335,7 +345,7 @@ impl<'a> MemberReader<'a> {
         };
         let second = self.commas(arguments.clone()).next();
         if which == 2
-            && method != "submit"
+            && !matches!(method, "submit" | "timed")
             && let Some(body) = second
             && self.text(body + 1) == "{"
         {
@@ -354,10 +364,18 @@ impl<'a> MemberReader<'a> {
             "submit" => [&OPTIONS[..], &SUBMIT].concat(),
             "events" => [&OPTIONS[..], &EVENTS].concat(),
             "websocket" => [&OPTIONS[..], &WEBSOCKET].concat(),
+            "tcp" | "tls" => NET_OPTIONS.to_vec(),
+            "udp" => UDP_OPTIONS.to_vec(),
+            "timed" => TIMED.to_vec(),
             _ => OPTIONS.to_vec(),
         };
         for key in self.keys(table) {
-            self.key(key, "option", "a request", &names);
+            let owner = match method {
+                "tcp" | "tls" | "udp" => "a socket",
+                "timed" => "user:timed",
+                _ => "a request",
+            };
+            self.key(key, "option", owner, &names);
             if self.text(key) == "expect" && self.text(key + 2) == "{" {
                 for key in self.keys(key + 2) {
                     self.key(key, "field", "expect", &EXPECT);

@@ -62,6 +62,18 @@ fn names_that_do_not_exist_are_reported() {
             "'socket:recieve' does not exist",
         ),
         (
+            "local socket = user:tcp 'a:1' socket:recieve(3)",
+            "'socket:recieve' does not exist",
+        ),
+        (
+            "user:tls('a:1', { server_nmae = 'x' })",
+            "unknown option 'server_nmae' in a socket",
+        ),
+        (
+            "user:timed('a', function() user:tcp 'a:1' end, { knd = 'X' })",
+            "unknown option 'knd' in user:timed",
+        ),
+        (
             "user:events('/', { reconect = true })",
             "unknown option 'reconect' in a request",
         ),
@@ -101,6 +113,7 @@ fn what_could_be_meant_is_not_reported() {
         "print('user:gte') -- user:gte",
         "pcall(user.get, user, '/') user.get(user, '/') user.stop()",
         "user:transaction('a', function() user:get '/' end)",
+        "local value = user:timed('a', function() return { other = 1 } end, { kind = 'X' }) value:anything()",
     ] {
         let plan = format!("task {{ 'a', function(user) {body} end }}");
         assert_eq!(messages(&plan), Vec::<String>::new(), "{plan}");

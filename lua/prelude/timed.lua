@@ -1,0 +1,43 @@
+-- user:timed, which makes a request of what a function of the plan does. A part of the prelude.
+
+local host, H, fail, User = ...
+
+local error, rawget, type, xpcall = error, rawget, type, xpcall
+local yield = coroutine.yield
+if not rawget(H, "protected") then host("nesting")(H, fail) end
+local protected = H.protected
+local BEGIN, END = host("op:begin_timed"), host("op:end_timed")
+
+-- Lua's own error that its memory is full is the only one that no handler sees.
+local handled = false
+
+local function handle(problem)
+  handled = true
+  return problem
+end
+
+local function over(number, ok, first, second, ...)
+  if not ok then
+    if not handled then H.note_full() end
+    handled = false
+    -- The error itself is the task's, with its line.
+    yield(END, number, false, "the plan raised an error")
+    error(first, 0)
+  end
+  if first then
+    yield(END, number, true)
+  else
+    yield(END, number, false, type(second) == "string" and second or nil)
+  end
+  return first, second, ...
+end
+
+function User.timed(self, name, fn, options, more)
+  if more ~= nil then fail(H.surplus(more)) end
+  if type(name) ~= "string" or type(fn) ~= "function" then
+    fail("user:timed takes a name and a function: user:timed(\"greeting\", function() ... end)")
+  end
+  local number, problem = yield(BEGIN, name, options)
+  if not number then fail(problem) end
+  return over(number, protected(xpcall, fn, handle, self))
+end

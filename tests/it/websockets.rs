@@ -226,6 +226,39 @@ fn a_stop_closes_sockets_and_every_message_is_counted() {
     assert_eq!(seen.closed.load(Ordering::SeqCst), 3, "as they should be");
 }
 
+/// A question is a request: a stop lets it end, an abort counts it.
+#[test]
+fn a_question_under_way_is_waited_for_at_a_stop_and_counted_at_an_abort() {
+    let (address, seen) = server();
+    let text = "task { function(user)
+           local socket = user:websocket('/echo', { name = 'echo' })
+           user:spawn(function() user:wait(60) end)
+           local function holds(message) return message.data == 'now' end
+           user:spawn(function() socket:ask('never', { name = 'question', match = holds }) end)
+           user:wait(0.01)
+           print 'it is asked'
+         end }";
+    let path = plan("websockets_question.lua", text);
+    let url = format!("http://{address}");
+    let running = Lgoose::new([&*path, "-H", &url, "-u", "1", "-o", "json=-"]).start();
+    wait_until("it is asked", || {
+        running.stderr().contains("it is asked") && seen.received.load(Ordering::SeqCst) == 1
+    });
+    running.interrupt();
+    wait_until("the first Ctrl-C is told", || {
+        running.stderr().contains("Ctrl-C again")
+    });
+    assert!(!running.has_ended());
+    running.interrupt();
+    let report = read(running.end());
+    let question = row(&report, "question");
+    assert_eq!(
+        (&question["count"], &question["failures"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(report.messages_of("WS question"), ["aborted"]);
+}
+
 fn row<'a>(report: &'a Report, name: &str) -> &'a Value {
     let rows = report.json["requests"].as_array().expect("rows");
     let of = |row: &&Value| row["method"] == "WS" && row["name"] == name;

@@ -15,6 +15,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::ReadBuf;
 use tokio::net::UdpSocket;
+use tokio::sync::Notify;
 
 /// The time in which a connection is closed as it should be; then it is closed all the same.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -40,6 +41,8 @@ pub struct OpenSocket {
     traffic: Cell<Traffic>,
     /// Where that is counted, once it is known.
     pub(crate) row: OnceCell<SocketRow>,
+    /// Wakes all who wait for something to come when one of them has used it: a socket itself wakes only the latest.
+    used: Notify,
 }
 
 /// The row of a socket.
@@ -173,6 +176,7 @@ impl OpenSocket {
             failure: RefCell::new(None),
             traffic: Cell::default(),
             row: OnceCell::new(),
+            used: Notify::new(),
         }
     }
 
@@ -211,12 +215,14 @@ impl OpenSocket {
         self.failure.borrow_mut().get_or_insert(failure);
         self.ended.set(true);
         self.io.replace(SocketIo::Closed);
+        self.used.notify_waiters();
     }
 
     /// Closes it at once, since the plan has let go of it.
     pub(crate) fn let_go(&self) {
         self.io.replace(SocketIo::Closed);
         self.unread.take();
+        self.used.notify_waiters();
     }
 
     /// Does what the plan says. May be dropped at any time; then [`OpenSocket::cut_off`] is to be called.
@@ -333,7 +339,13 @@ impl OpenSocket {
             if self.is_closed() {
                 return Err(self.closed());
             }
-            let received = poll_fn(|cx| self.poll_fill(cx)).await;
+            let received = tokio::select! {
+                biased;
+                () = self.used.notified() => Ok(()),
+                received = poll_fn(|cx| self.poll_fill(cx)) => received,
+            };
+            // Others who wait look whether it is enough for them, and wait anew.
+            self.used.notify_waiters();
             received.map_err(|error| self.fail(Failure::from_io_error(&error)))?;
         }
     }
@@ -364,7 +376,13 @@ impl OpenSocket {
             let received = ready!(socket.poll_recv(cx, &mut filled));
             Poll::Ready(Some(received.map(|()| filled.filled().len())))
         });
-        match received.await {
+        let received = tokio::select! {
+            biased;
+            () = self.used.notified() => return Box::pin(self.receive_datagram()).await,
+            received = received => received,
+        };
+        self.used.notify_waiters();
+        match received {
             None => Err(self.closed()),
             Some(Err(error)) => Err(self.fail(Failure::from_io_error(&error))),
             Some(Ok(length)) => {
@@ -383,6 +401,7 @@ impl OpenSocket {
         }
         let mut sent = 0;
         let outcome = poll_fn(|cx| self.poll_send(cx, bytes, &mut sent)).await;
+        self.used.notify_waiters();
         outcome.map_err(|error| self.fail(Failure::from_io_error(&error)))?;
         self.count(|traffic| traffic.messages_sent += 1);
         Ok(())
@@ -422,6 +441,7 @@ impl OpenSocket {
                         return Poll::Pending;
                     }
                     ready!(self.poll_fill(cx))?;
+                    self.used.notify_waiters();
                 }
             }
         }

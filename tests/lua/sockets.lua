@@ -157,7 +157,46 @@ task { "over tasks, again", sequence = 6, function(user)
   same(user:tcp(nil, small).ok, true, "those that the plan has let go of are closed")
 end }
 
-task { "timed", sequence = 7, function(user)
+task { "used by several at once", sequence = 7, function(user)
+  local socket = opened(user, "echo", { name = "shared" })
+  local lines, bytes = {}, 0
+  -- The buffer of the connection is full again and again: who sends receives meanwhile, and wakes who waits for that.
+  local reader = user:spawn(function()
+    for n = 1, 300 do
+      local line = socket:receive "line"
+      lines[n], bytes = line:sub(1, 3), bytes + #line
+    end
+  end)
+  for n = 1, 300 do socket:send(("%03d"):format(n) .. ("x"):rep(100000) .. "\n") end
+  reader:join()
+  same(lines[1] .. lines[300], "001300", "in order")
+  same(bytes, 300 * 100003, "all of them")
+  local others = {}
+  for n = 1, 5 do others[n] = user:spawn(function() return socket:receive "line" end) end
+  user:wait(0)
+  socket:send "1\n2\n3\n4\n5\n"
+  local all = {}
+  for n = 1, 5 do all[n] = others[n]:join() end
+  table.sort(all)
+  same(table.concat(all), "12345", "each has one")
+  local closed = user:spawn(function() return socket:receive "line" end)
+  local cancelled = user:spawn(function() return socket:receive "line" end)
+  user:wait(0)
+  cancelled:cancel()
+  cancelled:join()
+  socket:close()
+  same(select(2, closed:join()), "closed early: the plan has closed the socket", "who waits is woken")
+  local datagrams = user:udp(UDP, { name = "shared datagrams" })
+  local receivers = {}
+  for n = 1, 3 do receivers[n] = user:spawn(function() return datagrams:receive() end) end
+  user:wait(0)
+  for n = 1, 3 do datagrams:send(tostring(n)) end
+  local sum = 0
+  for n = 1, 3 do sum = sum + tonumber(receivers[n]:join()) end
+  same(sum, 6, "each has a datagram")
+end }
+
+task { "timed", sequence = 8, function(user)
   local socket = opened(user, "echo", { name = "timed" })
   local function asks(text) return function()
     socket:send(text .. "\n")
@@ -181,7 +220,7 @@ task { "timed", sequence = 7, function(user)
   same(user:timed("half", function() return half:receive "line" end), nil, "fails as a request")
 end }
 
-task { "mistakes", sequence = 8, function(user)
+task { "mistakes", sequence = 9, function(user)
   local socket = opened(user, "echo", { name = "mistakes" })
   raises("'socket.recieve' does not exist; did you mean 'receive'?", function() return socket.recieve end)
   raises("what socket:send sends must be a string, or a list of strings, not a number", socket.send, socket, 7)

@@ -19,7 +19,7 @@ use crate::lua::values::{
     shorten,
 };
 use crate::plan::Wait;
-use crate::protocols::{CallOp, PlanExchange};
+use crate::protocols::{CallOp, PlanExchange, SocketAction};
 use crate::shared_state::{PendingValue, Queue, SharedQueue};
 use crate::tags::Tags;
 use bytes::Bytes;
@@ -272,11 +272,14 @@ impl Op {
 
     /// Whether it waits for something that the plan may do without: a job that is to end, ends there.
     pub(crate) fn waits(&self) -> bool {
-        use Op::{Await, Flush, Join, Later, Ready, Receive, Take, Wait};
-        matches!(
-            self,
-            Wait(_) | Take(..) | Await(_) | Receive(..) | Flush(_) | Join(_) | Later | Ready
-        )
+        use Op::{Await, Flush, Join, Later, Ready, Receive, Socket, Take, Wait};
+        match self {
+            Wait(_) | Take(..) | Await(_) | Receive(..) | Flush(_) | Join(_) | Later | Ready => {
+                true
+            }
+            Socket(op) => matches!(op.action, SocketAction::Receive(_)),
+            _ => false,
+        }
     }
 
     /// Adds tags of the user to its requests, whose own win. The requests of a fetch share what they were given.

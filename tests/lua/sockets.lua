@@ -5,8 +5,10 @@ local same, raises = test.same, test.raises
 local TLS, UDP = env "TLS", env "UDP"
 
 -- Opens a connection on which the server does what that line says.
-local function opened(user, line, options)
-  local socket = user:tcp(nil, options or { name = line })
+local function opened(user, line, options, secure)
+  options = options or { name = line }
+  if secure then options.server_name = "judge.test" end
+  local socket = secure and user:tls(TLS, options) or user:tcp(nil, options)
   same(socket.ok, true, "open")
   same(socket:send(line .. "\n"), true, "sent")
   return socket
@@ -44,39 +46,46 @@ task { "messages", sequence = 1, function(user)
   same(tostring(socket):match "^socket to 127.0.0.1:%d+$" ~= nil, true, "as text")
 end }
 
-task { "ends of connections", sequence = 2, function(user)
-  local lines = opened(user, "lines 500")
+-- Faults that a connection may have, with TLS or without.
+local function faults(user, secure)
+  local function opens(line, options) return opened(user, line, options, secure) end
+  local lines = opens "lines 500"
   for n = 1, 500 do same(lines:receive "line", tostring(n), "in order") end
   same(select(2, lines:receive "line"), "closed early: the peer has closed the connection", "the end")
   same(lines.ok, false, "it is over")
-  same(opened(user, "lines 3"):receive "all", "1\r\n2\r\n3\r\n", "all of it")
-  local pieces = opened(user, "pieces")
+  same(opens "lines 3":receive "all", "1\r\n2\r\n3\r\n", "all of it")
+  local pieces = opens "pieces"
   same(pieces:receive { until_ = "--end--" }, "-a--b--en", "however it comes")
   same(pieces:receive "line", "line", "a line in pieces")
-  local half = opened(user, "half")
+  local half = opens "half"
   same(half:receive "line", nil, "no line")
   same(half.error, "closed early: the peer has closed the connection amid a message", "half a message")
   same(half:receive "all", "half a li", "can be taken all the same")
-  local reset = opened(user, "reset")
+  local reset = opens "reset"
   local _, reason = reset:receive(100)
   same(reason, "connection reset", "a reset")
   same(reset.error, reason, "stays")
   same(select(2, reset:send "x"), reason, "whatever comes after")
-  same(opened(user, "closed"):receive "all", "", "closed at once")
+  same(opens "closed":receive "all", "", "closed at once")
   for _, what in ipairs { "line", "all" } do
-    local endless = opened(user, "endless", { name = "endless", max_buffer = 100000 })
+    local endless = opens("endless", { name = "endless", max_buffer = 100000 })
     same(select(2, endless:receive(what)):match "^[^:]+", "too large", "no end of " .. what)
     same(endless.ok, false, "is a failure")
   end
-  local short = opened(user, "lines 1000", { name = "short" })
+  local short = opens("lines 1000", { name = "short" })
   same(select(2, short:receive("line", { max = 2 })), nil, "9 and so on are short")
   for _ = 2, 99 do short:receive "line" end
   same(select(2, short:receive("line", { max = 2 })), "too large: a line is longer than 'max'", "100 is not")
-  local silent = opened(user, "silent")
+  local silent = opens "silent"
   same(select(2, silent:receive("some", { timeout = 0.05 })), "timeout", "silence")
-  local deaf = opened(user, "deaf", { name = "deaf" })
+  local deaf = opens("deaf", { name = "deaf" })
   same(select(2, deaf:send(("x"):rep(20000000), { timeout = 0.2 })), "timeout", "nobody reads")
   same(deaf.error, "timeout", "and half of it was sent")
+end
+
+task { "ends of connections", sequence = 2, function(user)
+  faults(user, false)
+  faults(user, true)
   local refused = user:tcp("127.0.0.1:1", { name = "refused" })
   same(refused.ok, false, "nobody is there")
   same(refused.error, "connection refused: 127.0.0.1:1", "says so")
@@ -88,6 +97,7 @@ end }
 task { "TLS", sequence = 3, function(user)
   local socket = user:tls(TLS, { name = "tls", server_name = "judge.test" })
   same(socket.ok, true, socket.error)
+  socket:send "echo\n"
   socket:send "over TLS\n"
   same(socket:receive "line", "over TLS", "an echo")
   socket:send(("z"):rep(500000))

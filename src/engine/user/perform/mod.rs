@@ -156,7 +156,7 @@ impl TaskRunner {
                 self.begin_exchange(op, true, task).await
             }
             Op::EndExchange(number, end) => {
-                self.requests.end_exchange(&mut self.vm, number, end, task);
+                self.requests.end_exchange(&mut self.vm, number, *end, task);
                 self.vm.go_on()
             }
             Op::EndStream(stream) => {

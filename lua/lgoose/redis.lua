@@ -48,7 +48,7 @@ local redis = {}
 ---@field pipeline fun(self: lgoose.redis.Connection, commands: (string|number)[][], options?: lgoose.redis.PipelineOptions): any[]?, string? # sends all commands at once, and returns a list of their replies: one request, which fails if any of them does
 ---@field pushed fun(self: lgoose.redis.Connection, timeout?: lgoose.Duration): any[]?, string? # waits for what is published: { "message", channel, text }
 ---@field close fun(self: lgoose.redis.Connection)
----@field get fun(self: lgoose.redis.Connection, key: string|number): string?, string? # any other command is a method by its name in lower case, too: db:hset("key", "field", 1)
+---@field [string] fun(self: lgoose.redis.Connection, ...: string|number): any, string? # any other command is a method by its name in lower case: db:hset("key", "field", 1)
 
 ---@class lgoose.redis.PipelineOptions
 ---@field name? string # the row `REDIS name` (default: "pipeline")

@@ -61,7 +61,7 @@ pub enum Op {
     /// Begins an exchange that is a function of the plan, of which there is one at a time; answered with its number.
     BeginTimed(Box<CallOp>),
     /// Ends and counts the exchange of that number.
-    EndExchange(u64, ExchangeEnd),
+    EndExchange(u64, Box<ExchangeEnd>),
     /// Begins a function of the plan beside what runs; answered with the number of the job.
     Spawn(Box<JobFunction>),
     /// Waits until the job of that number is over; an error of it is raised.
@@ -594,7 +594,7 @@ fn read_exchange_end(socket: &Value, number: &Value, end: &Value) -> Result<Op, 
         }
     };
     let number = number.as_i64().unwrap_or_default();
-    Ok(Op::EndExchange(number as u64, end))
+    Ok(Op::EndExchange(number as u64, Box::new(end)))
 }
 
 /// Reads a wait for messages: that of a socket has a time, or `false` for the usual one, and says how long it has waited.

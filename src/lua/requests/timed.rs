@@ -88,5 +88,5 @@ pub(super) fn read_end(number: &Value, is_done: &Value, reason: &Value) -> Op {
         }
         _ => ExchangeEnd::Failed(None),
     };
-    Op::EndExchange(number.as_i64().unwrap_or_default() as u64, end)
+    Op::EndExchange(number.as_i64().unwrap_or_default() as u64, Box::new(end))
 }

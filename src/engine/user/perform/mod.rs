@@ -177,7 +177,7 @@ impl TaskRunner {
             }
             Op::EndExchange(number, end) => {
                 self.requests
-                    .end_exchange(&mut self.vm.enter(), number, end, task);
+                    .end_exchange(&mut self.vm.enter(), number, *end, task);
                 self.vm.enter().go_on()
             }
             Op::EndStream(stream) => {

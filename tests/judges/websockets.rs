@@ -38,10 +38,13 @@ struct Reading {
     code: u16,
 }
 
+/// The frames that a client has sent on each connection.
+type SentFrames = Arc<Mutex<Vec<Vec<(u8, String)>>>>;
+
 /// A site whose `/case/7` is the feed at that place. Whatever else is asked for is a page; a POST to it is kept.
 struct Site {
     url: String,
-    sent: Arc<Mutex<Vec<Vec<(u8, String)>>>>,
+    sent: SentFrames,
     posted: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -81,7 +84,7 @@ impl Site {
 fn serve(
     mut stream: TcpStream,
     cases: &[Feed],
-    sent: &Mutex<Vec<Vec<(u8, String)>>>,
+    sent: &SentFrames,
     posted: &Mutex<Vec<u8>>,
 ) -> Option<()> {
     stream

@@ -106,6 +106,20 @@ function User:events(path, options) end
 ---@return lgoose.Socket
 function User:websocket(path, options) end
 
+---Calls a method with one request and one response, and waits for it: the row `GRPC package.Service/Method`. A status other than OK, a
+---deadline and a connection that is lost are failures, which the value has.
+---@param method string # "package.Service/Method"
+---@param message? table # the fields of the request
+---@param options? lgoose.GrpcOptions
+---@return lgoose.Call
+function User:grpc(method, message, options) end
+
+---Begins a call of a method with streams of messages, and returns once it has gone out.
+---@param method string
+---@param options? lgoose.GrpcOptions
+---@return lgoose.Call
+function User:grpc_stream(method, options) end
+
 ---Runs a function with several requests, and times it as one row in the table of tasks.
 ---@generic T
 ---@param name string

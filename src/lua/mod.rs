@@ -49,7 +49,7 @@ pub(crate) use plan_files::Bundle;
 pub use plan_files::CompiledRegex;
 pub(crate) use plan_files::EnvVariables;
 pub use plan_files::Program;
-pub use requests::{ExchangeEnd, Finished, Op, ReceiveTime, read_in_pieces};
+pub use requests::{ExchangeEnd, Finished, Op, ReceiveTime, decode_any_message, read_in_pieces};
 pub(crate) use requests::{RequestOp, ResponseStream};
 pub(crate) use run_view::RunView;
 pub(crate) use sandbox::stream;

@@ -5,13 +5,14 @@ use crate::program::{Lgoose, in_repository};
 use std::fs;
 
 /// The stubs in the order of the page, each with the heading of its part.
-const PARTS: [(&str, &str); 7] = [
+const PARTS: [(&str, &str); 8] = [
     ("plan.lua", "The top level of a plan"),
     ("user.lua", "The user"),
     ("options.lua", "Options of a request"),
     ("response.lua", "The response"),
     ("stream.lua", "Streams"),
     ("socket.lua", "WebSockets"),
+    ("grpc.lua", "gRPC"),
     ("libraries.lua", "Libraries"),
 ];
 

@@ -2,7 +2,7 @@
 //! for the test that compares the stubs with them. mlua does not list what a type has registered, so a registry of our own
 //! takes its place.
 
-use super::{data, elements, metric, page, socket, stream, xml};
+use super::{data, elements, grpc, metric, page, socket, stream, xml};
 use crate::lua::limits::Held;
 use crate::lua::plan_files::{Pattern, PlanFile};
 use crate::lua::requests::{PlannedCall, marker};
@@ -46,7 +46,11 @@ pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)
     let mut sockets = MemberNames::default();
     let methods = socket::METHODS.map(|name| (name, next.clone()));
     socket::register(&mut sockets, methods.to_vec());
+    let mut calls = MemberNames::default();
+    let methods = grpc::METHODS.map(|name| (name, next.clone()));
+    grpc::register(&mut calls, methods.to_vec());
     vec![
+        ("lgoose.Call", calls.0),
         ("lgoose.Element", of::<Held<elements::Element>>()),
         ("lgoose.File", of::<Held<PlanFile>>()),
         ("lgoose.Page", of::<Held<page::Page>>()),

@@ -6,7 +6,7 @@ use crate::lua::values::{DisplayText, shorten};
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user`, for messages.
-pub(in crate::lua) const USER_FIELDS: [&str; 32] = [
+pub(in crate::lua) const USER_FIELDS: [&str; 34] = [
     "id",
     "scenario",
     "task",
@@ -26,6 +26,8 @@ pub(in crate::lua) const USER_FIELDS: [&str; 32] = [
     "retry",
     "events",
     "websocket",
+    "grpc",
+    "grpc_stream",
     "transaction",
     "wait",
     "stop",
@@ -42,12 +44,13 @@ pub(in crate::lua) const USER_FIELDS: [&str; 32] = [
 ];
 
 /// The globals that are made in Rust, for messages.
-pub(in crate::lua) const GLOBALS: [&str; 23] = [
+pub(in crate::lua) const GLOBALS: [&str; 24] = [
     "shared",
     "run",
     "regex",
     "random",
     "json",
+    "grpc",
     "data",
     "file",
     "url",

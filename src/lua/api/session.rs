@@ -33,6 +33,7 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<MemberValue> {
         "retry" => return part(lua, &parts::RETRY),
         "events" => return part(lua, &parts::EVENTS),
         "websocket" => return part(lua, &parts::WEBSOCKET),
+        "grpc" | "grpc_stream" => return part(lua, &parts::GRPC),
         "transaction" | "stop" | "exit_iteration" | "set_host" | "log" => {
             return part(lua, &parts::ACTIONS);
         }

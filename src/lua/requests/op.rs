@@ -2,6 +2,7 @@
 //! the stack of the coroutine; everything else by way of mlua's values, and refused if unknown.
 
 use super::fetch;
+use super::grpc::PlannedGrpc;
 use super::options::{self, REQUEST};
 use super::request::RequestOp;
 use super::stream::ResponseStream;
@@ -141,7 +142,7 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-const MARKERS: [&str; 25] = [
+const MARKERS: [&str; 26] = [
     "GET",
     "HEAD",
     "POST",
@@ -167,6 +168,7 @@ const MARKERS: [&str; 25] = [
     "flush",
     "begin_exchange",
     "end_exchange",
+    "grpc",
 ];
 
 impl Op {
@@ -210,6 +212,7 @@ impl Op {
             "receive" => read_receive(&a, &b, &c),
             "begin_exchange" => read_exchange(&a, &b),
             "end_exchange" => read_exchange_end(&a, &b, &c),
+            "grpc" => read_grpc(&a).map(Op::Request),
             "flush" => read_stream(&a).map(Op::Flush),
             "websocket" => boxed(websocket::read(&a, &b, budget)),
             "end_stream" => read_stream(&a).map(Op::EndStream),
@@ -445,6 +448,13 @@ fn read_call(call: &Value) -> Result<Op, String> {
     let op = held.and_then(|held| held.op.take());
     op.map(Op::Call)
         .ok_or_else(|| "there is nothing to call".to_owned())
+}
+
+fn read_grpc(call: &Value) -> Result<Box<RequestOp>, String> {
+    let held = call.as_userdata();
+    let held = held.and_then(|held| held.borrow::<Held<PlannedGrpc>>().ok());
+    let op = held.and_then(|held| held.op.take());
+    op.ok_or_else(|| "there is nothing to call".to_owned())
 }
 
 fn read_making(making: &Value) -> Result<PendingValue, String> {

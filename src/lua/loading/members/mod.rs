@@ -4,17 +4,19 @@
 
 use crate::error::{Diagnostic, nearest};
 use crate::lua::api::{
-    RESPONSE_FIELDS, RESPONSE_METHODS, SOCKET_FIELDS, SOCKET_METHODS, STREAM_FIELDS,
-    STREAM_METHODS, USER_FIELDS,
+    CALL_FIELDS, CALL_METHODS, RESPONSE_FIELDS, RESPONSE_METHODS, SOCKET_FIELDS, SOCKET_METHODS,
+    STREAM_FIELDS, STREAM_METHODS, USER_FIELDS,
 };
 use crate::lua::diagnostics::{Token, TokenKind, tokens};
 use crate::lua::plan_files::SourceFile;
-use crate::lua::requests::{EVENTS, EXPECT, OPTIONS, REQUEST, SUBMIT, WEBSOCKET};
+use crate::lua::requests::{
+    EVENTS, EXPECT, GRPC, GRPC_EXPECT, OPTIONS, REQUEST, SUBMIT, WEBSOCKET,
+};
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// Methods of a user that send requests, each with the place of its options among its arguments.
-const SENDING: [(&str, usize); 11] = [
+const SENDING: [(&str, usize); 13] = [
     ("get", 1),
     ("head", 1),
     ("delete", 1),
@@ -26,6 +28,8 @@ const SENDING: [(&str, usize); 11] = [
     ("request", 0),
     ("events", 1),
     ("websocket", 1),
+    ("grpc", 2),
+    ("grpc_stream", 1),
 ];
 
 /// Members of a user that are not methods, or need no user.
@@ -47,6 +51,7 @@ enum VariableContent {
     Response,
     Stream,
     Socket,
+    Call,
 }
 
 /// What is open at a place.
@@ -201,6 +206,7 @@ impl<'a> MemberReader<'a> {
             let holds = match options {
                 _ if method == "events" => return,
                 _ if method == "websocket" => VariableContent::Socket,
+                _ if method.starts_with("grpc") => VariableContent::Call,
                 // Options in a variable may make it either.
                 Some(options) if self.text(options) != "{" => return,
                 Some(table) if is_stream(table) => VariableContent::Stream,
@@ -278,6 +284,7 @@ impl<'a> MemberReader<'a> {
             VariableContent::Response => RESPONSE_METHODS.contains(&member.text),
             VariableContent::Stream => STREAM_METHODS.contains(&member.text),
             VariableContent::Socket => SOCKET_METHODS.contains(&member.text),
+            VariableContent::Call => CALL_METHODS.contains(&member.text),
         };
         let first = match self.text(place + 3) {
             "(" => self.words.get(place + 4),
@@ -308,6 +315,7 @@ impl<'a> MemberReader<'a> {
             VariableContent::Response => [&RESPONSE_FIELDS[..], &RESPONSE_METHODS[..]].concat(),
             VariableContent::Stream => [&STREAM_FIELDS[..], &STREAM_METHODS[..]].concat(),
             VariableContent::Socket => [&SOCKET_FIELDS[..], &SOCKET_METHODS[..]].concat(),
+            VariableContent::Call => [&CALL_FIELDS[..], &CALL_METHODS[..]].concat(),
         };
         if names.contains(&member.text) {
             return;
@@ -318,6 +326,7 @@ impl<'a> MemberReader<'a> {
             VariableContent::Response => "a response",
             VariableContent::Stream => "a stream",
             VariableContent::Socket => "a socket",
+            VariableContent::Call => "a call",
         };
         let has = format!("{owner} has: {}", names.join(", "));
         let help = match nearest(name, names.iter().copied()) {
@@ -335,7 +344,7 @@ impl<'a> MemberReader<'a> {
         };
         let second = self.commas(arguments.clone()).next();
         if which == 2
-            && method != "submit"
+            && !matches!(method, "submit" | "grpc")
             && let Some(body) = second
             && self.text(body + 1) == "{"
         {
@@ -349,7 +358,9 @@ impl<'a> MemberReader<'a> {
         let Some(table) = first.filter(|first| self.text(*first) == "{") else {
             return;
         };
+        let is_call = method.starts_with("grpc");
         let names = match method {
+            "grpc" | "grpc_stream" => GRPC.to_vec(),
             "request" => [&OPTIONS[..], &REQUEST[..]].concat(),
             "submit" => [&OPTIONS[..], &SUBMIT].concat(),
             "events" => [&OPTIONS[..], &EVENTS].concat(),
@@ -357,10 +368,12 @@ impl<'a> MemberReader<'a> {
             _ => OPTIONS.to_vec(),
         };
         for key in self.keys(table) {
-            self.key(key, "option", "a request", &names);
+            let owner = if is_call { "a call" } else { "a request" };
+            self.key(key, "option", owner, &names);
             if self.text(key) == "expect" && self.text(key + 2) == "{" {
+                let fields = if is_call { &GRPC_EXPECT[..] } else { &EXPECT };
                 for key in self.keys(key + 2) {
-                    self.key(key, "field", "expect", &EXPECT);
+                    self.key(key, "field", "expect", fields);
                 }
             }
         }

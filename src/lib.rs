@@ -178,7 +178,7 @@ pub mod internals {
         //! The Lua VMs of users.
         pub use crate::lua::{
             CompiledRegex, ExchangeEnd, Finished, Heartbeat, Op, Program, ReceiveTime, Step, Vm,
-            VmSetup, load, read_in_pieces,
+            VmSetup, decode_any_message, load, read_in_pieces,
         };
     }
 }

@@ -113,6 +113,7 @@ function User:websocket(path, options) end
 ---@param ... any # its arguments
 ---@return lgoose.Job
 function User:spawn(fn, ...) end
+
 ---Opens a TCP connection, which is the row `TCP name`. Without an address, to the host and port of the user.
 ---@param address? string # "127.0.0.1:6379", or a URL, of which host and port count
 ---@param options? lgoose.NetOptions
@@ -140,6 +141,20 @@ function User:udp(address, options) end
 ---@param options? lgoose.TimedOptions
 ---@return T
 function User:timed(name, fn, options) end
+
+---Calls a method with one request and one response, and waits for it: the row `GRPC package.Service/Method`. A status other than OK, a
+---deadline and a connection that is lost are failures, which the value has.
+---@param method string # "package.Service/Method"
+---@param message? table # the fields of the request
+---@param options? lgoose.GrpcOptions
+---@return lgoose.Call
+function User:grpc(method, message, options) end
+
+---Begins a call of a method with streams of messages, and returns once it has gone out.
+---@param method string
+---@param options? lgoose.GrpcOptions
+---@return lgoose.Call
+function User:grpc_stream(method, options) end
 
 ---Runs a function with several requests, and times it as one row in the table of tasks.
 ---@generic T

@@ -281,7 +281,9 @@ impl RunArgs {
     /// The URL, if one stands where the plan would.
     pub(crate) fn url(&self) -> Option<&str> {
         let text = self.plan.as_ref()?.to_str()?;
-        let starts = ["http://", "https://", "ws://", "wss://", "demo:"];
+        let starts = [
+            "http://", "https://", "ws://", "wss://", "grpc://", "grpcs://", "demo:",
+        ];
         starts
             .iter()
             .any(|start| text.starts_with(start))

@@ -3,6 +3,7 @@
 
 mod api;
 mod behaviour;
+mod calls;
 mod chat;
 mod cookie;
 mod counts;
@@ -50,7 +51,7 @@ pub enum Site {
     Drupal,
     /// Umami, the demo of Drupal 8: a magazine in two languages, as the published load test expects.
     Umami,
-    /// A small shop with an API in JSON and GraphQL, bearer tokens, basic authentication and uploads.
+    /// A small shop with an API in JSON, GraphQL and gRPC, bearer tokens, basic authentication and uploads.
     Api,
     /// A server of language models with OpenAI's API, which sends words one by one.
     Llm,

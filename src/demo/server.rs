@@ -18,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::behaviour::Behaviour;
+use super::calls::{self, CallGate};
 use super::chat;
 use super::counts::RouteCounts;
 use super::events::with_events;
@@ -66,6 +67,10 @@ pub(super) trait Handler: Send + Sync {
         let text = "The website encountered an unexpected error. Please try again later.\n";
         plain(StatusCode::INTERNAL_SERVER_ERROR, text)
     }
+    /// Whether the site has methods of gRPC.
+    fn has_calls(&self) -> bool {
+        false
+    }
     /// Whether a path is the room to chat in.
     fn is_chat(&self, _path: &str) -> bool {
         false
@@ -97,6 +102,18 @@ pub(super) struct SiteThread {
     pub(super) thread: usize,
 }
 
+impl CallGate for SiteThread {
+    fn enter(&self, path: &str) -> Option<Duration> {
+        let label = self.shared.site.label(&Method::POST, path);
+        self.shared.counts.add(self.thread, label);
+        self.shared.behaviour.delay()
+    }
+
+    fn fails(&self) -> bool {
+        self.shared.behaviour.fails()
+    }
+}
+
 /// Accepts and serves connections until the sender of `stop` is dropped.
 pub(super) async fn run(
     listener: TcpListener,
@@ -125,6 +142,9 @@ async fn serve(tcp: TcpStream, peer: IpAddr, worker: Arc<SiteThread>) {
     if let Some(store) = worker.shared.site.redis() {
         let count = |label| worker.shared.counts.add(worker.thread, label);
         return store.serve(tcp, &worker.shared.behaviour, count).await;
+    }
+    if worker.shared.site.has_calls() && calls::is_http2(&tcp).await {
+        return calls::serve(tcp, worker).await;
     }
     let service = service_fn(move |request| {
         let worker = worker.clone();

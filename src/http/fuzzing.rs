@@ -2,6 +2,7 @@
 //! lgoose's interface. Each function panics if a rule is broken that must hold.
 
 use super::failure::ErrorClass;
+use super::grpc::{MessageCoding, MessageReader};
 use super::h1::{ChunkDecoder, ReadOutcome, ResponseRules, read_start};
 use super::h2;
 use super::message::{self, BodyLimits, InterimResponses, MAX_HEAD, ResponseHead};
@@ -71,6 +72,27 @@ pub fn head(bytes: &[u8], cut: usize) {
 /// Reads the frames of a WebSocket at once and in pieces of `size` bytes; both must give the same.
 pub fn websocket(bytes: &[u8], size: usize, deflates: bool) {
     let read = |size| read_in_pieces(bytes, size, 1 << 16, deflates);
+    assert_eq!(read(bytes.len()), read(size));
+}
+
+/// Reads the messages of a call of gRPC at once and in pieces of `size` bytes; both must give the same.
+pub fn grpc(bytes: &[u8], size: usize, is_web: bool) {
+    let read = |size: usize| {
+        let mut reader = MessageReader::new(1 << 16, is_web);
+        reader.set_coding(MessageCoding::Gzip);
+        let mut framed = Vec::new();
+        for piece in bytes.chunks(size.max(1)) {
+            reader.add(piece);
+            loop {
+                match reader.next() {
+                    Ok(Some(one)) => framed.push(one),
+                    Ok(None) => break,
+                    Err(failure) => return (framed, Some(failure)),
+                }
+            }
+        }
+        (framed, None)
+    };
     assert_eq!(read(bytes.len()), read(size));
 }
 
@@ -166,6 +188,13 @@ mod tests {
                 "A\u{3}abc\0\u{1}d\0\0",
             ];
             changed(&fragments, |bytes, size| websocket(bytes, size, deflates));
+        }
+        for is_web in [false, true] {
+            let messages = [
+                "\0\0\0\0\u{2}\u{8}\u{1}\u{1}\0\0\0\u{1}x",
+                "\0\0\0\0\0\0\0\0\0\u{3}abc",
+            ];
+            changed(&messages, |bytes, size| grpc(bytes, size, is_web));
         }
         changed(&["goose", "\u{1f}\u{8b}"], |body, _| {
             for header in ["gzip", "deflate", "br", "zstd"] {

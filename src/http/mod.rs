@@ -7,6 +7,7 @@
 //! | `sockets` | connections on which a plan speaks a protocol of its own |
 //! | `reqwest` | the transport for proxies, over the crate of that name |
 //! | `h2` | HTTP/2, implemented by lgoose itself |
+//! | `grpc` | messages, trailers and statuses of gRPC calls |
 //! | `h1` | HTTP/1.1, implemented by lgoose itself |
 //! | `connect` | names, TCP and TLS |
 //! | `message` | requests and responses, in the form that all transports share |
@@ -19,6 +20,7 @@ mod config;
 mod connect;
 mod failure;
 pub mod fuzzing;
+mod grpc;
 mod h1;
 mod h2;
 mod hop;
@@ -43,6 +45,7 @@ pub use config::ClientConfig;
 pub(crate) use connect::ResponseDelay;
 pub(crate) use connect::{Resolver, Tls, TlsOptions};
 pub(crate) use failure::{ErrorClass, Failure};
+pub(crate) use grpc::{CallTerms, GrpcCode, MessageCoding, timeout_value, write_message};
 pub(crate) use message::{ACCEPTED_CODINGS, BodyRoom, MAX_BUFFER, StreamPiece, StreamedBody};
 pub(crate) use message::{
     CacheUse, DigestCredentials, Discard, Redirects, Referrer, RequestExtras,

@@ -52,7 +52,7 @@ pub use plan_files::CompiledRegex;
 pub(crate) use plan_files::EnvVariables;
 pub use plan_files::Program;
 pub(crate) use requests::SocketOp;
-pub use requests::{ExchangeEnd, Finished, Op, ReceiveTime, read_in_pieces};
+pub use requests::{ExchangeEnd, Finished, Op, ReceiveTime, decode_any_message, read_in_pieces};
 pub(crate) use requests::{JobFunction, RequestOp, ResponseStream};
 pub(crate) use run_view::RunView;
 pub(crate) use sandbox::stream;

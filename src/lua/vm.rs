@@ -376,9 +376,10 @@ impl Vm {
         if self.is_full() {
             return self.raise_full(false);
         }
-        let held = match stream.body.socket() {
-            Some(_) => api::socket(&self.lua, stream),
-            None => api::stream(&self.lua, stream),
+        let held = match (stream.body.socket(), stream.body.call()) {
+            (Some(_), _) => api::socket(&self.lua, stream),
+            (None, Some(_)) => api::call(&self.lua, stream),
+            (None, None) => api::stream(&self.lua, stream),
         };
         match held {
             Ok(stream) => self.step(Converted((0, 0, stream))),

@@ -36,6 +36,7 @@ mod gaggle_tls;
 mod gaggle_told;
 mod garbage;
 mod gather;
+mod grpc;
 mod hooks;
 mod hops;
 mod hostile;

@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::fs;
 
 /// The stubs in the order of the page, each with the heading of its part.
-const PARTS: [(&str, &str); 8] = [
+const PARTS: [(&str, &str); 9] = [
     ("plan.lua", "The top level of a plan"),
     ("user.lua", "The user"),
     ("options.lua", "Options of a request"),
@@ -13,6 +13,7 @@ const PARTS: [(&str, &str); 8] = [
     ("stream.lua", "Streams"),
     ("socket.lua", "WebSockets"),
     ("net.lua", "Sockets"),
+    ("grpc.lua", "gRPC"),
     ("libraries.lua", "Libraries"),
 ];
 

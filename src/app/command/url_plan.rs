@@ -38,6 +38,9 @@ impl UrlPlan {
         let (host, path) = split(url);
         let name = path.split(['?', '#']).next().unwrap_or_default();
         let name = quoted(name.as_bytes());
+        if let Some(host) = called(host) {
+            return call_plan(host, path, request);
+        }
         if let Some(host) = over_http(host) {
             return socket_plan(host, &name, path, request);
         }
@@ -73,6 +76,52 @@ impl UrlPlan {
             host: host.to_owned(),
         })
     }
+}
+
+/// Returns the base URL of a server of gRPC, `grpc://host` or `grpcs://host` with TLS, as one of HTTP.
+fn called(host: &str) -> Option<String> {
+    let (scheme, rest) = host.split_once("://")?;
+    match scheme {
+        "grpc" => Some(format!("http://{rest}")),
+        "grpcs" => Some(format!("https://{rest}")),
+        _ => None,
+    }
+}
+
+/// Makes a plan of one task that calls a method of gRPC, which the server describes, with the body as JSON.
+fn call_plan(host: String, path: &str, request: &cli::OneRequest) -> Result<UrlPlan, Error> {
+    const SHAPE: &str = "write grpc://host:port/package.Service/Method";
+    if request.method.is_some() {
+        let problem = Diagnostic::new("the method of a call of gRPC is in its URL");
+        return Err(problem
+            .help(format!("leave out '--method', and {SHAPE}"))
+            .into());
+    }
+    let method = path.trim_start_matches('/');
+    let is_method = method.split_once('/').is_some_and(|(service, name)| {
+        !service.is_empty() && !name.is_empty() && !name.contains(['/', '?', '#'])
+    });
+    if !is_method {
+        let problem = Diagnostic::new("the URL of a call of gRPC names no method");
+        return Err(problem.help(SHAPE).into());
+    }
+    let method = quoted(method.as_bytes());
+    let message = match &request.body {
+        Some(text) => format!("json.decode({})", quoted(&body(text)?)),
+        None => "{}".to_owned(),
+    };
+    let calls = if request.stream {
+        format!(
+            "  local call = user:grpc_stream({method})\n  call:send(message)\n  call:close_send()\n  \
+             for _ in call:messages() do end\n"
+        )
+    } else {
+        format!("  user:grpc({method}, message)\n")
+    };
+    let source = format!(
+        "grpc.reflect()\n\nlocal message = {message}\n\ntask {{ {method}, function(user)\n{calls}end }}\n"
+    );
+    Ok(UrlPlan { source, host })
 }
 
 /// Makes a plan of one task that opens a WebSocket, sends the body and waits for one message, or reads all there are, and
@@ -204,6 +253,33 @@ mod tests {
         request.method = Some("PUT".to_owned());
         let error = UrlPlan::new("ws://a", &request, false).expect_err("a mistake");
         assert!(error.to_string().contains("a WebSocket has no method"));
+    }
+
+    #[test]
+    fn the_plan_of_a_call_sends_the_body_as_its_message() {
+        let mut request = cli::OneRequest {
+            body: Some("{}".to_owned()),
+            ..cli::OneRequest::default()
+        };
+        let plan = UrlPlan::new("grpcs://a:1/b.C/D", &request, false).expect("a good call");
+        assert_eq!(plan.host, "https://a:1");
+        assert_eq!(
+            plan.source,
+            "grpc.reflect()\n\nlocal message = json.decode(\"{}\")\n\n\
+             task { \"b.C/D\", function(user)\n  user:grpc(\"b.C/D\", message)\nend }\n"
+        );
+        for url in [
+            "grpc://a",
+            "grpc://a/b.C",
+            "grpc://a/b.C/",
+            "grpc://a/b.C/D/e",
+        ] {
+            let error = UrlPlan::new(url, &request, false).expect_err(url);
+            assert!(error.to_string().contains("names no method"), "{url}");
+        }
+        request.method = Some("PUT".to_owned());
+        let error = UrlPlan::new("grpc://a/b.C/D", &request, false).expect_err("a mistake");
+        assert!(error.to_string().contains("is in its URL"));
     }
 
     #[test]

@@ -47,13 +47,18 @@ impl Handler for Api {
         ApiRoute::of(path).label(method).unwrap_or("other")
     }
 
+    fn has_calls(&self) -> bool {
+        true
+    }
+
     fn is_chat(&self, path: &str) -> bool {
         ApiRoute::of(path) == ApiRoute::Chat
     }
 
     fn respond(&self, request: &SiteRequest<'_>) -> SiteResponse {
         let route = ApiRoute::of(request.path);
-        if route == ApiRoute::Unknown {
+        // Methods of gRPC are there over HTTP/2.
+        if matches!(route, ApiRoute::Unknown | ApiRoute::Call) {
             return refusal(StatusCode::NOT_FOUND, "there is nothing at this path");
         }
         if route.label(request.method).is_none() {

@@ -3,6 +3,8 @@
 
 use http::Method;
 
+use crate::demo::calls::PREFIX;
+
 /// All labels that requests are counted under.
 pub(super) const LABELS: &[&str] = &[
     "GET /",
@@ -28,6 +30,7 @@ pub(super) const LABELS: &[&str] = &[
     "GET /basic",
     "POST /graphql",
     "POST /upload",
+    "POST /shop.v1.Orders/%",
     "other",
 ];
 
@@ -53,6 +56,8 @@ pub(super) enum ApiRoute {
     Basic,
     Graphql,
     Upload,
+    /// A method of gRPC.
+    Call,
     Unknown,
 }
 
@@ -75,6 +80,7 @@ impl ApiRoute {
             "/basic" => ApiRoute::Basic,
             "/graphql" => ApiRoute::Graphql,
             "/upload" => ApiRoute::Upload,
+            path if path.starts_with(PREFIX) => ApiRoute::Call,
             _ => numbered(path).unwrap_or(ApiRoute::Unknown),
         }
     }
@@ -126,6 +132,7 @@ impl ApiRoute {
             ApiRoute::Basic => &["GET /basic"],
             ApiRoute::Graphql => &["POST /graphql"],
             ApiRoute::Upload => &["POST /upload"],
+            ApiRoute::Call => &["POST /shop.v1.Orders/%"],
             ApiRoute::Unknown => &[],
         }
     }

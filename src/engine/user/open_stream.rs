@@ -79,6 +79,7 @@ impl OpenStream {
                 sending.flight.borrow_mut().end_exchange(&mut exchange);
                 let response = exchange.outcome.as_ref().ok();
                 body.end(response.map(|response| (response.status, response.head())));
+                body.conclude_call(exchange.outcome.as_ref().err());
                 sending.exchange.replace(Some(exchange));
             }
         });

@@ -483,17 +483,29 @@ impl TaskRequests {
         }
     }
 
-    fn count_stream(&self, vm: &mut Vm, mut open: OpenStream) {
+    fn count_stream(&mut self, vm: &mut Vm, mut open: OpenStream) {
         let exchange = open.end();
         self.record_messages(&open);
         let Some(op) = open.operation.request_at(0) else {
             return;
         };
         self.responded(host_of(&op.request.url), exchange.outcome.as_ref().err());
-        let failure = open.stream.take_failure();
-        let failure = failure.filter(|_| exchange.outcome.is_ok());
-        let verdict = failure.or_else(|| op.expect.verdict(&exchange));
-        let verdict = verdict.or_else(|| open.stream.wrong_messages(&op.expect));
+        let verdict = match open.stream.body.call() {
+            Some(call) => {
+                if call.terms.is_unary
+                    && let Some(cycles) = &mut self.cycles
+                {
+                    cycles.request(open.operation.rows[0], exchange.latency);
+                }
+                open.stream.call_verdict(&exchange)
+            }
+            None => {
+                let failure = open.stream.take_failure();
+                let failure = failure.filter(|_| exchange.outcome.is_ok());
+                let verdict = failure.or_else(|| op.expect.verdict(&exchange));
+                verdict.or_else(|| open.stream.wrong_messages(&op.expect))
+            }
+        };
         let mut finished = self.judged(op, verdict, &open.task_name, exchange);
         finished.line = open
             .stream

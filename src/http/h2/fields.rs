@@ -44,10 +44,10 @@ impl<'a> FieldWriter<'a> {
         }
         self.has_regular = true;
         self.valid &= is_name(name) && is_value(value) && !is_of_connection(name);
-        if !self.valid || self.is_trailer {
+        if !self.valid {
             return;
         }
-        if name == b"content-length" {
+        if name == b"content-length" && !self.is_trailer {
             let text = std::str::from_utf8(value).unwrap_or_default();
             let digits = text.bytes().all(|byte| byte.is_ascii_digit());
             let length = text.parse().ok().filter(|_| digits);

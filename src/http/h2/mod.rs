@@ -188,6 +188,9 @@ impl OpenRequest<'_> {
         }
         if stream.outcome.is_none() {
             let current = waker.filter(|waker| waker.will_wake(cx.waker()));
+            if let Some(call) = stream.call() {
+                call.set_sender(cx.waker());
+            }
             stream.waker = Some(current.unwrap_or_else(|| cx.waker().clone()));
             return Poll::Pending;
         }

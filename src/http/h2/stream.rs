@@ -4,6 +4,7 @@
 use super::fields::FieldWriter;
 use super::frame::{H2ErrorCode, MAX_WINDOW};
 use crate::http::failure::{ErrorClass, Failure};
+use crate::http::grpc::GrpcCall;
 use crate::http::message::{BodyLimits, BodyPart, InterimResponses, body_too_large};
 use bytes::Bytes;
 use std::task::Waker;
@@ -96,6 +97,33 @@ impl H2Stream {
         }
     }
 
+    /// Whether the request has a body of which nothing has come yet.
+    pub(super) fn sends_on(&self) -> bool {
+        !self.unsent.is_empty() || self.call().is_some_and(|call| !call.is_sent())
+    }
+
+    /// Takes what the plan has sent in a call since. Returns whether what is unsent now is the end of the request.
+    pub(super) fn refill(&mut self) -> bool {
+        if self.unsent.is_empty()
+            && let Some(call) = self.call()
+        {
+            self.unsent = call.take_unsent();
+        }
+        self.call().is_none_or(GrpcCall::is_sent)
+    }
+
+    /// The call of gRPC that it carries.
+    pub(super) fn call(&self) -> Option<&GrpcCall> {
+        self.limits.stream.as_ref()?.call()
+    }
+
+    /// Notes that its head goes out.
+    pub(super) fn note_opened(&self) {
+        if let Some(stream) = &self.limits.stream {
+            stream.open_call();
+        }
+    }
+
     /// Ends the stream, unless it has ended, and wakes the task that waits for it.
     pub(super) fn end(&mut self, outcome: Result<(), Failure>) {
         if self.outcome.is_none() {
@@ -124,10 +152,13 @@ impl H2Stream {
         read: impl FnOnce(&mut FieldWriter<'_>) -> Option<bool>,
     ) -> Option<Result<(), StreamFault>> {
         if self.head.is_some() {
-            let mut ignored = Vec::new();
-            let mut fields = FieldWriter::of_trailers(&mut ignored);
-            read(&mut fields)?;
+            let mut lines = Vec::new();
+            let mut fields = FieldWriter::of_trailers(&mut lines);
+            let fits = read(&mut fields)?;
             return Some(if end_stream && fields.valid {
+                if fits && let Some(stream) = &self.limits.stream {
+                    stream.take_trailers(lines);
+                }
                 self.complete()
             } else {
                 Err(H2ErrorCode::PROTOCOL_ERROR.into())

@@ -30,6 +30,7 @@ pub(crate) use referrer::Referrer;
 pub(crate) use streamed::{MAX_BUFFER, StreamPiece, StreamedBody};
 
 use super::failure::Failure;
+use super::grpc::GrpcCall;
 use super::target::Target;
 use super::transfer::Transfer;
 use super::websocket::SocketSide;
@@ -155,6 +156,11 @@ impl Request {
     /// The WebSocket that it opens.
     pub(crate) fn socket(&self) -> Option<&SocketSide> {
         self.stream()?.socket()
+    }
+
+    /// The call of gRPC that it is.
+    pub(crate) fn call(&self) -> Option<&GrpcCall> {
+        self.stream()?.call()
     }
 
     /// Returns the rarely used options, to set them.

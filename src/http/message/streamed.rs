@@ -3,6 +3,7 @@
 
 use super::head::headers;
 use crate::http::failure::{ErrorClass, Failure};
+use crate::http::grpc::{CallTerms, GrpcCall};
 use crate::http::hop::is_redirect;
 use crate::http::websocket::{CLOSE_TIMEOUT, CloseFrame, SocketSide};
 use crate::units::show_size;
@@ -27,6 +28,8 @@ pub(crate) struct StreamedBody {
     pieces: RefCell<VecDeque<StreamPiece>>,
     /// The side of the connection, if it is a WebSocket.
     socket: Option<SocketSide>,
+    /// The call of gRPC that it belongs to.
+    call: Option<Box<GrpcCall>>,
     /// When the head came, and whether the handshake of a WebSocket is still to be checked.
     head_at: Cell<Option<Instant>>,
     opening: Cell<bool>,
@@ -57,18 +60,29 @@ pub(crate) struct StreamPiece {
 impl StreamedBody {
     /// Makes an empty body, of which at most so many bytes wait for the reader.
     pub(crate) fn new(max_buffer: usize) -> StreamedBody {
-        StreamedBody::with(max_buffer, None)
+        StreamedBody::with(max_buffer, None, None)
     }
 
     /// Makes the body of a WebSocket, whose messages have at most so many bytes.
     pub(crate) fn of_socket(max_buffer: usize, socket: SocketSide) -> StreamedBody {
-        StreamedBody::with(max_buffer, Some(socket))
+        StreamedBody::with(max_buffer, Some(socket), None)
     }
 
-    fn with(max_buffer: usize, socket: Option<SocketSide>) -> StreamedBody {
+    /// Makes the body of a call of gRPC, whose messages have at most so many bytes.
+    pub(crate) fn of_call(max_buffer: usize, terms: CallTerms) -> StreamedBody {
+        let call = GrpcCall::new(terms, max_buffer);
+        StreamedBody::with(max_buffer, None, Some(Box::new(call)))
+    }
+
+    fn with(
+        max_buffer: usize,
+        socket: Option<SocketSide>,
+        call: Option<Box<GrpcCall>>,
+    ) -> StreamedBody {
         StreamedBody {
             max_buffer,
             socket,
+            call,
             head_at: Cell::default(),
             opening: Cell::default(),
             head: RefCell::default(),
@@ -103,7 +117,11 @@ impl StreamedBody {
         let is_coded = |(name, value): &(String, Vec<u8>)| {
             name == "content-encoding" && !value.eq_ignore_ascii_case(b"identity")
         };
-        self.encoded.set(headers(head).iter().any(is_coded));
+        let lines = headers(head);
+        self.encoded.set(lines.iter().any(is_coded));
+        if let Some(call) = &self.call {
+            call.begin(status, &lines);
+        }
         self.head_at.set(Some(Instant::now()));
         self.head
             .replace(Some((status, Bytes::copy_from_slice(head))));
@@ -123,6 +141,16 @@ impl StreamedBody {
         if self.encoded.get() {
             let detail = "a stream that is compressed cannot be read piece by piece";
             return Err(Failure::new(ErrorClass::Decoding, detail));
+        }
+        if let Some(call) = &self.call {
+            return call.read(piece, |bytes, held| {
+                self.held.set(held);
+                self.add(StreamPiece {
+                    at: now,
+                    bytes,
+                    is_text: false,
+                })
+            });
         }
         self.add(StreamPiece {
             at: now,
@@ -144,8 +172,11 @@ impl StreamedBody {
     }
 
     fn add(&self, piece: StreamPiece) -> Result<(), Failure> {
+        /// Messages may be empty.
+        const ROOM: usize = 64 << 10;
         let waiting = self.waiting.get() + piece.bytes.len();
-        if waiting + self.held.get() > self.max_buffer {
+        let pieces = self.pieces.borrow().len() * size_of::<StreamPiece>();
+        if waiting + self.held.get() > self.max_buffer || pieces > self.max_buffer.max(ROOM) {
             let most = show_size(self.max_buffer as f64);
             let detail = if self.held.get() > self.waiting.get() {
                 format!("a message of the stream is longer than {most} ('max_buffer')")
@@ -169,6 +200,30 @@ impl StreamedBody {
         }
         self.ended.set(true);
         self.came.notify_waiters();
+    }
+
+    /// Takes the trailers of the response, as lines of HTTP/1.1.
+    pub(in crate::http) fn take_trailers(&self, lines: Vec<u8>) {
+        if let Some(call) = &self.call {
+            call.take_trailers(lines);
+        }
+    }
+
+    /// Decides how a call of gRPC has ended, once nothing more comes; `failure` is why its request has failed.
+    pub(crate) fn conclude_call(&self, failure: Option<&Failure>) {
+        if let Some(call) = &self.call {
+            let headers = self.headers();
+            let head = self.status().map(|status| (status, &headers[..]));
+            call.conclude(head, failure, self.closed.get());
+        }
+    }
+
+    /// Notes that the head of a call has gone out: its plan goes on.
+    pub(in crate::http) fn open_call(&self) {
+        if let Some(call) = &self.call {
+            call.open();
+            self.came.notify_one();
+        }
     }
 
     /// Ends the request, which the reader does not want any more. A WebSocket is closed as usual.
@@ -212,6 +267,11 @@ impl StreamedBody {
         self.socket.as_ref()
     }
 
+    /// The call of gRPC that it belongs to.
+    pub(crate) fn call(&self) -> Option<&GrpcCall> {
+        self.call.as_deref()
+    }
+
     /// When the head of the response came.
     pub(crate) fn head_at(&self) -> Option<Instant> {
         self.head_at.get()
@@ -230,6 +290,11 @@ impl StreamedBody {
         pieces.iter().skip(count).map(|piece| piece.at).collect()
     }
 
+    /// The bytes that wait for the reader.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.waiting.get()
+    }
+
     /// Notes how many bytes the reader holds of what it took: the beginning of a message.
     pub(crate) fn hold(&self, bytes: usize) {
         self.held.set(bytes);
@@ -240,9 +305,13 @@ impl StreamedBody {
         self.max_buffer
     }
 
-    /// Waits until the head has come, or nothing will.
+    /// Waits until the head has come, or nothing will. A call goes on once its own head has gone out.
     pub(crate) async fn head_came(&self) {
-        while (self.head.borrow().is_none() || self.opening.get()) && !self.ended.get() {
+        let is_open = || match &self.call {
+            Some(call) => call.is_open(),
+            None => self.head.borrow().is_some() && !self.opening.get(),
+        };
+        while !is_open() && !self.ended.get() {
             self.came.notified().await;
         }
     }
@@ -267,7 +336,7 @@ impl StreamedBody {
     }
 
     /// Runs the request; `None` if the reader closes the stream, or nothing has come for that long. A WebSocket may be silent
-    /// once it is open, and has some time for its close.
+    /// once it is open, and has some time for its close; so may a call be, unless it has a deadline, which is that time.
     pub(in crate::http) async fn limit<F: Future>(
         &self,
         silence: Duration,
@@ -275,6 +344,16 @@ impl StreamedBody {
     ) -> Option<F::Output> {
         let start = Instant::now();
         let silent = async {
+            if let Some(call) = &self.call {
+                if call.terms.has_deadline {
+                    call.set_due(start + silence);
+                }
+                sleep_until(start + silence).await;
+                if call.is_open() && !call.terms.has_deadline {
+                    std::future::pending().await
+                }
+                return;
+            }
             let due = || self.latest.get().unwrap_or(start) + silence;
             while Instant::now() < due() {
                 sleep_until(due()).await;

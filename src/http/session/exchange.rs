@@ -4,6 +4,7 @@ use super::Session;
 use super::headers::HopHead;
 use super::pool::Channel;
 use crate::http::failure::Failure;
+use crate::http::grpc::GrpcCall;
 use crate::http::h1::{Connection, ResponseRules};
 use crate::http::h2::SharedConnection;
 use crate::http::hop::Hop;
@@ -49,6 +50,7 @@ impl<'a> OutgoingHop<'a> {
         // reqwest does not tell whether a response has begun.
         let counts_bytes = session.client.config.transport.is_direct();
         let (mut again, mut resent) = (false, false);
+        let call = self.request.call();
         loop {
             #[cfg_attr(
                 not(feature = "reqwest"),
@@ -57,6 +59,9 @@ impl<'a> OutgoingHop<'a> {
             let (channel, mut reused) = if self.request.socket().is_some() {
                 let opening = session.pool.connection(&session.client, origin, progress);
                 (Channel::Http1(Box::pin(opening).await?), false)
+            } else if call.is_some_and(|call| !call.terms.is_web) {
+                let opening = session.pool.http2(&session.client, origin, progress);
+                Box::pin(opening).await?
             } else {
                 let channel = session
                     .pool
@@ -118,15 +123,21 @@ impl<'a> OutgoingHop<'a> {
                         && progress.meter.so_far().received == received
                         && (failure.is_unseen()
                             || reused
+                                && call.is_none()
                                 && failure.is_stale()
                                 && (counts_bytes || self.hop.method.is_idempotent()))
                         && !(failure.is_http1_required()
-                            && session.client.config.version == Version::Http2) =>
+                            && (call.is_some()
+                                || session.client.config.version == Version::Http2))
+                        && !call.is_some_and(GrpcCall::is_taken) =>
                 {
                     if failure.is_http1_required() {
                         session.pool.require_http1(origin);
                     }
                     resent = true;
+                    if let Some(call) = call {
+                        call.set_reset(None);
+                    }
                     progress.meter.count_retry();
                     // A server that refuses a stream has closed nothing else.
                     again = !failure.is_refused_stream();

@@ -105,7 +105,10 @@ impl<'a> HopHead<'a> {
         if let Some(context) = sent(trace) {
             encode_text(out, TRACEPARENT.as_str(), &context.header());
         }
-        if let Some(length) = self.hop.content_length() {
+        // What a call sends may have no end yet.
+        if let Some(length) = self.hop.content_length()
+            && self.request.call().is_none()
+        {
             encode_field(out, &header::CONTENT_LENGTH, &length.into());
         }
         Ok(())

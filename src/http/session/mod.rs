@@ -306,9 +306,10 @@ impl Session {
     ) -> Result<Response, Failure> {
         let mut target = self.resolve(request)?;
         let site = target.origin.clone();
-        let method = match request.socket() {
-            Some(_) => &Method::GET,
-            None => &request.method,
+        let method = match request.stream() {
+            Some(stream) if stream.socket().is_some() => &Method::GET,
+            Some(stream) if stream.call().is_some() => &Method::POST,
+            _ => &request.method,
         };
         let mut hop = Hop::first(method, &request.body);
         let mut hop_cookies = Vec::new();

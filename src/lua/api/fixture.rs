@@ -2,7 +2,7 @@
 //! for the test that compares the stubs with them. mlua does not list what a type has registered, so a registry of our own
 //! takes its place.
 
-use super::{data, elements, metric, net, page, socket, stream, xml};
+use super::{data, elements, grpc, metric, net, page, socket, stream, xml};
 use crate::lua::limits::Held;
 use crate::lua::plan_files::{Pattern, PlanFile};
 use crate::lua::requests::{PlannedCall, marker};
@@ -49,8 +49,12 @@ pub(in crate::lua) fn classes(next: Function) -> Vec<(&'static str, Vec<String>)
     let mut plain = MemberNames::default();
     let methods = net::METHODS.map(|name| (name, next.clone()));
     net::register(&mut plain, methods.to_vec());
+    let mut calls = MemberNames::default();
+    let methods = grpc::METHODS.map(|name| (name, next.clone()));
+    grpc::register(&mut calls, methods.to_vec());
     vec![
         ("lgoose.NetSocket", plain.0),
+        ("lgoose.Call", calls.0),
         ("lgoose.Element", of::<Held<elements::Element>>()),
         ("lgoose.File", of::<Held<PlanFile>>()),
         ("lgoose.Page", of::<Held<page::Page>>()),

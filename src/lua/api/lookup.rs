@@ -4,8 +4,8 @@
 use super::function::{self, function};
 use super::parts::{self, PreludePart};
 use super::{
-    codec, data, file, forms, json, json_view, load, log, metric, names, net, os, page, random,
-    regex, require, response, run, session, stream, tags, time, wait, xml,
+    codec, data, file, forms, grpc, json, json_view, load, log, metric, names, net, os, page,
+    random, regex, require, response, run, session, stream, tags, time, wait, xml,
 };
 use crate::error::{Diagnostic, bounded_name};
 use crate::lua::diagnostics::{self, PlainText};
@@ -42,6 +42,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
             "random" => random::library(lua)?.into_lua(lua),
             "json" => json::library(lua)?.into_lua(lua),
             "log" => log::library(lua)?.into_lua(lua),
+            "grpc" => grpc::library(lua)?.into_lua(lua),
             "data" => data::library(lua)?.into_lua(lua),
             "file" => function(lua, file::file)?.into_lua(lua),
             "url" => codec::url(lua)?.into_lua(lua),
@@ -81,6 +82,7 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "op_markers" => lua
             .create_table_from(requests::markers().map(|marker| (marker, true)))?
             .into_lua(lua),
+        "grpc_functions" => grpc::host_functions(lua)?.into_lua(lua),
         "nesting" => parts::NESTING.load(lua)?.into_lua(lua),
         "view" => parts::VIEW.load(lua)?.into_lua(lua),
         "error_text" => lua.create_function(error_text)?.into_lua(lua),

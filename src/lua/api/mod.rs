@@ -9,6 +9,7 @@ mod file;
 mod fixture;
 mod forms;
 mod function;
+mod grpc;
 mod json;
 mod json_at;
 mod json_view;
@@ -43,6 +44,8 @@ mod time;
 mod wait;
 mod xml;
 
+pub(super) use grpc::make as call;
+pub(super) use grpc::{FIELDS as CALL_FIELDS, METHODS as CALL_METHODS};
 pub(super) use names::USER_FIELDS;
 pub(super) use net::make as net_socket;
 pub(super) use net::{FIELDS as NET_FIELDS, METHODS as NET_METHODS};
@@ -60,6 +63,7 @@ pub(super) mod members {
     pub(in crate::lua) use super::cookies::{COOKIE, SCOPE, cookies};
     pub(in crate::lua) use super::data::{CSV_OPTIONS, LINES_OPTIONS, OPTIONS as DATA_OPTIONS};
     pub(in crate::lua) use super::fixture::classes;
+    pub(in crate::lua) use super::grpc::LOAD_OPTIONS;
     pub(in crate::lua) use super::lookup::lookup;
     pub(in crate::lua) use super::names::{GLOBALS, USER_FIELDS};
     pub(in crate::lua) use super::response::{FIELDS, METHODS, field};

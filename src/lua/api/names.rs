@@ -6,7 +6,7 @@ use crate::lua::values::{DisplayText, shorten};
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 
 /// The fields of `user`, for messages.
-pub(in crate::lua) const USER_FIELDS: [&str; 37] = [
+pub(in crate::lua) const USER_FIELDS: [&str; 39] = [
     "id",
     "scenario",
     "task",
@@ -31,6 +31,8 @@ pub(in crate::lua) const USER_FIELDS: [&str; 37] = [
     "tls",
     "udp",
     "timed",
+    "grpc",
+    "grpc_stream",
     "transaction",
     "wait",
     "stop",
@@ -47,12 +49,13 @@ pub(in crate::lua) const USER_FIELDS: [&str; 37] = [
 ];
 
 /// The globals that are made in Rust, for messages.
-pub(in crate::lua) const GLOBALS: [&str; 23] = [
+pub(in crate::lua) const GLOBALS: [&str; 24] = [
     "shared",
     "run",
     "regex",
     "random",
     "json",
+    "grpc",
     "data",
     "file",
     "url",

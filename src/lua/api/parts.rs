@@ -20,6 +20,12 @@ pub(super) static CALLS: PreludePart =
 /// `user:events`.
 pub(super) static EVENTS: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/events.lua"));
+/// `user:grpc` and `user:grpc_stream`.
+pub(super) static GRPC: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/grpc.lua"));
+/// What waits in a call of gRPC.
+pub(super) static GRPC_CALLS: PreludePart =
+    PreludePart::of(include_str!("../../../lua/prelude/grpc_calls.lua"));
 /// `user:request` and `user:submit`.
 pub(super) static FORMS: PreludePart =
     PreludePart::of(include_str!("../../../lua/prelude/forms.lua"));

@@ -36,6 +36,7 @@ pub(super) fn user_member(lua: &Lua, name: &str) -> mlua::Result<MemberValue> {
         "websocket" => return part(lua, &parts::WEBSOCKET),
         "tcp" | "tls" | "udp" => return part(lua, &parts::NET),
         "timed" => return part(lua, &parts::TIMED),
+        "grpc" | "grpc_stream" => return part(lua, &parts::GRPC),
         "transaction" | "stop" | "exit_iteration" | "set_host" | "log" => {
             return part(lua, &parts::ACTIONS);
         }

@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with what is installed.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub(crate) const STUBS: [(&str, &str); 16] = [
+pub(crate) const STUBS: [(&str, &str); 17] = [
     ("plan.lua", include_str!("../../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../../lua/meta/options.lua")),
@@ -13,6 +13,7 @@ pub(crate) const STUBS: [(&str, &str); 16] = [
     ("stream.lua", include_str!("../../../lua/meta/stream.lua")),
     ("socket.lua", include_str!("../../../lua/meta/socket.lua")),
     ("net.lua", include_str!("../../../lua/meta/net.lua")),
+    ("grpc.lua", include_str!("../../../lua/meta/grpc.lua")),
     (
         "libraries.lua",
         include_str!("../../../lua/meta/libraries.lua"),
@@ -179,6 +180,11 @@ mod tests {
             ("lgoose.SubmitOptions", &fields::SUBMIT),
             ("lgoose.EventOptions", &fields::EVENTS),
             ("lgoose.WebSocketOptions", &fields::WEBSOCKET),
+            ("lgoose.GrpcOptions", &fields::GRPC),
+            ("lgoose.GrpcExpect", &fields::GRPC_EXPECT),
+            ("lgoose.GrpcLoad", &members::LOAD_OPTIONS),
+            ("lgoose.CallOptions", &["timeout"]),
+            ("lgoose.CallSendOptions", &["compress"]),
             ("lgoose.ReceiveOptions", &["timeout", "match"]),
             ("lgoose.AskOptions", &["name"]),
             ("lgoose.UdpOptions", &fields::UDP_OPTIONS),

@@ -11,6 +11,7 @@ mod json_tree;
 mod modules;
 mod patterns;
 mod program;
+mod schemas;
 mod sources;
 mod variables;
 
@@ -26,5 +27,6 @@ pub use patterns::CompiledRegex;
 pub(super) use patterns::Pattern;
 pub use program::Program;
 pub(super) use program::{RunState, TaskLocation};
+pub(super) use schemas::{GrpcMethod, Schema, described_files, find_method};
 pub(super) use sources::{SourceFile, SourceLine, Sources};
 pub(crate) use variables::EnvVariables;

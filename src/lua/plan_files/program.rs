@@ -5,6 +5,7 @@ use super::digest;
 use super::json_tree::JsonTree;
 use super::modules::Modules;
 use super::patterns::Patterns;
+use super::schemas::Schemas;
 use super::sources::{SourceLine, Sources};
 use super::variables::{EnvVariables, PlanVariables};
 use crate::allotment::Reservations;
@@ -74,6 +75,8 @@ pub struct Program {
     _unpacked: Option<TempDir>,
     /// The patterns and CSS selectors that the plan has used.
     pub(in crate::lua) patterns: Patterns,
+    /// The schemas of gRPC that it uses.
+    pub(in crate::lua) schemas: Schemas,
     /// The warnings that some user's code has claimed.
     claimed: Mutex<HashSet<String>>,
 }
@@ -108,6 +111,7 @@ impl Program {
             data: DataFiles::beside(name, root),
             _unpacked: unpacked,
             patterns: Patterns::new(),
+            schemas: Schemas::new(),
             claimed: Mutex::default(),
         }
     }

@@ -2,6 +2,7 @@
 //! the stack of the coroutine; everything else by way of mlua's values, and refused if unknown.
 
 use super::fetch;
+use super::grpc::PlannedGrpc;
 use super::options::{self, REQUEST};
 use super::request::RequestOp;
 use super::socket_op::{self, SocketOp};
@@ -162,7 +163,7 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-const MARKERS: [&str; 34] = [
+const MARKERS: [&str; 35] = [
     "GET",
     "HEAD",
     "POST",
@@ -197,6 +198,7 @@ const MARKERS: [&str; 34] = [
     "socket_receive",
     "start_tls",
     "socket_close",
+    "grpc",
 ];
 
 impl Op {
@@ -246,6 +248,7 @@ impl Op {
             "socket_receive" => socket_op::receive(&a, &b, &c).map(Op::Socket),
             "start_tls" => socket_op::start_tls(&a, &b).map(Op::Socket),
             "socket_close" => socket_op::close(&a).map(Op::Socket),
+            "grpc" => read_grpc(&a).map(Op::Request),
             "flush" => read_stream(&a).map(Op::Flush),
             "websocket" => boxed(websocket::read(&a, &b, budget)),
             "end_stream" => read_stream(&a).map(Op::EndStream),
@@ -498,6 +501,13 @@ fn read_call(call: &Value) -> Result<Op, String> {
     let op = held.and_then(|held| held.op.take());
     op.map(Op::Call)
         .ok_or_else(|| "there is nothing to call".to_owned())
+}
+
+fn read_grpc(call: &Value) -> Result<Box<RequestOp>, String> {
+    let held = call.as_userdata();
+    let held = held.and_then(|held| held.borrow::<Held<PlannedGrpc>>().ok());
+    let op = held.and_then(|held| held.op.take());
+    op.ok_or_else(|| "there is nothing to call".to_owned())
 }
 
 fn read_making(making: &Value) -> Result<PendingValue, String> {

@@ -4,13 +4,15 @@
 use super::charset;
 use super::expect::Expectations;
 use super::stream_reader::{MessageKind, StreamMessage, StreamReader};
-use crate::http::{StreamPiece, StreamedBody};
+use crate::http::{ErrorClass, Exchange, StreamPiece, StreamedBody};
 use crate::lua::limits::{HeapSize, Held};
+use crate::lua::plan_files::GrpcMethod;
 use crate::lua::values::{escape_invalid_bytes, shorten_reason};
 use crate::phases::TimedPart;
 use mlua::AnyUserData;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -79,6 +81,38 @@ impl HeapSize for PlanSocket {
     }
 }
 
+/// A call of gRPC as a plan holds it. One that the plan lets go of is cancelled.
+#[derive(Debug)]
+pub(in crate::lua) struct PlanCall {
+    stream: PlanStream,
+    /// What it calls, by which its messages are read.
+    pub(in crate::lua) method: RefCell<Option<Arc<GrpcMethod>>>,
+}
+
+impl PlanCall {
+    pub(in crate::lua) fn new(shared: Rc<ResponseStream>) -> PlanCall {
+        PlanCall {
+            stream: PlanStream { shared },
+            method: RefCell::default(),
+        }
+    }
+
+    pub(in crate::lua) fn shared(&self) -> &Rc<ResponseStream> {
+        &self.stream.shared
+    }
+}
+
+impl HeapSize for PlanCall {
+    fn heap_bytes(&self) -> usize {
+        let body = &self.stream.shared.body;
+        match body.call() {
+            // All of it has come.
+            Some(call) if call.terms.is_unary => size_of::<ResponseStream>() + body.waiting_bytes(),
+            _ => self.stream.heap_bytes(),
+        }
+    }
+}
+
 impl ResponseStream {
     pub(crate) fn new(
         body: Rc<StreamedBody>,
@@ -125,11 +159,22 @@ impl ResponseStream {
             .or_else(|| expect.wrong_messages(self.messages.get(), self.last.borrow().as_deref()))
     }
 
+    /// Returns the reason why a call of gRPC counts as failed.
+    pub(crate) fn call_verdict(&self, exchange: &Exchange) -> Option<String> {
+        let failure = exchange.outcome.as_ref().err();
+        if let Some(failure) = failure.filter(|failure| failure.class == ErrorClass::Aborted) {
+            return Some(failure.to_string());
+        }
+        self.body.conclude_call(failure);
+        self.body.call()?.verdict()
+    }
+
     /// Whether its request counts as a success, as far as is known.
     pub(in crate::lua) fn is_ok(&self) -> bool {
-        match &*self.verdict.borrow() {
-            Some(verdict) => verdict.is_ok(),
-            None => self.body.status().is_some_and(|status| status < 400),
+        match (&*self.verdict.borrow(), self.body.call()) {
+            (Some(verdict), _) => verdict.is_ok(),
+            (None, Some(call)) => call.status().is_none_or(|status| status.is_ok()),
+            (None, None) => self.body.status().is_some_and(|status| status < 400),
         }
     }
 
@@ -142,6 +187,9 @@ impl ResponseStream {
     pub(in crate::lua) fn of(held: &AnyUserData) -> Option<Rc<ResponseStream>> {
         if let Ok(stream) = held.borrow::<Held<PlanStream>>() {
             return Some(stream.shared.clone());
+        }
+        if let Ok(call) = held.borrow::<Held<PlanCall>>() {
+            return Some(call.shared().clone());
         }
         let socket = held.borrow::<Held<PlanSocket>>().ok()?;
         Some(socket.0.shared.clone())
@@ -188,9 +236,27 @@ impl ResponseStream {
         is_sent
     }
 
-    /// Notes the messages of a WebSocket that have come, whether the plan takes them or not.
+    /// Sends a message of a call. Returns false if nothing can be sent any more.
+    pub(in crate::lua) fn send_message(&self, bytes: &[u8], is_compressed: bool) -> bool {
+        let is_sent = self
+            .body
+            .call()
+            .is_some_and(|call| call.send(bytes, is_compressed));
+        self.sent.set(self.sent.get() + u64::from(is_sent));
+        is_sent
+    }
+
+    /// Whether what comes are messages of a WebSocket or of a call with streams, which count as they come.
+    fn has_messages(&self) -> bool {
+        match self.body.call() {
+            Some(call) => !call.terms.is_unary,
+            None => self.body.socket().is_some() && self.body.status() == Some(101),
+        }
+    }
+
+    /// Notes the messages of a WebSocket or a call that have come, whether the plan takes them or not.
     pub(crate) fn note_arrived(&self) {
-        if self.body.socket().is_some() && self.body.status() == Some(101) {
+        if self.has_messages() {
             let times = self.body.times_after(self.noted.get());
             self.noted.set(self.noted.get() + times.len());
             times.into_iter().for_each(|at| self.note(at));
@@ -226,11 +292,14 @@ impl ResponseStream {
         message
     }
 
-    /// Takes the next message of a WebSocket, and counts it unless it is counted already.
+    /// Takes the next message of a WebSocket or a call, and counts it unless it is counted already.
     pub(in crate::lua) fn take_message(&self) -> Option<StreamPiece> {
         // What comes with another status is no message.
-        let is_open = self.body.status() == Some(101);
+        let is_open = self.body.status() == Some(101) || self.body.call().is_some();
         let piece = self.body.take().filter(|_| is_open)?;
+        if !self.has_messages() {
+            return Some(piece);
+        }
         match self.noted.get().checked_sub(1) {
             Some(noted) => self.noted.set(noted),
             None => self.note(piece.at),

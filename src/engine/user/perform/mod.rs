@@ -301,7 +301,10 @@ impl TaskRunner {
         };
         let stream = open.stream.clone();
         requests.streams.add(open);
-        stream.body.head_came().await;
+        match stream.body.call() {
+            Some(call) if call.terms.is_unary => stream.body.over().await,
+            _ => stream.body.head_came().await,
+        }
         if stream.body.status().is_some() {
             self.requests.note_head(&stream);
         }
@@ -345,13 +348,17 @@ impl TaskRunner {
         }
     }
 
-    /// Waits until the connection of a WebSocket takes more. A stop ends that as it ends a wait for messages.
+    /// Waits until the connection of a WebSocket or a call takes more. A stop ends that as it ends a wait for messages.
     async fn flush(&mut self, stream: &Rc<ResponseStream>) -> Step {
         self.requests.count_messages(stream);
-        let Some(socket) = stream.body.socket() else {
-            return self.vm.enter().go_on();
+        let room = async {
+            if let Some(socket) = stream.body.socket() {
+                socket.room().await;
+            } else if let Some(call) = stream.body.call() {
+                call.room().await;
+            }
         };
-        let waited = self.wait_beside(socket.room(), None).await;
+        let waited = self.wait_beside(room, None).await;
         self.go_on_after(waited)
     }
 

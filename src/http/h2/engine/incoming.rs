@@ -231,6 +231,9 @@ fn take_reset(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<()
     let reason = H2ErrorCode(u32::from_be_bytes(reason));
     if let Some(stream) = engine.find_stream(head.stream)? {
         stream.sent = true;
+        if let Some(call) = stream.call() {
+            call.set_reset(Some(reason.0));
+        }
         stream.end(Err(match reason {
             H2ErrorCode::REFUSED_STREAM => Failure::refused_stream(),
             H2ErrorCode::HTTP_1_1_REQUIRED => Failure::http1_required(),

@@ -223,7 +223,8 @@ impl Engine {
             stream.id = Some(id);
             stream.send_window = self.first_window;
             stream.receive_window = i64::from(STREAM_WINDOW);
-            stream.sent = stream.unsent.is_empty();
+            stream.sent = !stream.sends_on();
+            stream.note_opened();
             let block = std::mem::take(&mut stream.block);
             let before = self.out.len();
             frame::write_headers(&mut self.out, id, stream.sent, &block, self.max_frame);
@@ -290,17 +291,21 @@ impl Engine {
                 continue;
             };
             while !stream.sent && self.out.len() <= MOST_UNWRITTEN {
+                let is_last = stream.refill();
                 let window = stream.send_window.min(self.send_window);
                 let length = (stream.unsent.len() as i64)
                     .min(window)
                     .min(self.max_frame as i64);
-                if length <= 0 {
+                // The end of a call may come after all that it sends.
+                let ends = is_last && stream.unsent.is_empty();
+                if length <= 0 && !ends {
                     break;
                 }
+                let length = length.max(0);
                 (stream.send_window, self.send_window) =
                     (stream.send_window - length, self.send_window - length);
                 let length = length as usize;
-                stream.sent = length == stream.unsent.len();
+                stream.sent = is_last && length == stream.unsent.len();
                 // The server has opened windows for it.
                 self.idle_frames = 0;
                 let flags = if stream.sent { END_STREAM } else { 0 };

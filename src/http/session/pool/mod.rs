@@ -164,7 +164,9 @@ impl ConnectionPool {
             let connection = self.open(client, origin, progress).await?;
             return Ok((Channel::Http1(connection), false));
         }
-        if let Some(shared) = on_demand.http2(origin)
+        // Calls of gRPC may have opened one where everything else goes over HTTP/1.1.
+        if version != Version::Http1
+            && let Some(shared) = on_demand.http2(origin)
             && !shared.is_doubtful()
         {
             return Ok((Channel::Http2(shared), true));
@@ -177,6 +179,41 @@ impl ConnectionPool {
                 (Channel::Http1(connection), false)
             });
         }
+        let tls = || self.on_demand().tls(client, origin);
+        self.open_shared(client, origin, tls, progress).await
+    }
+
+    /// A channel over HTTP/2, whatever version the other requests of the run have, and whether its connection was open.
+    pub(super) async fn http2(
+        &self,
+        client: &Client,
+        origin: &Rc<Origin>,
+        progress: &mut RequestProgress<'_>,
+    ) -> Result<(Channel, bool), Failure> {
+        if let Some(shared) = self.on_demand().http2(origin)
+            && !shared.is_doubtful()
+        {
+            return Ok((Channel::Http2(shared), true));
+        }
+        let tls = || self.on_demand().http2_tls(client);
+        let (channel, was_open) = self.open_shared(client, origin, tls, progress).await?;
+        if matches!(channel, Channel::Http1(_)) {
+            let detail = "the server does not speak HTTP/2, which gRPC needs";
+            return Err(Failure::new(ErrorClass::Protocol, detail));
+        }
+        Ok((channel, was_open))
+    }
+
+    /// A channel over the HTTP/2 connection that the requests to a host share, which is opened unless it is there; over
+    /// HTTP/1.1 if the server does not speak HTTP/2 and the run does not demand it.
+    async fn open_shared(
+        &self,
+        client: &Client,
+        origin: &Rc<Origin>,
+        tls: impl FnOnce() -> Result<Arc<ClientConfig>, Failure>,
+        progress: &mut RequestProgress<'_>,
+    ) -> Result<(Channel, bool), Failure> {
+        let (version, on_demand) = (client.config.version, self.on_demand());
         progress.stopwatch.enter(|phases| &mut phases.connect);
         let opening = on_demand.opening(origin);
         let _opening = opening.lock().await;
@@ -189,7 +226,7 @@ impl ConnectionPool {
             open.retain(|other| !other.is_same(&shared));
         }
         progress.stopwatch.lap(|phases| &mut phases.connect);
-        let connection = self.open(client, origin, progress).await?;
+        let connection = self.open_with(client, origin, tls, progress).await?;
         if origin.secure && !connection.is_http2() {
             if version == Version::Http2 {
                 let detail = "the server does not speak HTTP/2 ('--http 2')";
@@ -423,6 +460,13 @@ impl OnDemandState {
             Some(config) => config.clone(),
             None => tls.insert(client.config.tls.user_config()?).clone(),
         })
+    }
+
+    /// The same for connections that speak HTTP/2.
+    fn http2_tls(&self, client: &Client) -> Result<Arc<ClientConfig>, Failure> {
+        let mut config = Arc::unwrap_or_clone(self.user_tls(client)?);
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        Ok(Arc::new(config))
     }
 
     /// The same for connections that speak HTTP/1.1.

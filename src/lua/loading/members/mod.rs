@@ -4,19 +4,20 @@
 
 use crate::error::{Diagnostic, nearest};
 use crate::lua::api::{
-    NET_FIELDS, NET_METHODS, RESPONSE_FIELDS, RESPONSE_METHODS, SOCKET_FIELDS, SOCKET_METHODS,
-    STREAM_FIELDS, STREAM_METHODS, USER_FIELDS,
+    CALL_FIELDS, CALL_METHODS, NET_FIELDS, NET_METHODS, RESPONSE_FIELDS, RESPONSE_METHODS,
+    SOCKET_FIELDS, SOCKET_METHODS, STREAM_FIELDS, STREAM_METHODS, USER_FIELDS,
 };
 use crate::lua::diagnostics::{Token, TokenKind, tokens};
 use crate::lua::plan_files::SourceFile;
 use crate::lua::requests::{
-    EVENTS, EXPECT, NET_OPTIONS, OPTIONS, REQUEST, SUBMIT, TIMED, UDP_OPTIONS, WEBSOCKET,
+    EVENTS, EXPECT, GRPC, GRPC_EXPECT, NET_OPTIONS, OPTIONS, REQUEST, SUBMIT, TIMED, UDP_OPTIONS,
+    WEBSOCKET,
 };
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// Methods of a user that send requests, each with the place of its options among its arguments.
-const SENDING: [(&str, usize); 15] = [
+const SENDING: [(&str, usize); 17] = [
     ("get", 1),
     ("head", 1),
     ("delete", 1),
@@ -32,6 +33,8 @@ const SENDING: [(&str, usize); 15] = [
     ("tls", 1),
     ("udp", 1),
     ("timed", 2),
+    ("grpc", 2),
+    ("grpc_stream", 1),
 ];
 
 /// Members of a user that are not methods, or need no user.
@@ -54,6 +57,7 @@ enum VariableContent {
     Stream,
     Socket,
     PlainSocket,
+    Call,
 }
 
 /// What is open at a place.
@@ -209,6 +213,7 @@ impl<'a> MemberReader<'a> {
                 _ if method == "events" || method == "timed" => return,
                 _ if matches!(method, "tcp" | "tls" | "udp") => VariableContent::PlainSocket,
                 _ if method == "websocket" => VariableContent::Socket,
+                _ if method.starts_with("grpc") => VariableContent::Call,
                 // Options in a variable may make it either.
                 Some(options) if self.text(options) != "{" => return,
                 Some(table) if is_stream(table) => VariableContent::Stream,
@@ -287,6 +292,7 @@ impl<'a> MemberReader<'a> {
             VariableContent::Stream => STREAM_METHODS.contains(&member.text),
             VariableContent::Socket => SOCKET_METHODS.contains(&member.text),
             VariableContent::PlainSocket => NET_METHODS.contains(&member.text),
+            VariableContent::Call => CALL_METHODS.contains(&member.text),
         };
         let first = match self.text(place + 3) {
             "(" => self.words.get(place + 4),
@@ -318,6 +324,7 @@ impl<'a> MemberReader<'a> {
             VariableContent::Stream => [&STREAM_FIELDS[..], &STREAM_METHODS[..]].concat(),
             VariableContent::Socket => [&SOCKET_FIELDS[..], &SOCKET_METHODS[..]].concat(),
             VariableContent::PlainSocket => [&NET_FIELDS[..], &NET_METHODS[..]].concat(),
+            VariableContent::Call => [&CALL_FIELDS[..], &CALL_METHODS[..]].concat(),
         };
         if names.contains(&member.text) {
             return;
@@ -328,6 +335,7 @@ impl<'a> MemberReader<'a> {
             VariableContent::Response => "a response",
             VariableContent::Stream => "a stream",
             VariableContent::Socket | VariableContent::PlainSocket => "a socket",
+            VariableContent::Call => "a call",
         };
         let has = format!("{owner} has: {}", names.join(", "));
         let help = match nearest(name, names.iter().copied()) {
@@ -345,7 +353,7 @@ impl<'a> MemberReader<'a> {
         };
         let second = self.commas(arguments.clone()).next();
         if which == 2
-            && !matches!(method, "submit" | "timed")
+            && !matches!(method, "submit" | "timed" | "grpc")
             && let Some(body) = second
             && self.text(body + 1) == "{"
         {
@@ -359,7 +367,9 @@ impl<'a> MemberReader<'a> {
         let Some(table) = first.filter(|first| self.text(*first) == "{") else {
             return;
         };
+        let is_call = method.starts_with("grpc");
         let names = match method {
+            "grpc" | "grpc_stream" => GRPC.to_vec(),
             "request" => [&OPTIONS[..], &REQUEST[..]].concat(),
             "submit" => [&OPTIONS[..], &SUBMIT].concat(),
             "events" => [&OPTIONS[..], &EVENTS].concat(),
@@ -373,12 +383,14 @@ impl<'a> MemberReader<'a> {
             let owner = match method {
                 "tcp" | "tls" | "udp" => "a socket",
                 "timed" => "user:timed",
+                _ if is_call => "a call",
                 _ => "a request",
             };
             self.key(key, "option", owner, &names);
             if self.text(key) == "expect" && self.text(key + 2) == "{" {
+                let fields = if is_call { &GRPC_EXPECT[..] } else { &EXPECT };
                 for key in self.keys(key + 2) {
-                    self.key(key, "field", "expect", &EXPECT);
+                    self.key(key, "field", "expect", fields);
                 }
             }
         }

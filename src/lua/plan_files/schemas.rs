@@ -1,0 +1,264 @@
+//! Schemas of gRPC: `.proto` files of a plan, compiled once per process, and what a server has described of itself. Knows
+//! no Lua.
+
+use super::cache::TextCache;
+use super::data_files::{DataFiles, DataFormat};
+use crate::error::nearest;
+use prost_reflect::prost::Message as _;
+use prost_reflect::prost_types::FileDescriptorProto;
+use prost_reflect::{DescriptorPool, MessageDescriptor};
+use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::{self, Debug, Formatter};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A method of a service.
+pub(in crate::lua) struct GrpcMethod {
+    /// Its name as plans have it: `package.Service/Method`.
+    pub(in crate::lua) name: String,
+    pub(in crate::lua) input: MessageDescriptor,
+    pub(in crate::lua) output: MessageDescriptor,
+    pub(in crate::lua) client_streams: bool,
+    pub(in crate::lua) server_streams: bool,
+}
+
+impl Debug for GrpcMethod {
+    // Descriptors show all that they refer to, which for messages within themselves has no end.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("GrpcMethod").field(&self.name).finish()
+    }
+}
+
+/// Services with their messages.
+#[derive(Debug)]
+pub(in crate::lua) struct Schema {
+    pub(in crate::lua) methods: BTreeMap<String, Arc<GrpcMethod>>,
+}
+
+impl Schema {
+    fn of(pool: &DescriptorPool) -> Schema {
+        let mut methods = BTreeMap::new();
+        for service in pool.services() {
+            for method in service.methods() {
+                let name = format!("{}/{}", service.full_name(), method.name());
+                let method = GrpcMethod {
+                    name: name.clone(),
+                    input: method.input(),
+                    output: method.output(),
+                    client_streams: method.is_client_streaming(),
+                    server_streams: method.is_server_streaming(),
+                };
+                methods.insert(name, Arc::new(method));
+            }
+        }
+        Schema { methods }
+    }
+
+    /// Compiles a text that lgoose has itself.
+    pub(in crate::lua) fn of_text(
+        name: &'static str,
+        text: &'static str,
+    ) -> Result<Schema, String> {
+        let file = File::from_source(name, text).map_err(|error| error.to_string())?;
+        let mut pool = DescriptorPool::new();
+        let added = pool.add_file_descriptor_proto(file.file_descriptor_proto().clone());
+        added.map_err(|error| error.to_string())?;
+        Ok(Schema::of(&pool))
+    }
+
+    /// Makes a schema of descriptions that a server has sent, in any order.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(in crate::lua) fn of_descriptions(files: &[Vec<u8>]) -> Result<Schema, String> {
+        // Field 1 of 'FileDescriptorSet' repeats such descriptions.
+        let mut set = Vec::new();
+        for file in files {
+            set.push(0x0a);
+            let mut length = file.len();
+            while length >= 0x80 {
+                set.push(length as u8 | 0x80);
+                length >>= 7;
+            }
+            set.push(length as u8);
+            set.extend_from_slice(file);
+        }
+        let pool = DescriptorPool::decode(&set[..]).map_err(|error| error.to_string())?;
+        Ok(Schema::of(&pool))
+    }
+}
+
+/// The schemas of a plan.
+#[derive(Debug)]
+pub(in crate::lua) struct Schemas {
+    compiled: TextCache<Schema>,
+    /// What servers have described, by the address of each.
+    reflected: Mutex<BTreeMap<String, Arc<Schema>>>,
+}
+
+impl Schemas {
+    pub(super) fn new() -> Schemas {
+        Schemas {
+            compiled: TextCache::new(usize::MAX),
+            reflected: Mutex::default(),
+        }
+    }
+
+    /// Compiles files, whose imports are looked for in these folders; once per process.
+    ///
+    /// # Errors
+    /// A message with the file and line that are wrong.
+    pub(in crate::lua) fn load(
+        &self,
+        data: &DataFiles,
+        files: &[String],
+        paths: &[String],
+    ) -> Result<Arc<Schema>, String> {
+        let key = format!("{files:?} {paths:?}");
+        self.compiled
+            .get_or_insert_with(&key, |_| compile(data, files, paths))
+    }
+
+    /// Returns what a server has described, if it was asked before.
+    pub(in crate::lua) fn reflected(&self, server: &str) -> Option<Arc<Schema>> {
+        let reflected = self.reflected.lock();
+        let reflected = reflected.unwrap_or_else(PoisonError::into_inner);
+        reflected.get(server).cloned()
+    }
+
+    /// Keeps what a server has described.
+    pub(in crate::lua) fn keep_reflected(&self, server: &str, schema: Schema) {
+        let reflected = self.reflected.lock();
+        let mut reflected = reflected.unwrap_or_else(PoisonError::into_inner);
+        reflected.insert(server.to_owned(), Arc::new(schema));
+    }
+}
+
+/// Files by the names that imports have.
+struct KnownFiles(HashMap<String, File>);
+
+impl FileResolver for KnownFiles {
+    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+        let file = self.0.get(name).cloned();
+        file.ok_or_else(|| protox::Error::file_not_found(name))
+    }
+}
+
+fn compile(data: &DataFiles, files: &[String], paths: &[String]) -> Result<Schema, String> {
+    let mut resolver = ChainFileResolver::new();
+    resolver.add(KnownFiles(read_all(data, files, paths)?));
+    resolver.add(GoogleFileResolver::new());
+    let mut compiler = protox::Compiler::with_file_resolver(resolver);
+    for file in files {
+        let opened = compiler.open_file(file);
+        opened.map_err(|error| described(&error))?;
+    }
+    Ok(Schema::of(&compiler.descriptor_pool()))
+}
+
+/// Reads files and all that they import as files of the plan, so that workers of a run get them, too. What comes with every
+/// compiler (`google/protobuf/…`) need not be there.
+fn read_all(
+    data: &DataFiles,
+    files: &[String],
+    paths: &[String],
+) -> Result<HashMap<String, File>, String> {
+    let mut read = HashMap::new();
+    let mut pending: Vec<(String, Option<String>)> =
+        files.iter().map(|file| (file.clone(), None)).collect();
+    while let Some((name, importer)) = pending.pop() {
+        if read.contains_key(&name) {
+            continue;
+        }
+        let within = |path: &String| match path.as_str() {
+            "" | "." => name.clone(),
+            path => format!("{}/{name}", path.trim_end_matches('/')),
+        };
+        let place = paths.iter().map(within);
+        let Some(place) = place.into_iter().find(|place| data.resolve(place).is_ok()) else {
+            if GoogleFileResolver::new().open_file(&name).is_ok() {
+                continue;
+            }
+            let folders: Vec<_> = paths.iter().map(|path| format!("'{path}'")).collect();
+            let folders = folders.join(" or ");
+            let import =
+                importer.map_or_else(String::new, |file| format!(", which '{file}' imports,"));
+            return Err(format!(
+                "'{name}'{import} is not in {folders} of the plan's folder: name the folders of such files in 'paths'"
+            ));
+        };
+        let rows = data.open(&DataFormat::Whole, &place)?;
+        let bytes = rows.whole().map(|file| file.bytes).unwrap_or_default();
+        let text = String::from_utf8(bytes.to_vec());
+        let text = text.map_err(|_| format!("'{place}' is not UTF-8"))?;
+        // Messages name the file as the plan's folder has it.
+        File::from_source(&place, &text).map_err(|error| described(&error))?;
+        let file = File::from_source(&name, &text).map_err(|error| described(&error))?;
+        for import in &file.file_descriptor_proto().dependency {
+            pending.push((import.clone(), Some(place.clone())));
+        }
+        read.insert(name, file);
+    }
+    Ok(read)
+}
+
+/// Returns an error as `file:line:column: message`.
+fn described(error: &protox::Error) -> String {
+    let text = format!("{error:?}");
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// Returns the places of the descriptions that are not there twice, and the names of the files that they import and that are
+/// missing. What cannot be read is left to the compiler of the schema.
+pub(in crate::lua) fn described_files(files: &[Vec<u8>]) -> (Vec<usize>, Vec<String>) {
+    let mut names = BTreeMap::new();
+    let mut imports = Vec::new();
+    for (place, bytes) in files.iter().enumerate() {
+        let Ok(file) = FileDescriptorProto::decode(&bytes[..]) else {
+            continue;
+        };
+        names.entry(file.name().to_owned()).or_insert(place);
+        imports.extend(file.dependency);
+    }
+    imports.sort();
+    imports.dedup();
+    imports.retain(|name| !names.contains_key(name));
+    (names.into_values().collect(), imports)
+}
+
+/// Returns the method of that name in some schemas.
+///
+/// # Errors
+/// There is none; the message has the nearest one.
+pub(in crate::lua) fn find_method(
+    schemas: &[Arc<Schema>],
+    name: &str,
+) -> Result<Arc<GrpcMethod>, String> {
+    let plain = name.strip_prefix('/').unwrap_or(name);
+    let found = schemas.iter().find_map(|schema| schema.methods.get(plain));
+    if let Some(method) = found {
+        return Ok(method.clone());
+    }
+    // 'package.Service.Method' is what some tools write.
+    if !plain.contains('/')
+        && let Some((service, method)) = plain.rsplit_once('.')
+    {
+        let slashed = format!("{service}/{method}");
+        let found = schemas.iter().any(|one| one.methods.contains_key(&slashed));
+        if found {
+            return Err(format!("'{name}' is written \"{slashed}\""));
+        }
+    }
+    let names = schemas.iter().flat_map(|schema| schema.methods.keys());
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    let hint = match nearest(plain, names.iter().copied()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None if names.is_empty() => "no service is known".to_owned(),
+        None => {
+            const MOST: usize = 20;
+            let shown = names[..names.len().min(MOST)].join(", ");
+            format!("the methods are: {shown}")
+        }
+    };
+    Err(format!("there is no method '{name}'; {hint}"))
+}

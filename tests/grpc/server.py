@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""A server of gRPC by Python's grpcio, as the judge of lgoose's tests: PORT or PORT CERTIFICATE KEY.
+
+Writes the port that it has, and one line for each call that it has seen. Ends when its input is closed.
+Needs grpcio, grpcio-tools and grpcio-reflection.
+"""
+import os
+import sys
+import tempfile
+import time
+from concurrent import futures
+
+import grpc
+from grpc_reflection.v1alpha import reflection
+from grpc_tools import protoc
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROTOS = os.path.join(os.path.dirname(HERE), "lua", "protos")
+
+folder = tempfile.mkdtemp()
+include = os.path.join(os.path.dirname(protoc.__file__), "_proto")
+status = protoc.main(
+    ["protoc", "-I" + PROTOS, "-I" + include, "--python_out=" + folder, "--grpc_python_out=" + folder]
+    + ["parts/color.proto", "kinds.proto"]
+)
+assert status == 0, "the schema compiles"
+sys.path.insert(0, folder)
+import kinds_pb2  # noqa: E402
+import kinds_pb2_grpc  # noqa: E402
+
+
+class Kinds(kinds_pb2_grpc.KindsServicer):
+    def Echo(self, request, context):
+        print("echo " + request.SerializeToString(deterministic=True).hex(), flush=True)
+        return request
+
+    def Fail(self, request, context):
+        code = next(code for code in grpc.StatusCode if code.value[0] == request.code)
+        context.set_code(code)
+        context.set_details(request.message)
+        return kinds_pb2.All()
+
+    def Sleep(self, request, context):
+        print("deadline %s" % (context.time_remaining() is not None and context.time_remaining() < 1e6), flush=True)
+        end = time.monotonic() + request.seconds
+        while context.is_active() and time.monotonic() < end:
+            time.sleep(0.005)
+        return kinds_pb2.All()
+
+    def Count(self, request, context):
+        for value in range(request.__getattribute__("from"), request.to + 1):
+            if not context.is_active():
+                return
+            yield kinds_pb2.Number(value=value)
+            time.sleep(request.pause)
+
+    def Sum(self, requests, context):
+        return kinds_pb2.Number(value=sum(one.value for one in requests))
+
+    def Double(self, requests, context):
+        for one in requests:
+            yield kinds_pb2.Number(value=2 * one.value)
+
+    def Metadata(self, request, context):
+        own = [(key, value) for key, value in context.invocation_metadata() if key.startswith("x-")]
+        context.send_initial_metadata(own)
+        context.set_trailing_metadata(own)
+        return request
+
+
+server = grpc.server(futures.ThreadPoolExecutor(max_workers=16), compression=grpc.Compression.Gzip)
+kinds_pb2_grpc.add_KindsServicer_to_server(Kinds(), server)
+names = (kinds_pb2.DESCRIPTOR.services_by_name["Kinds"].full_name, reflection.SERVICE_NAME)
+reflection.enable_server_reflection(names, server)
+port, *pair = sys.argv[1:]
+if pair:
+    certificate, key = (open(path, "rb").read() for path in pair)
+    port = server.add_secure_port("127.0.0.1:" + port, grpc.ssl_server_credentials([(key, certificate)]))
+else:
+    port = server.add_insecure_port("127.0.0.1:" + port)
+server.start()
+print("port %d" % port, flush=True)
+sys.stdin.read()
+server.stop(0)

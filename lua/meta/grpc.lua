@@ -69,7 +69,7 @@ function Call:close() end
 ---@field compression? "gzip"|"identity" # of what is sent (default: "identity")
 ---@field count? boolean # false: in no figure and no log (default: true)
 ---@field max_buffer? integer # the longest message in bytes, and of streams the most that may wait for the plan (default: 4 MiB for user:grpc, 1 MiB for streams)
----@field web? boolean # by gRPC-Web, over HTTP/1.1 or HTTP/2, for methods with one request (default: false)
+---@field web? boolean # by gRPC-Web, over HTTP/1.1 or HTTP/2; not for streams (default: false)
 
 ---What is expected of a call.
 ---@class lgoose.GrpcExpect

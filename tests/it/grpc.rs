@@ -58,6 +58,10 @@ fn faulty() -> SocketAddr {
                         if fault == "close" {
                             return;
                         }
+                        if fault == "goaway" {
+                            // The task below ends with the connection.
+                            connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
+                        }
                         let first = seen.lock().expect("no panic").insert(fault.to_owned());
                         let fault = fault.to_owned();
                         tokio::spawn(async move {
@@ -132,7 +136,7 @@ async fn reply(
             let html = HeaderValue::from_static("text/html");
             response.headers_mut().insert("content-type", html);
         }
-        "silent" => return std::future::pending().await,
+        "silent" | "goaway" => return std::future::pending().await,
         _ => {}
     }
     let mut stream = respond.send_response(response, false)?;
@@ -222,7 +226,7 @@ fn what_a_server_does_wrong_is_a_failure_and_what_a_plan_does_wrong_raises() {
         assert_no_task_failed(&report);
         let fails = row(&report, "fails");
         assert_eq!(fails["count"], fails["failures"], "{client}: {fails}");
-        assert_eq!(fails["count"], 43, "{client}");
+        assert_eq!(fails["count"], 44, "{client}");
         for name in ["good", "closed", "open"] {
             let failures = &row(&report, name)["failures"];
             assert_eq!(failures, 0, "{client}: {name}: {:?}", report.errors());

@@ -48,6 +48,7 @@ local FAULTS = {
   { "reset-11", "RESOURCE_EXHAUSTED", "" },
   { "reset-12", "PERMISSION_DENIED", "" },
   { "reset-after-message", "INTERNAL", "" },
+  { "goaway", "UNAVAILABLE", "" },
   { "close", "UNAVAILABLE", "" },
 }
 
@@ -85,8 +86,8 @@ task { "streams", sequence = 2, function(user)
   for _ = 1, 100 do same(call:receive().value, 1, "one") end
   call:close()
   same(call.status, "CANCELLED", "closed")
-  call = count("endless", { timeout = "200ms", max_buffer = 1000 })
-  user:wait(0.05)
+  call = count("endless", { max_buffer = 1000 })
+  while not call.status do user:wait(0.01) end
   for _ in call:messages() do end
   same(call.status, "RESOURCE_EXHAUSTED", tostring(call.error))
   for _, fault in ipairs { "half-message", "no-trailers", "no-protobuf", "flags", "reset-2", "reset-after-message", "close" } do
@@ -129,6 +130,7 @@ task { "mistakes", sequence = 3, function(user)
   option("gRPC has no status \"not_found\"; did you mean \"NOT_FOUND\"?", { expect = { status = "not_found" } })
   option("keeps names that begin with 'grpc-'", { metadata = { ["grpc-timeout"] = "1" } })
   option("knows \"gzip\"", { compression = "snappy" })
+  raises("option 'web' is for user:grpc", user.grpc_stream, user, KINDS .. "Count", { web = true })
   local call = user:grpc(KINDS .. "Echo", {}, { name = "good" })
   raises("'call.mesage' does not exist; did you mean 'message'?", function() return call.mesage end)
 end }

@@ -88,7 +88,7 @@ end }
 task { "deadlines", sequence = 1, function(user)
   local call = user:grpc(KINDS .. "Sleep", { seconds = 30 }, { timeout = 0.1, name = "fails" })
   same(call.status, "DEADLINE_EXCEEDED", "unary")
-  call = user:grpc_stream(KINDS .. "Count", { timeout = "150ms", name = "fails" })
+  call = user:grpc_stream(KINDS .. "Count", { timeout = "500ms", name = "fails" })
   call:send { from = 1, to = 10000, pause = 0.02 }
   local count = 0
   for _ in call:messages() do count = count + 1 end

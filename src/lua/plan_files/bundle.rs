@@ -110,10 +110,16 @@ mod tests {
         write("lib/names.lua", "return { first = \"front page\" }");
         write("data/users.csv", "name\nann\nbob\n");
         write("photo.bin", "bytes");
+        let part = "syntax = \"proto3\"; message Part { int32 n = 1; }";
+        write("protos/in/part.proto", part);
+        let shop = "syntax = \"proto3\"; import \"in/part.proto\"; message All { Part part = 1; }\n\
+            service Shop { rpc Get(All) returns (All); }";
+        write("protos/shop.proto", shop);
         let source = "local names = require \"lib.names\"\n\
             local users = data.csv \"data/users.csv\"\n\
             local photo = file \"photo.bin\"\n\
             assert(photo.size == 5 and data.bytes(photo) == \"bytes\")\n\
+            assert(grpc.load({ \"shop.proto\", paths = { \"protos\" } })[1] == \"Shop/Get\")\n\
             plan { users = #users * tonumber(env(\"TIMES\", \"1\")) }\n\
             task { names.first, function(user) user:get(\"/\") end }";
         let name = folder.path().join("plan.lua").display().to_string();

@@ -91,6 +91,9 @@ pub(in crate::lua) fn plan_grpc(
     let request = &mut op.request;
     request.redirects = Redirects::UpTo(0);
     request.timeout = read.timeout;
+    if read.terms.is_web && !is_unary {
+        return Err("option 'web' is for user:grpc: browsers send no streams".to_owned());
+    }
     let terms = &mut read.terms;
     terms.is_unary = is_unary;
     terms.has_one_response = is_unary || !method.server_streams;

@@ -24,7 +24,7 @@ type JobFuture = Pin<Box<dyn Future<Output = ()>>>;
 /// The jobs of one user. Its task alone lets them go on.
 #[derive(Default)]
 pub(super) struct Jobs {
-    // Neither is borrowed while a job takes a step that may begin others.
+    // Borrowed while a job takes its steps, so those that it begins wait beside it.
     running: RefCell<FuturesUnordered<JobFuture>>,
     begun: RefCell<Vec<JobFuture>>,
     /// Those that run, and those that have failed.
@@ -44,6 +44,8 @@ pub(super) struct TaskEnding {
     pub(super) iteration: bool,
     /// By a limit of the VM, which ends all code of the user.
     pub(super) limit: bool,
+    /// Since the user was told to stop while the job waited for its turn: the task does not count.
+    pub(super) gave_up: bool,
 }
 
 /// One job, as those know it who wait for it or end it.
@@ -199,6 +201,7 @@ impl Jobs {
             user: before.user || ending.user,
             iteration: before.iteration || ending.iteration,
             limit: before.limit || ending.limit,
+            gave_up: before.gave_up || ending.gave_up,
         });
         self.cancel_all(false);
     }
@@ -251,6 +254,14 @@ impl Jobs {
             }
         })
         .await
+    }
+
+    /// Lets them go on while something else is waited for; boxed, since few users have some.
+    pub(super) fn boxed_beside<'a, T: 'a>(
+        &'a self,
+        own: impl Future<Output = T> + 'a,
+    ) -> Pin<Box<dyn Future<Output = T> + 'a>> {
+        Box::pin(self.beside(own, || None))
     }
 
     /// Waits until those are over that do not last, or all. Returns how long lgoose has made them wait at most.

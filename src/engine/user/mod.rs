@@ -187,8 +187,10 @@ impl User {
             }
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
                 // The scenario has only on_start and on_stop: the user stays until it is told to go.
-                let stopped = self.stop.at_iteration_end();
-                return self.runner.beside_jobs(stopped).await;
+                return match self.runner.jobs() {
+                    None => self.stop.at_iteration_end().await,
+                    Some(jobs) => jobs.boxed_beside(self.stop.at_iteration_end()).await,
+                };
             };
             let held_up = self.runner.held_up;
             let (_, end) = self.run_task(step.task, task.at).await;
@@ -253,8 +255,11 @@ impl User {
             return TaskStart::after(end, rest, end);
         }
         self.runner.vm.enter().reclaim();
-        let resting = self.stop.wait(rest.pause, &self.shared.timers);
-        self.runner.beside_jobs(resting).await;
+        let (stop, timers) = (&self.stop, &self.shared.timers);
+        match self.runner.jobs() {
+            None => stop.wait(rest.pause, timers).await,
+            Some(jobs) => jobs.boxed_beside(stop.wait(rest.pause, timers)).await,
+        }
         let next = TaskStart::after(end, rest, Instant::now());
         self.runner.requests.paused(next.at - end);
         next

@@ -46,8 +46,10 @@ impl OnCall {
                 break;
             }
             user.runner.vm.enter().reclaim();
-            let next = self.member.next(&user.stop);
-            call = user.runner.beside_jobs(next).await;
+            call = match user.runner.jobs() {
+                None => self.member.next(&user.stop).await,
+                Some(jobs) => jobs.boxed_beside(self.member.next(&user.stop)).await,
+            };
         }
         self.user.end().await;
         key

@@ -36,12 +36,10 @@ pub(in crate::lua) const METHODS: [&str; 5] =
 /// The fields of what `grpc.load` takes.
 pub(in crate::lua) const LOAD_OPTIONS: [&str; 1] = ["paths"];
 
-/// What a server describes itself by, in both of its versions: the names and numbers of gRPC's own reflection service.
-const REFLECTION: [&str; 2] = [
-    include_str!("reflection_v1.proto"),
-    include_str!("reflection_v1alpha.proto"),
-];
-const REFLECTION_FILES: [&str; 2] = ["reflection_v1.proto", "reflection_v1alpha.proto"];
+/// What a server describes itself by: the names and numbers of gRPC's own reflection service, whose versions differ by their
+/// name alone.
+const REFLECTION: &str = include_str!("reflection.proto");
+const REFLECTION_VERSIONS: [&str; 2] = ["v1", "v1alpha"];
 
 /// The schemas that a VM has loaded.
 #[derive(Debug, Default)]
@@ -147,8 +145,10 @@ fn reflection() -> Result<&'static [Arc<Schema>; 2], String> {
     if let Some(schemas) = SCHEMAS.get() {
         return Ok(schemas);
     }
-    let [one, other] =
-        [0, 1].map(|place| Schema::of_text(REFLECTION_FILES[place], REFLECTION[place]));
+    let [one, other] = REFLECTION_VERSIONS.map(|version| {
+        let text = REFLECTION.replace("reflection.v1", &format!("reflection.{version}"));
+        Schema::of_text(&format!("reflection_{version}.proto"), &text)
+    });
     let schemas = [Arc::new(one?), Arc::new(other?)];
     Ok(SCHEMAS.get_or_init(|| schemas))
 }

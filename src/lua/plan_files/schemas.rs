@@ -55,10 +55,7 @@ impl Schema {
     }
 
     /// Compiles a text that lgoose has itself.
-    pub(in crate::lua) fn of_text(
-        name: &'static str,
-        text: &'static str,
-    ) -> Result<Schema, String> {
+    pub(in crate::lua) fn of_text(name: &str, text: &str) -> Result<Schema, String> {
         let file = File::from_source(name, text).map_err(|error| error.to_string())?;
         let mut pool = DescriptorPool::new();
         let added = pool.add_file_descriptor_proto(file.file_descriptor_proto().clone());

@@ -166,11 +166,13 @@ impl TaskRunner {
             }
             Op::Receive(stream, time) => self.receive(&stream, time).await,
             Op::Flush(stream) => self.flush(&stream).await,
-            Op::Socket(op) => self.socket(&op, task).await,
+            // Boxed: each user has the room for the largest of its waits.
+            Op::Socket(op) => Box::pin(self.socket(&op, task)).await,
             Op::BeginExchange(op) => self.begin_exchange(op, false, task).await,
             Op::BeginTimed(op) => {
                 if self.requests.times_function() {
-                    let problem = "user:timed within user:timed counts the same time twice: let                                    user:transaction time what has several requests";
+                    let problem = "user:timed within user:timed counts the same time twice: \
+                                   user:transaction times what has several requests";
                     return self.vm.enter().refuse(problem.to_owned());
                 }
                 self.begin_exchange(op, true, task).await
@@ -185,7 +187,7 @@ impl TaskRunner {
                 self.vm.enter().go_on()
             }
             Op::Spawn(job) => self.spawn(*job, task),
-            Op::Join(number) => self.join(number).await,
+            Op::Join(number) => Box::pin(self.join(number)).await,
             Op::Cancel(number) => {
                 self.jobs.iter().for_each(|jobs| jobs.cancel(number));
                 self.vm.enter().go_on()
@@ -373,7 +375,7 @@ impl TaskRunner {
     pub(super) async fn close_channels(&mut self) {
         if let Some(jobs) = self.jobs.take() {
             jobs.cancel_all(true);
-            jobs.all_over(true).await;
+            Box::pin(jobs.all_over(true)).await;
             if let Some(raised) = jobs.first_raised() {
                 let line = raised
                     .line
@@ -390,7 +392,7 @@ impl TaskRunner {
         }
         self.requests.open_channels();
         while let Some(socket) = self.requests.sockets.pop() {
-            socket.close().await;
+            Box::pin(socket.close()).await;
         }
     }
 
@@ -586,6 +588,7 @@ impl TaskRunner {
             user: self.ended,
             iteration: self.leaves_iteration,
             limit: vm.was_ended_by_limit(),
+            gave_up: self.gave_up,
         });
     }
 
@@ -623,6 +626,7 @@ impl TaskRunner {
         let ending = jobs.take_ending();
         self.ended |= ending.user;
         self.leaves_iteration |= ending.iteration;
+        self.gave_up |= ending.gave_up;
         self.requests.take_over(jobs.take_earlier());
         let raised = raised.or_else(|| jobs.first_raised());
         if self.vm.enter().was_ended_by_limit() {
@@ -631,12 +635,9 @@ impl TaskRunner {
         raised
     }
 
-    /// Does something between the tasks, beside the jobs that last.
-    pub(super) async fn beside_jobs<T>(&self, other: impl Future<Output = T>) -> T {
-        match &self.jobs {
-            Some(jobs) => jobs.beside(other, || None).await,
-            None => other.await,
-        }
+    /// The jobs of the user, some of which may go on between the tasks.
+    pub(super) fn jobs(&self) -> Option<&Jobs> {
+        self.jobs.as_deref()
     }
 
     /// Waits as the plan says.

@@ -105,3 +105,13 @@ async fn a_user_that_checks_whether_all_run_lets_others_run_each_time() {
     }
     assert!(turns >= 100, "{turns}");
 }
+
+#[tokio::test]
+async fn a_user_has_no_room_for_waits_that_few_users_have() {
+    let user = user_without_a_site("task { function(user) user:get \"/\" end }");
+    let bytes = size_of_val(&user.live(0));
+    assert!(
+        bytes < 3_000,
+        "{bytes} bytes: box the future that is so large"
+    );
+}

@@ -2,11 +2,12 @@
 //! of the kinds of the Autobahn suite: lengths, pings, reserved bits and opcodes, fragments, UTF-8, closes, compression.
 
 use crate::browser::Browser;
-use crate::program::{Lgoose, plan};
+use crate::program::{Lgoose, plan, wait_until};
 use crate::table::{Table, latin1};
 use serde::{Deserialize, Serialize};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -45,6 +46,8 @@ type SentFrames = Arc<Mutex<Vec<Vec<(u8, String)>>>>;
 struct Site {
     url: String,
     sent: SentFrames,
+    /// How many connections of the cases have ended.
+    ended: Arc<AtomicUsize>,
     posted: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -55,20 +58,31 @@ impl Site {
         let site = Site {
             url,
             sent: Arc::new(Mutex::new(vec![Vec::new(); cases.len()])),
+            ended: Arc::default(),
             posted: Arc::default(),
         };
         let (sent, posted) = (site.sent.clone(), site.posted.clone());
+        let ended = site.ended.clone();
         let cases: Arc<[Feed]> = cases.into();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (cases, sent, posted) = (cases.clone(), sent.clone(), posted.clone());
-                thread::spawn(move || serve(stream, &cases, &sent, &posted));
+                let ended = ended.clone();
+                thread::spawn(move || {
+                    if serve(stream, &cases, &sent, &posted) == Some(Served::Case) {
+                        ended.fetch_add(1, Ordering::SeqCst);
+                    }
+                });
             }
         });
         site
     }
 
     fn readings(&self, seen: Vec<(Vec<[String; 2]>, u16)>) -> Vec<Reading> {
+        // A client may be done before the server has read what it sent.
+        wait_until("all connections have ended", || {
+            self.ended.load(Ordering::SeqCst) == seen.len()
+        });
         let sent = self.sent.lock().expect("no test has panicked");
         assert_eq!(seen.len(), sent.len(), "a reading for each case");
         let both = seen.into_iter().zip(sent.iter().cloned());
@@ -81,12 +95,19 @@ impl Site {
     }
 }
 
+/// What a connection was for.
+#[derive(PartialEq, Eq)]
+enum Served {
+    Page,
+    Case,
+}
+
 fn serve(
     mut stream: TcpStream,
     cases: &[Feed],
     sent: &SentFrames,
     posted: &Mutex<Vec<u8>>,
-) -> Option<()> {
+) -> Option<Served> {
     stream
         .set_read_timeout(Some(Duration::from_secs(20)))
         .ok()?;
@@ -118,7 +139,7 @@ fn serve(
             page.len()
         )
         .ok()?;
-        return Some(());
+        return Some(Served::Page);
     };
     let number: usize = number.parse().ok()?;
     let case = &cases[number];
@@ -139,7 +160,7 @@ fn serve(
     }
     loop {
         let Some((opcode, payload)) = frame(&mut stream, &mut bytes) else {
-            return Some(());
+            return Some(Served::Case);
         };
         let text = match (opcode, payload.first_chunk()) {
             (8, Some(code)) => u16::from_be_bytes(*code).to_string(),
@@ -147,7 +168,7 @@ fn serve(
         };
         sent.lock().ok()?[number].push((opcode, text));
         if opcode == 8 {
-            return Some(());
+            return Some(Served::Case);
         }
     }
 }

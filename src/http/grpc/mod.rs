@@ -218,7 +218,7 @@ impl GrpcCall {
         let unsent = self.unsent.take();
         if !unsent.is_empty() {
             self.is_taken.set(true);
-            self.room.notify_one();
+            self.room.notify_waiters();
         }
         unsent.into()
     }
@@ -278,7 +278,7 @@ impl GrpcCall {
         }
         let status = self.decide(head, failure, is_closed);
         self.status.replace(Some(status));
-        self.room.notify_one();
+        self.room.notify_waiters();
     }
 
     fn decide(

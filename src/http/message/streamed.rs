@@ -222,7 +222,7 @@ impl StreamedBody {
     pub(in crate::http) fn open_call(&self) {
         if let Some(call) = &self.call {
             call.open();
-            self.came.notify_one();
+            self.came.notify_waiters();
         }
     }
 

@@ -3,7 +3,7 @@
 use super::options::{self, header_line};
 use super::protobuf::encode;
 use super::request::RequestOp;
-use super::tags::read_tags;
+use super::tags::read_own_tags;
 use crate::config::unknown_word;
 use crate::error::nearest;
 use crate::http::{
@@ -14,7 +14,7 @@ use crate::lua::limits::{Budget, HeapSize, Held};
 use crate::lua::plan_files::GrpcMethod;
 use crate::lua::values::{
     self, ENTRY_BYTES, byte_length, describe_mismatch, list_values, read_flag, read_scalar,
-    read_seconds, read_string, shorten, sorted_pairs, to_one_line,
+    read_string, shorten, sorted_pairs, to_one_line,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
@@ -159,16 +159,9 @@ fn read_options(options: &Value, budget: &mut Budget) -> Result<CallOptions, Str
         match key.as_str() {
             "name" => read.name = Some(values::read_name(&value, "option 'name'")?),
             "metadata" => read.metadata = metadata(&value, budget)?,
-            "timeout" => match read_seconds(&value, "option 'timeout'")? {
-                Duration::ZERO => return Err("option 'timeout' is above 0".to_owned()),
-                time => read.timeout = Some(time),
-            },
+            "timeout" => read.timeout = Some(options::read_timeout(&value)?),
             "expect" => read.terms.expected = expected(&value, budget)?,
-            "tags" => {
-                let tags = read_tags(&value, "option 'tags'")?;
-                budget.take(tags.bytes())?;
-                read.tags = Some(Rc::new(tags));
-            }
+            "tags" => read.tags = Some(read_own_tags(&value, budget)?),
             "compression" => match read_string(&value, "option 'compression'")?.as_str() {
                 "gzip" => read.terms.coding = MessageCoding::Gzip,
                 "identity" => {}

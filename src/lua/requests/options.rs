@@ -4,7 +4,7 @@ use super::expect_options;
 use super::json;
 use super::multipart;
 use super::request::RequestOp;
-use super::tags::read_tags;
+use super::tags::read_own_tags;
 use crate::config::unknown_word;
 use crate::http::{DigestCredentials, Discard, MAX_BUFFER, Redirects, StreamedBody, is_cookie};
 use crate::lua::limits::Budget;
@@ -92,7 +92,7 @@ pub(super) fn read(
                 body(op, encoded.into())?;
                 content_type = Some(kind);
             }
-            "timeout" => op.request.timeout = Some(timeout(&value)?),
+            "timeout" => op.request.timeout = Some(read_timeout(&value)?),
             "redirects" => op.request.redirects = Redirects::AtMost(few(&value, &key)?),
             "max_redirects" => op.request.redirects = Redirects::UpTo(few(&value, &key)?),
             "expect" => op.expect = expect_options::read(&value, budget)?,
@@ -113,11 +113,7 @@ pub(super) fn read(
             "discard" => op.request.discard = read_discard(&value)?,
             "allow_failure" => op.allow_failure = read_flag(&value, "option 'allow_failure'")?,
             "count" => op.uncounted = !read_flag(&value, "option 'count'")?,
-            "tags" => {
-                let tags = read_tags(&value, "option 'tags'")?;
-                budget.take(tags.bytes())?;
-                op.tags = Some(Rc::new(tags));
-            }
+            "tags" => op.tags = Some(read_own_tags(&value, budget)?),
             "stream" => streams = read_flag(&value, "option 'stream'")?,
             "max_buffer" => max_buffer = Some(read_buffer(&value)?),
             shared if beside.contains(&shared) => {}
@@ -417,7 +413,41 @@ fn few(value: &Value, option: &str) -> Result<u8, String> {
     }
 }
 
-fn timeout(value: &Value) -> Result<Duration, String> {
+/// Reads a table of options, of which all must be known.
+pub(super) fn named(
+    options: &Value,
+    owner: &str,
+    known: &[&str],
+) -> Result<Vec<(String, Value)>, String> {
+    let table = match options {
+        Value::Nil => return Ok(Vec::new()),
+        Value::Table(table) => table,
+        other => {
+            return Err(describe_mismatch(
+                &format!("the options of {owner}"),
+                "a table",
+                other,
+            ));
+        }
+    };
+    let mut read = Vec::new();
+    for pair in table.pairs::<Value, Value>() {
+        let (key, value) = pair.map_err(|error| error.to_string())?;
+        let Value::String(key) = &key else {
+            return Err("options are named: { timeout = 5 }".to_owned());
+        };
+        let key = escape_invalid(key);
+        if !known.contains(&key.as_str()) {
+            let message = unknown_word("option", &shorten(&key), owner, known);
+            return Err(to_one_line(message));
+        }
+        read.push((key, value));
+    }
+    Ok(read)
+}
+
+/// Reads for how long something may take.
+pub(super) fn read_timeout(value: &Value) -> Result<Duration, String> {
     match read_seconds(value, "option 'timeout'")? {
         Duration::ZERO => Err("option 'timeout' is in seconds and above 0".to_owned()),
         timeout => Ok(timeout),

@@ -2,14 +2,12 @@
 //! and what they give sends, receives and closes.
 
 use super::op::PlannedCall;
-use super::options;
-use super::tags::read_tags;
-use crate::config::unknown_word;
+use super::options::{named, read_buffer, read_timeout};
+use super::tags::read_own_tags;
 use crate::http::{MAX_BUFFER, Session, SocketAddress};
 use crate::lua::limits::{Budget, HeapSize, Held};
 use crate::lua::values::{
-    describe_mismatch, escape_invalid, list_values, read_name, read_seconds, read_string, shorten,
-    to_one_line,
+    describe_mismatch, escape_invalid, list_values, read_name, read_string, shorten,
 };
 use crate::protocols::{CallOp, OpenSocket, ReceiveRule, SocketAction, SocketConnect, SocketKind};
 use bytes::Bytes;
@@ -107,7 +105,7 @@ pub(in crate::lua) fn read_connect(
         match key.as_str() {
             "name" => name = Some(read_name(&value, "option 'name'")?),
             "timeout" => timeout = Some(read_timeout(&value)?),
-            "max_buffer" => connect.max_buffer = options::read_buffer(&value)?,
+            "max_buffer" => connect.max_buffer = read_buffer(&value)?,
             "tls" => match (&value, kind) {
                 (Value::Boolean(true), _) => connect.kind = SocketKind::Tls,
                 (Value::Boolean(false), SocketKind::Tcp) => {}
@@ -123,11 +121,7 @@ pub(in crate::lua) fn read_connect(
             "server_name" => {
                 connect.server_name = Some(read_string(&value, "option 'server_name'")?)
             }
-            _ => {
-                let read = read_tags(&value, "option 'tags'")?;
-                budget.take(read.bytes())?;
-                tags = Some(Rc::new(read));
-            }
+            _ => tags = Some(read_own_tags(&value, budget)?),
         }
     }
     if connect.server_name.is_some() && connect.kind == SocketKind::Tcp {
@@ -139,42 +133,6 @@ pub(in crate::lua) fn read_connect(
         tags,
         ..CallOp::new(connect)
     }))
-}
-
-/// Reads a table of options, of which all must be known.
-fn named(options: &Value, owner: &str, known: &[&str]) -> Result<Vec<(String, Value)>, String> {
-    let table = match options {
-        Value::Nil => return Ok(Vec::new()),
-        Value::Table(table) => table,
-        other => {
-            return Err(describe_mismatch(
-                &format!("the options of {owner}"),
-                "a table",
-                other,
-            ));
-        }
-    };
-    let mut read = Vec::new();
-    for pair in table.pairs::<Value, Value>() {
-        let (key, value) = pair.map_err(|error| error.to_string())?;
-        let Value::String(key) = &key else {
-            return Err("options are named: { timeout = 5 }".to_owned());
-        };
-        let key = escape_invalid(key);
-        if !known.contains(&key.as_str()) {
-            let message = unknown_word("option", &shorten(&key), owner, known);
-            return Err(to_one_line(message));
-        }
-        read.push((key, value));
-    }
-    Ok(read)
-}
-
-fn read_timeout(value: &Value) -> Result<Duration, String> {
-    match read_seconds(value, "option 'timeout'")? {
-        Duration::ZERO => Err("option 'timeout' is in seconds and above 0".to_owned()),
-        timeout => Ok(timeout),
-    }
 }
 
 /// Returns the socket of a value.

@@ -1,7 +1,7 @@
 //! Tags that a plan gives to its requests while it runs: by an option, by `user.tags`, by a transaction.
 
 use crate::config::unknown_word;
-use crate::lua::limits::HeldBytes;
+use crate::lua::limits::{Budget, HeldBytes};
 use crate::lua::values::{
     DisplayText, describe_mismatch, escape_invalid, read_scalar, shorten, to_one_line,
 };
@@ -161,6 +161,19 @@ pub(in crate::lua) fn read_tags(value: &Value, what: &str) -> Result<Tags, Strin
         }
     }
     Ok(tags)
+}
+
+/// Reads the tags of a request or call of its own.
+///
+/// # Errors
+/// What is wrong with them, or the message for a plan that would hold more than it may.
+pub(in crate::lua) fn read_own_tags(
+    value: &Value,
+    budget: &mut Budget,
+) -> Result<Rc<Tags>, String> {
+    let tags = read_tags(value, "option 'tags'")?;
+    budget.take(tags.bytes())?;
+    Ok(Rc::new(tags))
 }
 
 /// The options of a transaction.

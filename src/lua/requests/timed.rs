@@ -1,15 +1,12 @@
 //! An exchange that is a function of the plan, as `user:timed(name, fn, options)` yields its beginning and its end.
 
 use super::op::{ExchangeEnd, Op};
-use super::tags::read_tags;
-use crate::config::unknown_word;
+use super::options::named;
+use super::tags::read_own_tags;
 use crate::lua::limits::Budget;
-use crate::lua::values::{
-    describe_mismatch, escape_invalid, read_name, read_string, shorten, shorten_reason, to_one_line,
-};
+use crate::lua::values::{escape_invalid, read_name, read_string, shorten_reason};
 use crate::protocols::{CallOp, PlanExchange};
 use mlua::Value;
-use std::rc::Rc;
 
 /// What its options have.
 pub(in crate::lua) const TIMED: [&str; 2] = ["kind", "tags"];
@@ -29,30 +26,11 @@ pub(super) fn read(
 ) -> Result<Box<CallOp>, String> {
     let name = read_name(name, "the name of user:timed")?;
     let (mut kind, mut tags) = (KIND.to_owned(), None);
-    match options {
-        Value::Nil => {}
-        Value::Table(options) => {
-            for pair in options.pairs::<Value, Value>() {
-                let (key, value) = pair.map_err(|error| error.to_string())?;
-                let Value::String(key) = &key else {
-                    return Err("options are named: { tags = { kind = \"write\" } }".to_owned());
-                };
-                match escape_invalid(key).as_str() {
-                    "kind" => kind = read_kind(&value)?,
-                    "tags" => {
-                        let read = read_tags(&value, "option 'tags'")?;
-                        budget.take(read.bytes())?;
-                        tags = Some(Rc::new(read));
-                    }
-                    unknown => {
-                        let unknown = shorten(unknown);
-                        let message = unknown_word("option", &unknown, "user:timed", &TIMED);
-                        return Err(to_one_line(message));
-                    }
-                }
-            }
+    for (key, value) in named(options, "user:timed", &TIMED)? {
+        match key.as_str() {
+            "kind" => kind = read_kind(&value)?,
+            _ => tags = Some(read_own_tags(&value, budget)?),
         }
-        other => return Err(describe_mismatch("options", "a table", other)),
     }
     let exchange = PlanExchange::new(&kind, name.to_string());
     Ok(Box::new(CallOp {

@@ -150,6 +150,6 @@ impl UserData for Held<Element> {
         method(methods, "css", |lua, this, css: Value| {
             select(lua, &this.document, &*selector(lua, &css)?, Some(this.key))
         });
-        refuse_unknown(methods, "an element", &MEMBERS);
+        refuse_unknown(methods, "an element", &[&MEMBERS]);
     }
 }

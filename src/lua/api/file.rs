@@ -24,7 +24,7 @@ impl UserData for Held<PlanFile> {
     }
 
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
-        refuse_unknown(methods, "a file", &MEMBERS);
+        refuse_unknown(methods, "a file", &[&MEMBERS]);
     }
 }
 

@@ -1,20 +1,18 @@
 //! gRPC of a plan: `grpc.load`, `grpc.reflect`, and the calls of `user:grpc` and `user:grpc_stream`.
 
 use super::function::function;
-use super::names::unknown;
+use super::names::refuse_unknown;
 use super::parts;
 use super::response::header_table;
 use crate::config::unknown_word;
-use crate::lua::diagnostics::here;
 use crate::lua::limits::Held;
-use crate::lua::plan_files::{Schema, described_files, find_method};
+use crate::lua::plan_files::{GrpcMethod, Schema, described_files, find_method};
 use crate::lua::requests::{
-    DecodingFault, PlanCall, PlannedGrpc, ResponseStream, decode_message, encode_message, marker,
-    plan_grpc,
+    DecodingFault, PlanCall, PlannedGrpc, ResponseStream, decode_message, encode_message, plan_grpc,
 };
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{
-    DisplayText, describe_mismatch, list_values, read_string, shorten, to_one_line,
+    describe_mismatch, escape_invalid, list_values, read_string, shorten, to_one_line,
 };
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -164,6 +162,29 @@ pub(super) fn host_functions(lua: &Lua) -> mlua::Result<Table> {
     Ok(host)
 }
 
+/// Finds a method among the schemas that are known; the server, if that is to be asked first for its schema.
+fn find(lua: &Lua, kind: &str, name: &str) -> mlua::Result<Result<Arc<GrpcMethod>, String>> {
+    let method = |found: Result<_, String>| found.map(Ok).map_err(mlua::Error::runtime);
+    if kind == "reflection" {
+        return method(reflection().and_then(|schemas| find_method(schemas, name)));
+    }
+    let (mut all, reflects) = with_schemas(lua, |schemas| (schemas.all.clone(), schemas.reflects));
+    let known = find_method(&all, name);
+    if known.is_ok() || !reflects {
+        return method(known.map_err(|problem| match all.as_slice() {
+            [] => "no schema is known: write grpc.load { \"file.proto\" } or grpc.reflect() at the top level of the plan"
+                .to_owned(),
+            _ => problem,
+        }));
+    }
+    let server = server_of(lua)?;
+    let Some(schema) = VmHost::of(lua).program.schemas.reflected(&server) else {
+        return Ok(Err(server));
+    };
+    all.push(schema);
+    method(find_method(&all, name))
+}
+
 /// Makes the request of a call; `nil` and the server if that is to be asked first for its schema.
 fn plan(
     lua: &Lua,
@@ -173,40 +194,17 @@ fn plan(
     let is_unary = kind != "stream";
     let call = if is_unary { "grpc" } else { "grpc_stream" };
     let name = match &method {
-        Value::String(name) => crate::lua::values::escape_invalid(name),
+        Value::String(name) => escape_invalid(name),
         other => {
             let problem = describe_mismatch("the method", "a string", other);
             let example = format!("write user:{call}(\"package.Service/Method\", …), with a colon");
             return Err(mlua::Error::runtime(format!("{problem}; {example}")));
         }
     };
-    let found = if kind == "reflection" {
-        find_method(reflection().map_err(mlua::Error::runtime)?, &name)
-    } else {
-        let server = server_of(lua)?;
-        let (mut all, reflects) =
-            with_schemas(lua, |schemas| (schemas.all.clone(), schemas.reflects));
-        let known = find_method(&all, &name);
-        if known.is_err() && reflects {
-            match host.program.schemas.reflected(&server) {
-                Some(schema) => {
-                    all.push(schema);
-                    find_method(&all, &name)
-                }
-                None => return Ok((Value::Nil, Some(server))),
-            }
-        } else {
-            match known {
-                Err(_) if all.is_empty() => {
-                    let problem = "no schema is known: write grpc.load { \"file.proto\" } or grpc.reflect() at the \
-                                   top level of the plan";
-                    Err(problem.to_owned())
-                }
-                known => known,
-            }
-        }
+    let method = match find(lua, &kind, &name)? {
+        Ok(method) => method,
+        Err(server) => return Ok((Value::Nil, Some(server))),
     };
-    let method = found.map_err(mlua::Error::runtime)?;
     let streams = method.client_streams || method.server_streams;
     if kind == "unary" && streams || kind == "stream" && !streams {
         let (what, instead) = if streams {
@@ -300,23 +298,14 @@ fn missing_files(_: &Lua, files: Vec<LuaString>) -> mlua::Result<(Vec<LuaString>
 /// Makes what a plan gets for a call.
 pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUserData> {
     if lua.app_data_ref::<Registered>().is_none() {
-        let coroutine: Table = lua.globals().raw_get("coroutine")?;
-        let operations = lua.create_table()?;
-        for name in ["receive", "end_stream", "flush"] {
-            operations.raw_set(name, marker(name))?;
-        }
+        let operations = ["receive", "end_stream", "flush"];
         let host = lua.create_table()?;
         host.raw_set("take", lua.create_function(take)?)?;
         host.raw_set("send", function(lua, send)?)?;
         host.raw_set("close_send", function(lua, close_send)?)?;
         host.raw_set("has_one_response", function(lua, has_one_response)?)?;
         host.raw_set("clock", lua.create_function(super::metric::clock)?)?;
-        host.raw_set("here", lua.create_function(|lua, ()| Ok(here(lua)))?)?;
-        let part = (coroutine.raw_get::<Function>("yield")?, operations, host);
-        let methods: Table = parts::GRPC_CALLS.load(lua)?.call(part)?;
-        let methods = METHODS.map(|name| Ok((name, methods.raw_get::<Function>(name)?)));
-        let methods: mlua::Result<Vec<_>> = methods.into_iter().collect();
-        let methods = methods?;
+        let methods = parts::GRPC_CALLS.methods(lua, METHODS, &operations, (host, ()))?;
         lua.register_userdata_type::<Held<PlanCall>>(|registry| register(registry, methods))?;
         lua.set_app_data(Registered);
     }
@@ -355,16 +344,7 @@ where
         let name = status(this).map_or("under way", |status| status.code.name());
         Ok(format!("call, {name}"))
     });
-    registry.add_meta_method(
-        MetaMethod::Index,
-        |_, _, DisplayText(name): DisplayText| -> mlua::Result<()> {
-            let name = shorten(&name);
-            let names = FIELDS.iter().chain(&METHODS).map(|&name| name.to_owned());
-            let names: Vec<String> = names.collect();
-            let message = unknown(&format!("call.{name}"), "a call", &name, &names);
-            Err(mlua::Error::runtime(message))
-        },
-    );
+    refuse_unknown(registry, "a call", &[&FIELDS, &METHODS]);
 }
 
 /// Makes the table of metadata, in which names that end in `-bin` have any bytes.

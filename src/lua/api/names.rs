@@ -201,16 +201,17 @@ pub(super) fn unknown_user_field(_: &Lua, DisplayText(name): DisplayText) -> mlu
     Ok(unknown(&format!("user.{name}"), "user", &name, &names))
 }
 
-/// Makes a userdata refuse unknown names; `known` are those that it registers. Meant for types that have a function as
+/// Makes a userdata refuse unknown names; `names` are lists of those that it registers. Meant for types that have a function as
 /// `__index` anyway: measured, it costs others 3 KiB in each VM.
 pub(super) fn refuse_unknown<T, M: UserDataMethods<T>>(
     methods: &mut M,
     owner: &'static str,
-    names: &'static [&'static str],
+    names: &'static [&'static [&'static str]],
 ) {
     let refuse = move |_: &Lua, _: &T, DisplayText(name): DisplayText| -> mlua::Result<()> {
         let name = shorten(&name);
-        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let names = names.iter().copied().flatten();
+        let names: Vec<String> = names.map(|&name| name.to_owned()).collect();
         let noun = owner.rsplit(' ').next().unwrap_or(owner);
         let message = unknown(&format!("{noun}.{name}"), owner, &name, &names);
         Err(mlua::Error::runtime(message))

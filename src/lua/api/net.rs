@@ -1,16 +1,14 @@
 //! Sockets of a plan: `user:tcp(address)`, `user:tls(address)` and `user:udp(address)`.
 
 use super::function::function;
-use super::names::unknown;
+use super::names::refuse_unknown;
 use super::parts;
-use crate::lua::diagnostics::here;
 use crate::lua::limits::Held;
-use crate::lua::requests::{NetSocket, marker, read_connect, read_receive};
+use crate::lua::requests::{NetSocket, read_connect, read_receive};
 use crate::lua::sandbox::VmHost;
-use crate::lua::values::{DisplayText, shorten};
 use crate::protocols::{OpenSocket, SocketKind};
 use mlua::{
-    AnyUserData, Function, IntoLua as _, Lua, MetaMethod, Table, UserDataFields, UserDataMethods,
+    AnyUserData, Function, IntoLua as _, Lua, MetaMethod, UserDataFields, UserDataMethods,
     UserDataRef, Value,
 };
 use std::rc::Rc;
@@ -26,19 +24,10 @@ struct Registered;
 /// Makes what a plan gets for a socket that it opens.
 pub(in crate::lua) fn make(lua: &Lua, socket: Rc<OpenSocket>) -> mlua::Result<AnyUserData> {
     if lua.app_data_ref::<Registered>().is_none() {
-        let coroutine: Table = lua.globals().raw_get("coroutine")?;
-        let operations = lua.create_table()?;
-        for name in ["socket_send", "socket_receive", "start_tls", "socket_close"] {
-            operations.raw_set(name, marker(name))?;
-        }
+        let operations = ["socket_send", "socket_receive", "start_tls", "socket_close"];
         let host = lua.create_table()?;
         host.raw_set("take", function(lua, take)?)?;
-        host.raw_set("here", lua.create_function(|lua, ()| Ok(here(lua)))?)?;
-        let part = (coroutine.raw_get::<Function>("yield")?, operations, host);
-        let methods: Table = parts::NET_SOCKETS.load(lua)?.call(part)?;
-        let methods = METHODS.map(|name| Ok((name, methods.raw_get::<Function>(name)?)));
-        let methods: mlua::Result<Vec<_>> = methods.into_iter().collect();
-        let methods = methods?;
+        let methods = parts::NET_SOCKETS.methods(lua, METHODS, &operations, (host, ()))?;
         lua.register_userdata_type::<Held<NetSocket>>(|registry| register(registry, methods))?;
         lua.set_app_data(Registered);
     }
@@ -60,16 +49,7 @@ where
         let target = row.map_or("", |row| row.target.as_str());
         Ok(format!("socket to {target}"))
     });
-    registry.add_meta_method(
-        MetaMethod::Index,
-        |_, _, DisplayText(name): DisplayText| -> mlua::Result<()> {
-            let name = shorten(&name);
-            let names = FIELDS.iter().chain(&METHODS).map(|&name| name.to_owned());
-            let names: Vec<String> = names.collect();
-            let message = unknown(&format!("socket.{name}"), "a socket", &name, &names);
-            Err(mlua::Error::runtime(message))
-        },
-    );
+    refuse_unknown(registry, "a socket", &[&FIELDS, &METHODS]);
 }
 
 /// Prepares the opening of a socket: of a kind, to an address, with options.

@@ -74,7 +74,7 @@ impl UserData for Held<Page> {
         method(methods, "form", |lua, this, css: Value| {
             form(lua, this, &css)
         });
-        refuse_unknown(methods, "a page", &MEMBERS);
+        refuse_unknown(methods, "a page", &[&MEMBERS]);
     }
 }
 

@@ -1,8 +1,10 @@
 //! Parts of the prelude, which a VM loads when its plan first uses what they make.
 
+use crate::lua::diagnostics::here;
 use crate::lua::plan_files::compile_once;
+use crate::lua::requests::marker;
 use mlua::chunk::ChunkMode;
-use mlua::{Function, Lua};
+use mlua::{Function, IntoLuaMulti, Lua, Table};
 use std::sync::OnceLock;
 
 /// The code of a part: its text, and its bytecode once that is needed.
@@ -84,5 +86,26 @@ impl PreludePart {
         lua.load(compile_once(&self.code, self.source)?)
             .set_mode(ChunkMode::Binary)
             .into_function()
+    }
+
+    /// Loads the part as the methods of a type that wait, which it returns by their names. It is called with
+    /// `coroutine.yield`, the operations that it yields, the functions of `host`, among them `here`, and `more`.
+    pub(super) fn methods<const N: usize>(
+        &'static self,
+        lua: &Lua,
+        names: [&'static str; N],
+        operations: &[&str],
+        (host, more): (Table, impl IntoLuaMulti),
+    ) -> mlua::Result<Vec<(&'static str, Function)>> {
+        let coroutine: Table = lua.globals().raw_get("coroutine")?;
+        let markers = lua.create_table()?;
+        for name in operations {
+            markers.raw_set(*name, marker(name))?;
+        }
+        host.raw_set("here", lua.create_function(|lua, ()| Ok(here(lua)))?)?;
+        let part = (coroutine.raw_get::<Function>("yield")?, markers, host, more);
+        let methods: Table = self.load(lua)?.call(part)?;
+        let method = |name: &&'static str| Ok((*name, methods.raw_get(*name)?));
+        names.iter().map(method).collect()
     }
 }

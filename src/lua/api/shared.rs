@@ -218,7 +218,7 @@ impl UserData for Held<SharedCounter> {
         methods.add_meta_method(MetaMethod::ToString, |_, this, ()| {
             Ok(format!("counter '{}': {}", this.name, this.counter.get()))
         });
-        super::names::refuse_unknown(methods, "a counter", &["incr", "get"]);
+        super::names::refuse_unknown(methods, "a counter", &[&["incr", "get"]]);
     }
 }
 

@@ -1,17 +1,16 @@
 //! WebSockets of a plan: `user:websocket(path)`.
 
 use super::function::function;
-use super::names::unknown;
+use super::names::refuse_unknown;
 use super::stream::message_meta;
 use super::{json, parts};
 use crate::http::CloseFrame;
-use crate::lua::diagnostics::here;
 use crate::lua::limits::Held;
-use crate::lua::requests::{PlanSocket, PlanStream, ResponseStream, marker};
+use crate::lua::requests::{PlanSocket, PlanStream, ResponseStream};
 use crate::lua::sandbox::VmHost;
-use crate::lua::values::{DisplayText, escape_invalid, shorten};
+use crate::lua::values::escape_invalid;
 use mlua::{
-    AnyUserData, Function, IntoLua as _, Lua, LuaString, MetaMethod, Table, UserDataFields,
+    AnyUserData, Function, IntoLua as _, Lua, LuaString, MetaMethod, UserDataFields,
     UserDataMethods, UserDataRef, Value,
 };
 use std::rc::Rc;
@@ -47,9 +46,7 @@ struct Registered;
 /// Makes what a plan gets for a request that opens a WebSocket.
 pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUserData> {
     if lua.app_data_ref::<Registered>().is_none() {
-        let coroutine: Table = lua.globals().raw_get("coroutine")?;
-        let operations = lua.create_table()?;
-        for name in [
+        let operations = [
             "receive",
             "end_stream",
             "flush",
@@ -57,9 +54,7 @@ pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Resul
             "end_exchange",
             "spawn",
             "wait",
-        ] {
-            operations.raw_set(name, marker(name))?;
-        }
+        ];
         let host = lua.create_table()?;
         host.raw_set("take", function(lua, take)?)?;
         host.raw_set("send", function(lua, send)?)?;
@@ -67,18 +62,8 @@ pub(in crate::lua) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Resul
         host.raw_set("age", function(lua, age)?)?;
         host.raw_set("has_more", function(lua, has_more)?)?;
         host.raw_set("clock", lua.create_function(super::metric::clock)?)?;
-        host.raw_set("here", lua.create_function(|lua, ()| Ok(here(lua)))?)?;
-        let part = (
-            coroutine.raw_get::<Function>("yield")?,
-            operations,
-            host,
-            message_meta(lua, "message")?,
-            json::library(lua)?,
-        );
-        let methods: Table = parts::SOCKETS.load(lua)?.call(part)?;
-        let methods = METHODS.map(|name| Ok((name, methods.raw_get::<Function>(name)?)));
-        let methods: mlua::Result<Vec<_>> = methods.into_iter().collect();
-        let methods = methods?;
+        let more = (message_meta(lua, "message")?, json::library(lua)?);
+        let methods = parts::SOCKETS.methods(lua, METHODS, &operations, (host, more))?;
         lua.register_userdata_type::<Held<PlanSocket>>(|registry| register(registry, methods))?;
         lua.set_app_data(Registered);
     }
@@ -117,16 +102,7 @@ where
             this.0.shared.body.status().unwrap_or(0)
         ))
     });
-    registry.add_meta_method(
-        MetaMethod::Index,
-        |_, _, DisplayText(name): DisplayText| -> mlua::Result<()> {
-            let name = shorten(&name);
-            let names = FIELDS.iter().chain(&METHODS).map(|&name| name.to_owned());
-            let names: Vec<String> = names.collect();
-            let message = unknown(&format!("socket.{name}"), "a socket", &name, &names);
-            Err(mlua::Error::runtime(message))
-        },
-    );
+    refuse_unknown(registry, "a socket", &[&FIELDS, &METHODS]);
 }
 
 fn closed(socket: &PlanSocket) -> Option<CloseFrame> {

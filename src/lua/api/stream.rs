@@ -1,13 +1,13 @@
 //! Responses that a plan reads while they come: `user:get(path, { stream = true })`.
 
 use super::function::{function, method};
-use super::names::unknown;
+use super::names::refuse_unknown;
 use super::{json, parts};
 use crate::config::unknown_word;
 use crate::lua::limits::Held;
 use crate::lua::requests::{MessageKind, PlanStream, ResponseStream, StreamMessage, marker};
 use crate::lua::sandbox::VmHost;
-use crate::lua::values::{DisplayText, describe_mismatch, read_flag, shorten, to_one_line};
+use crate::lua::values::{DisplayText, describe_mismatch, read_flag, to_one_line};
 use mlua::{
     AnyUserData, Function, IntoLua as _, Lua, LuaString, MetaMethod, Table, UserDataFields,
     UserDataMethods, UserDataRef, Value,
@@ -96,19 +96,7 @@ where
             this.shared.body.status().unwrap_or(0)
         ))
     });
-    registry.add_meta_method(
-        MetaMethod::Index,
-        |_, _, DisplayText(name): DisplayText| -> mlua::Result<()> {
-            let name = shorten(&name);
-            let names = [&FIELDS[..], &METHODS]
-                .concat()
-                .into_iter()
-                .map(str::to_owned);
-            let names: Vec<String> = names.collect();
-            let message = unknown(&format!("stream.{name}"), "a stream", &name, &names);
-            Err(mlua::Error::runtime(message))
-        },
-    );
+    refuse_unknown(registry, "a stream", &[&FIELDS, &METHODS]);
 }
 
 /// Notes the line of the plan that has sent the request.

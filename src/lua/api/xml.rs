@@ -53,6 +53,6 @@ impl UserData for Held<XmlDocument> {
                 elements::attr(lua, &this.document, &css, &name)
             },
         );
-        refuse_unknown(methods, "an XML document", &MEMBERS);
+        refuse_unknown(methods, "an XML document", &[&MEMBERS]);
     }
 }

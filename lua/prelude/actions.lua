@@ -2,25 +2,13 @@
 
 local host, H, fail, User = ...
 
-local error, rawget, type, xpcall = error, rawget, type, xpcall
+local error, rawget, type = error, rawget, type
 local yield = coroutine.yield
 if not rawget(H, "protected") then host("nesting")(H, fail) end
-local protected = H.protected
+local attempt = H.attempt
 local STOP, EXIT_ITERATION = host("op:stop"), host("op:exit_iteration")
 
--- Lua's own error that its memory is full is the only one that no handler sees.
-local handled = false
-
-local function handle(problem)
-  handled = true
-  return problem
-end
-
 local function end_transaction(name, begin, ok, ...)
-  if not ok then
-    if not handled then H.note_full() end
-    handled = false
-  end
   H.end_transaction(name, begin, ok, (...))
   if ok then return ... end
   error(..., 0)
@@ -43,12 +31,12 @@ function User.transaction(self, name, options, fn, more)
   if type(name) ~= "string" or type(fn) ~= "function" then
     fail("user:transaction takes a name and a function: user:transaction(\"buy\", function() ... end)")
   end
-  if not tagged then return end_transaction(name, H.clock(), protected(xpcall, fn, handle, self)) end
+  if not tagged then return end_transaction(name, H.clock(), attempt(fn, self)) end
   -- From now on, coroutines look after the transactions that they are in (calls.lua).
   H.tagged = true
   local problem = H.begin_tagged(options)
   if problem then fail(problem) end
-  return end_tagged(name, H.clock(), protected(xpcall, fn, handle, self))
+  return end_tagged(name, H.clock(), attempt(fn, self))
 end
 
 function User.stop(_, more)

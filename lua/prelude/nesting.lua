@@ -5,7 +5,7 @@ local H, fail = ...
 
 local MOST <const> = 200
 
-local running, setmetatable = coroutine.running, setmetatable
+local running, setmetatable, xpcall = coroutine.running, setmetatable, xpcall
 
 -- How many a coroutine is in.
 local depths = setmetatable({}, { __mode = "k" })
@@ -22,3 +22,22 @@ function H.protected(call, ...)
   depths[co] = depth
   return leave(co, call(...))
 end
+
+-- Lua's own error that its memory is full is the only one that no handler sees.
+local handled = false
+
+local function handle(problem)
+  handled = true
+  return problem
+end
+
+local function seen(ok, ...)
+  if not ok then
+    if not handled then H.note_full() end
+    handled = false
+  end
+  return ok, ...
+end
+
+-- Calls a function as `pcall` does, for code that raises its error again.
+function H.attempt(fn, ...) return seen(H.protected(xpcall, fn, handle, ...)) end

@@ -2,24 +2,14 @@
 
 local host, H, fail, User = ...
 
-local error, rawget, type, xpcall = error, rawget, type, xpcall
+local error, rawget, type = error, rawget, type
 local yield = coroutine.yield
 if not rawget(H, "protected") then host("nesting")(H, fail) end
-local protected = H.protected
+local attempt = H.attempt
 local BEGIN, END = host("op:begin_timed"), host("op:end_timed")
-
--- Lua's own error that its memory is full is the only one that no handler sees.
-local handled = false
-
-local function handle(problem)
-  handled = true
-  return problem
-end
 
 local function over(number, ok, first, second, ...)
   if not ok then
-    if not handled then H.note_full() end
-    handled = false
     -- The error itself is the task's, with its line.
     yield(END, number, false, "the plan raised an error")
     error(first, 0)
@@ -39,5 +29,5 @@ function User.timed(self, name, fn, options, more)
   end
   local number, problem = yield(BEGIN, name, options)
   if not number then fail(problem) end
-  return over(number, protected(xpcall, fn, handle, self))
+  return over(number, attempt(fn, self))
 end

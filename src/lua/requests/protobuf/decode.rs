@@ -1,7 +1,7 @@
 //! Messages of Protocol Buffers as tables of a plan. A table has all fields of its message that a message always has: those
 //! without a value of their own are 0, "" or false, and lists and maps are empty.
 
-use super::numbers::DEEPEST;
+use super::kinds::{DEEPEST, wire_type_of};
 use super::well_known::{self, WellKnown};
 use super::wire::{Malformed, WireReader, WireType, unzigzag};
 use mlua::{Lua, Table, Value};
@@ -136,7 +136,7 @@ impl Decoder<'_> {
             if kind == WireType::Bytes && is_packable(&of_field) {
                 let mut packed = WireReader(reader.bytes()?);
                 while !packed.is_empty() {
-                    let kind = scalar_wire_type(&of_field);
+                    let kind = wire_type_of(&of_field);
                     list.raw_push(self.scalar(&of_field, kind, &mut packed)?)?;
                 }
             } else {
@@ -221,7 +221,7 @@ impl Decoder<'_> {
         kind: WireType,
         reader: &mut WireReader<'_>,
     ) -> Result<Value, DecodingFault> {
-        if kind != scalar_wire_type(of_field) {
+        if kind != wire_type_of(of_field) {
             return Err(Malformed.into());
         }
         Ok(match of_field {
@@ -266,19 +266,10 @@ fn is_of(field: &FieldDescriptor, kind: WireType) -> bool {
     if field.is_group() {
         return kind == WireType::StartGroup;
     }
-    kind == scalar_wire_type(&of_field)
+    kind == wire_type_of(&of_field)
         || field.is_list() && kind == WireType::Bytes && is_packable(&of_field)
 }
 
 fn is_packable(kind: &Kind) -> bool {
     !matches!(kind, Kind::String | Kind::Bytes | Kind::Message(_))
-}
-
-fn scalar_wire_type(kind: &Kind) -> WireType {
-    match kind {
-        Kind::Double | Kind::Fixed64 | Kind::Sfixed64 => WireType::Fixed64,
-        Kind::Float | Kind::Fixed32 | Kind::Sfixed32 => WireType::Fixed32,
-        Kind::String | Kind::Bytes | Kind::Message(_) => WireType::Bytes,
-        _ => WireType::Varint,
-    }
 }

@@ -1,6 +1,9 @@
-//! Numbers of a plan as whole numbers of 64 bits, and the depth of messages. What encodes and what decodes share it.
+//! What encodes and what decodes share: kinds of fields on the wire, numbers of a plan as whole numbers of 64 bits, and the
+//! depth of messages.
 
+use super::wire::WireType;
 use mlua::Value;
+use prost_reflect::Kind;
 
 /// The deepest nesting of messages, as other implementations have it.
 pub(super) const DEEPEST: u32 = 100;
@@ -23,5 +26,15 @@ pub(super) fn uint64_of(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) => text.to_str().ok()?.parse().ok(),
         value => u64::try_from(int64_of(value)?).ok(),
+    }
+}
+
+/// Returns what a value of a kind is on the wire; a message, unless it is a group.
+pub(super) fn wire_type_of(kind: &Kind) -> WireType {
+    match kind {
+        Kind::Double | Kind::Fixed64 | Kind::Sfixed64 => WireType::Fixed64,
+        Kind::Float | Kind::Fixed32 | Kind::Sfixed32 => WireType::Fixed32,
+        Kind::String | Kind::Bytes | Kind::Message(_) => WireType::Bytes,
+        _ => WireType::Varint,
     }
 }

@@ -3,7 +3,7 @@
 
 mod decode;
 mod encode;
-mod numbers;
+mod kinds;
 mod well_known;
 mod wire;
 

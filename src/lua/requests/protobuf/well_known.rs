@@ -2,12 +2,10 @@
 //! like it as plain tables, `Any` as the table of its message with its type.
 
 use super::decode::{Decoder, DecodingFault};
-use super::encode::{FieldPath, write_fields, write_message, write_scalar};
-use super::numbers::{DEEPEST, int64_of};
-use super::wire::{
-    Malformed, WireReader, WireType, write_bytes, write_key, write_nested, write_varint,
-};
-use crate::lua::limits::{Budget, TABLE_LOOK};
+use super::encode::{Encoder, FieldPath};
+use super::kinds::{DEEPEST, int64_of, wire_type_of};
+use super::wire::{Malformed, WireReader, WireType};
+use crate::lua::limits::TABLE_LOOK;
 use crate::lua::sandbox;
 use crate::lua::values::{describe_mismatch, escape_invalid, list_values, shorten};
 use mlua::{Table, Value};
@@ -60,50 +58,39 @@ impl WellKnown {
 
 /// Writes a value in its shorter form.
 pub(super) fn write(
+    encoder: &mut Encoder<'_, '_>,
     known: WellKnown,
     value: &Value,
     message: &MessageDescriptor,
     path: &FieldPath<'_>,
-    deeper: u32,
-    out: &mut Vec<u8>,
-    budget: &mut Budget,
 ) -> Result<(), String> {
     match known {
-        WellKnown::Timestamp | WellKnown::Duration => write_time(known, value, path, out),
+        WellKnown::Timestamp | WellKnown::Duration => write_time(encoder, known, value, path),
         WellKnown::Wrapper => {
             let Some(field) = message.get_field(1) else {
                 return Ok(());
             };
-            write_key(out, 1, scalar_wire_type(&field.kind()));
-            write_scalar(value, &field.kind(), path, out, budget)
+            encoder.key(1, wire_type_of(&field.kind()));
+            encoder.scalar(value, &field.kind(), path)
         }
         WellKnown::Struct => match value {
-            Value::Table(table) => write_struct(table, path, deeper, out, budget),
+            Value::Table(table) => write_struct(encoder, table, path),
             other => Err(describe_mismatch(&path.what(), "a table", other)),
         },
         WellKnown::ListValue => match value {
-            Value::Table(table) => write_list(table, path, deeper, out, budget),
+            Value::Table(table) => write_list(encoder, table, path),
             other => Err(describe_mismatch(&path.what(), "a list", other)),
         },
-        WellKnown::Value => write_any_value(value, path, deeper, out, budget),
-        WellKnown::Any => write_any(value, message, path, deeper, out, budget),
-    }
-}
-
-fn scalar_wire_type(kind: &Kind) -> WireType {
-    match kind {
-        Kind::Double => WireType::Fixed64,
-        Kind::Float => WireType::Fixed32,
-        Kind::String | Kind::Bytes => WireType::Bytes,
-        _ => WireType::Varint,
+        WellKnown::Value => write_any_value(encoder, value, path),
+        WellKnown::Any => write_any(encoder, value, message, path),
     }
 }
 
 fn write_time(
+    encoder: &mut Encoder<'_, '_>,
     known: WellKnown,
     value: &Value,
     path: &FieldPath<'_>,
-    out: &mut Vec<u8>,
 ) -> Result<(), String> {
     const NANOS: f64 = 1e9;
     const FURTHEST: f64 = 3.2e11;
@@ -127,28 +114,22 @@ fn write_time(
             ));
         }
     };
-    if seconds != 0 {
-        write_key(out, 1, WireType::Varint);
-        write_varint(out, seconds as u64);
-    }
-    if nanos != 0 {
-        write_key(out, 2, WireType::Varint);
-        write_varint(out, nanos as u64);
+    for (number, part) in [(1, seconds), (2, nanos)] {
+        if part != 0 {
+            encoder.key(number, WireType::Varint);
+            encoder.varint(part as u64);
+        }
     }
     Ok(())
 }
 
 fn write_struct(
+    encoder: &mut Encoder<'_, '_>,
     table: &Table,
     path: &FieldPath<'_>,
-    deepest: u32,
-    out: &mut Vec<u8>,
-    budget: &mut Budget,
 ) -> Result<(), String> {
-    let deeper = deepest
-        .checked_sub(1)
-        .ok_or("the message is nested too deeply")?;
-    budget.spend(TABLE_LOOK)?;
+    let path = &path.nested()?;
+    encoder.budget.spend(TABLE_LOOK)?;
     let mut entries = Vec::new();
     for pair in table.pairs::<Value, Value>() {
         let (key, value) = pair.map_err(|error| error.to_string())?;
@@ -160,102 +141,76 @@ fn write_struct(
         };
         let name = key.to_str().map(|name| name.to_owned());
         let name = name.map_err(|_| format!("{} has a name that is not UTF-8", path.what()))?;
-        let path = FieldPath {
-            parent: Some(path),
-            name: &name,
-            place: None,
-        };
-        let mut bytes = Vec::new();
-        write_key(&mut bytes, 1, WireType::Bytes);
-        write_bytes(&mut bytes, name.as_bytes());
-        write_key(&mut bytes, 2, WireType::Bytes);
-        write_nested(&mut bytes, |out| {
-            write_any_value(&value, &path, deeper, out, budget)
-        })?;
-        budget.take(bytes.len())?;
-        entries.push(bytes);
+        entries.push(encoder.apart(|encoder| {
+            encoder.key(1, WireType::Bytes);
+            encoder.bytes(name.as_bytes());
+            encoder.key(2, WireType::Bytes);
+            encoder.nested(|encoder| write_any_value(encoder, &value, &path.field(&name)))
+        })?);
     }
-    entries.sort();
-    for entry in entries {
-        write_key(out, 1, WireType::Bytes);
-        write_bytes(out, &entry);
-    }
+    encoder.entries(1, entries);
     Ok(())
 }
 
 fn write_list(
+    encoder: &mut Encoder<'_, '_>,
     table: &Table,
     path: &FieldPath<'_>,
-    deepest: u32,
-    out: &mut Vec<u8>,
-    budget: &mut Budget,
 ) -> Result<(), String> {
-    let deeper = deepest
-        .checked_sub(1)
-        .ok_or("the message is nested too deeply")?;
-    budget.spend(TABLE_LOOK)?;
+    let path = &path.nested()?;
+    encoder.budget.spend(TABLE_LOOK)?;
     for (place, value) in list_values(table, &path.what())?.iter().enumerate() {
-        let path = FieldPath {
-            place: Some(place + 1),
-            ..*path
-        };
-        write_key(out, 1, WireType::Bytes);
-        write_nested(out, |out| {
-            write_any_value(value, &path, deeper, out, budget)
-        })?;
+        encoder.key(1, WireType::Bytes);
+        encoder.nested(|encoder| write_any_value(encoder, value, &path.item(place)))?;
     }
     Ok(())
 }
 
 /// Writes a `google.protobuf.Value`.
 fn write_any_value(
+    encoder: &mut Encoder<'_, '_>,
     value: &Value,
     path: &FieldPath<'_>,
-    deeper: u32,
-    out: &mut Vec<u8>,
-    budget: &mut Budget,
 ) -> Result<(), String> {
-    budget.take(16)?;
+    encoder.budget.take(16)?;
     match value {
         Value::Nil | Value::LightUserData(_) => {
-            write_key(out, 1, WireType::Varint);
-            write_varint(out, 0);
+            encoder.key(1, WireType::Varint);
+            encoder.varint(0);
+            Ok(())
         }
         Value::Integer(_) | Value::Number(_) => {
-            write_key(out, 2, WireType::Fixed64);
-            write_scalar(value, &Kind::Double, path, out, budget)?;
+            encoder.key(2, WireType::Fixed64);
+            encoder.scalar(value, &Kind::Double, path)
         }
         Value::String(_) => {
-            write_key(out, 3, WireType::Bytes);
-            write_scalar(value, &Kind::String, path, out, budget)?;
+            encoder.key(3, WireType::Bytes);
+            encoder.scalar(value, &Kind::String, path)
         }
-        Value::Boolean(flag) => {
-            write_key(out, 4, WireType::Varint);
-            write_varint(out, u64::from(*flag));
+        Value::Boolean(_) => {
+            encoder.key(4, WireType::Varint);
+            encoder.scalar(value, &Kind::Bool, path)
         }
         Value::Table(table) if table.raw_len() > 0 => {
-            write_key(out, 6, WireType::Bytes);
-            write_nested(out, |out| write_list(table, path, deeper, out, budget))?;
+            encoder.key(6, WireType::Bytes);
+            encoder.nested(|encoder| write_list(encoder, table, path))
         }
         Value::Table(table) => {
-            write_key(out, 5, WireType::Bytes);
-            write_nested(out, |out| write_struct(table, path, deeper, out, budget))?;
+            encoder.key(5, WireType::Bytes);
+            encoder.nested(|encoder| write_struct(encoder, table, path))
         }
         other => {
             let kind = "a value as JSON has it";
-            return Err(describe_mismatch(&path.what(), kind, other));
+            Err(describe_mismatch(&path.what(), kind, other))
         }
     }
-    Ok(())
 }
 
 fn write_any(
+    encoder: &mut Encoder<'_, '_>,
     value: &Value,
     message: &MessageDescriptor,
     path: &FieldPath<'_>,
-    deeper: u32,
-    out: &mut Vec<u8>,
-    budget: &mut Budget,
 ) -> Result<(), String> {
     let example = "a table with the type of its message: { [\"@type\"] = \"package.Message\", … }";
     let Value::Table(table) = value else {
@@ -274,27 +229,17 @@ fn write_any(
     } else {
         format!("type.googleapis.com/{kind}")
     };
-    write_key(out, 1, WireType::Bytes);
-    write_bytes(out, url.as_bytes());
-    let mut bytes = Vec::new();
-    match WellKnown::of(&found) {
+    encoder.key(1, WireType::Bytes);
+    encoder.bytes(url.as_bytes());
+    let bytes = encoder.apart(|encoder| match WellKnown::of(&found) {
         Some(_) => {
             let inner = table.raw_get::<Value>(ANY_VALUE).unwrap_or(Value::Nil);
-            write_message(&inner, &found, path, deeper, &mut bytes, budget)?;
+            encoder.message(&inner, &found, path)
         }
-        None => write_fields(
-            table,
-            Some(ANY_TYPE),
-            &found,
-            path,
-            deeper,
-            &mut bytes,
-            budget,
-        )?,
-    }
-    budget.take(bytes.len())?;
-    write_key(out, 2, WireType::Bytes);
-    write_bytes(out, &bytes);
+        None => encoder.fields(table, Some(ANY_TYPE), &found, path),
+    })?;
+    encoder.key(2, WireType::Bytes);
+    encoder.bytes(&bytes);
     Ok(())
 }
 
@@ -320,6 +265,20 @@ pub(super) fn read(
     }
 }
 
+/// Reads a message of which the fields 1 and 2 are bytes.
+fn read_pair(bytes: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
+    let (mut first, mut second) = (&b""[..], &b""[..]);
+    let mut reader = WireReader(bytes);
+    while !reader.is_empty() {
+        match reader.key()? {
+            (1, WireType::Bytes) => first = reader.bytes()?,
+            (2, WireType::Bytes) => second = reader.bytes()?,
+            (number, kind) => reader.skip(number, kind, DEEPEST)?,
+        }
+    }
+    Ok((first, second))
+}
+
 fn read_struct(decoder: &Decoder<'_>, bytes: &[u8], deepest: u32) -> Result<Table, DecodingFault> {
     let table = decoder.lua.create_table()?;
     let mut reader = WireReader(bytes);
@@ -327,15 +286,7 @@ fn read_struct(decoder: &Decoder<'_>, bytes: &[u8], deepest: u32) -> Result<Tabl
         let (1, WireType::Bytes) = reader.key()? else {
             return Err(Malformed.into());
         };
-        let (mut name, mut value) = (&b""[..], &b""[..]);
-        let mut entry = WireReader(reader.bytes()?);
-        while !entry.is_empty() {
-            match entry.key()? {
-                (1, WireType::Bytes) => name = entry.bytes()?,
-                (2, WireType::Bytes) => value = entry.bytes()?,
-                (number, kind) => entry.skip(number, kind, DEEPEST)?,
-            }
-        }
+        let (name, value) = read_pair(reader.bytes()?)?;
         let value = read_any_value(decoder, value, deepest)?;
         table.raw_set(decoder.lua.create_string(name)?, value)?;
     }
@@ -394,15 +345,7 @@ fn read_any(
     bytes: &[u8],
     deeper: u32,
 ) -> Result<Value, DecodingFault> {
-    let (mut url, mut value) = (&b""[..], &b""[..]);
-    let mut reader = WireReader(bytes);
-    while !reader.is_empty() {
-        match reader.key()? {
-            (1, WireType::Bytes) => url = reader.bytes()?,
-            (2, WireType::Bytes) => value = reader.bytes()?,
-            (number, kind) => reader.skip(number, kind, DEEPEST)?,
-        }
-    }
+    let (url, value) = read_pair(bytes)?;
     let url = String::from_utf8_lossy(url);
     let name = url.rsplit('/').next().unwrap_or_default();
     let found = message.parent_pool().get_message_by_name(name);

@@ -141,25 +141,6 @@ pub(super) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Appends what `write` appends, with its length before it.
-pub(super) fn write_nested<E>(
-    out: &mut Vec<u8>,
-    write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-) -> Result<(), E> {
-    let start = out.len();
-    out.push(0);
-    write(out)?;
-    let length = out.len() - start - 1;
-    if length < 0x80 {
-        out[start] = length as u8;
-    } else {
-        let mut prefix = Vec::new();
-        write_varint(&mut prefix, length as u64);
-        out.splice(start..=start, prefix);
-    }
-    Ok(())
-}
-
 /// Maps signed numbers so that those near zero are short.
 pub(super) fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64

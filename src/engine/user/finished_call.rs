@@ -26,6 +26,26 @@ pub(super) struct FinishedCall {
 }
 
 impl FinishedCall {
+    /// Makes one of that row: its delay, when it began, how long it took and for how long the process stood still, and its
+    /// outcome. It has neither phases nor traffic.
+    pub(super) fn new(
+        (row, delay): (RequestId, Option<Duration>),
+        (start, latency, lost): (Instant, Duration, Duration),
+        outcome: Result<CallValue, Failure>,
+    ) -> FinishedCall {
+        FinishedCall {
+            row,
+            delay,
+            start,
+            latency,
+            lost,
+            phases: Phases::default(),
+            traffic: Traffic::default(),
+            failure: outcome.as_ref().err().map(ToString::to_string),
+            outcome,
+        }
+    }
+
     /// Returns its sample, without context.
     pub(super) fn sample(&self) -> Sample<'_> {
         let responds = self.outcome.is_ok();

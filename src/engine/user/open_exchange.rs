@@ -5,7 +5,7 @@ use crate::engine::user::flight::Flight;
 use crate::engine::user::shared::ShardState;
 use crate::http::{ErrorClass, Failure};
 use crate::lua::ExchangeEnd;
-use crate::metrics::{Phases, RequestId, Traffic};
+use crate::metrics::RequestId;
 use crate::protocols::{CallOp, CallValue};
 use std::rc::Rc;
 use std::time::Duration;
@@ -70,37 +70,21 @@ impl OpenExchange {
                 (now, outcome)
             }
         };
-        let (start, latency, lost) = self.flight.end_at(at, outcome.is_ok());
-        FinishedCall {
-            row: self.row,
-            delay: self.delay,
-            start,
-            latency,
-            lost,
-            phases: Phases::default(),
-            traffic: Traffic::default(),
-            failure: match reason {
-                Some(reason) => Some(reason.into()),
-                None => outcome.as_ref().err().map(ToString::to_string),
-            },
-            outcome,
+        let ended = self.flight.end_at(at, outcome.is_ok());
+        let mut finished = FinishedCall::new((self.row, self.delay), ended, outcome);
+        if let Some(reason) = reason {
+            finished.failure = Some(reason.into());
         }
+        finished
     }
 
     /// Ends it where it has not come to its end, which counts as a request that is aborted.
     pub(super) fn abort(&mut self) -> Option<FinishedCall> {
         let (start, latency) = self.flight.cut_off()?;
-        let failure = Failure::new(ErrorClass::Aborted, "");
-        Some(FinishedCall {
-            row: self.row,
-            delay: self.delay,
-            start,
-            latency,
-            lost: Duration::ZERO,
-            phases: Phases::default(),
-            traffic: Traffic::default(),
-            failure: Some(failure.to_string()),
-            outcome: Err(failure),
-        })
+        Some(FinishedCall::new(
+            (self.row, self.delay),
+            (start, latency, Duration::ZERO),
+            Err(Failure::new(ErrorClass::Aborted, "")),
+        ))
     }
 }

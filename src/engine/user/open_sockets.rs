@@ -2,7 +2,7 @@
 
 use crate::engine::user::finished_call::FinishedCall;
 use crate::http::{ErrorClass, Failure};
-use crate::metrics::{Phases, Recorder, Traffic};
+use crate::metrics::Recorder;
 use crate::protocols::{CallOp, OpenSocket, PlanExchange, SocketRow};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -62,17 +62,11 @@ pub(super) fn failed(row: &SocketRow, start: Instant, failure: &Failure) -> (Cal
         tags: row.tags.clone(),
         ..CallOp::new(PlanExchange::new(&row.kind, row.target.clone()))
     };
-    let finished = FinishedCall {
-        row: row.id,
-        delay: None,
-        start,
-        latency: start.elapsed(),
-        lost: Duration::ZERO,
-        phases: Phases::default(),
-        traffic: Traffic::default(),
-        failure: Some(failure.to_string()),
-        outcome: Err(failure.clone()),
-    };
+    let finished = FinishedCall::new(
+        (row.id, None),
+        (start, start.elapsed(), Duration::ZERO),
+        Err(failure.clone()),
+    );
     (op, finished)
 }
 

@@ -50,27 +50,19 @@ impl<'a> CallInFlight<'a> {
             () = shared.timers.wait(timeout) => Err(Failure::new(ErrorClass::Timeout, "")),
         };
         let ended = self.flight.end_at(Instant::now(), responded(&outcome));
-        let (start, latency, lost) = ended;
-        self.finished(start, latency, lost, outcome)
+        self.finished(ended, outcome)
     }
 
     fn finished(
         &self,
-        start: Instant,
-        latency: Duration,
-        lost: Duration,
+        ended: (Instant, Duration, Duration),
         outcome: Result<CallValue, Failure>,
     ) -> FinishedCall {
+        let (_, _, lost) = ended;
         FinishedCall {
-            row: self.row,
-            delay: self.delay,
-            start,
-            latency,
-            lost,
             phases: self.meter.phases().without(lost),
             traffic: self.meter.traffic(),
-            failure: outcome.as_ref().err().map(ToString::to_string),
-            outcome,
+            ..FinishedCall::new((self.row, self.delay), ended, outcome)
         }
     }
 }
@@ -79,7 +71,7 @@ impl Drop for CallInFlight<'_> {
     fn drop(&mut self) {
         if let Some((start, latency)) = self.flight.cut_off() {
             let aborted = Err(Failure::new(ErrorClass::Aborted, ""));
-            let aborted = self.finished(start, latency, Duration::ZERO, aborted);
+            let aborted = self.finished((start, latency, Duration::ZERO), aborted);
             self.requests.record_call(self.op, &aborted);
         }
     }

@@ -208,10 +208,7 @@ async fn read(request: Request<RecvStream>) -> Result<Vec<u8>, h2::Error> {
 }
 
 fn row<'a>(report: &'a Report, name: &str) -> &'a Value {
-    let rows = report.json["requests"].as_array().expect("rows");
-    let of = |row: &&Value| row["method"] == "GRPC" && row["name"] == name;
-    let found = rows.iter().find(of);
-    found.unwrap_or_else(|| panic!("there is no '{name}'"))
+    report.row(&format!("GRPC {name}"))
 }
 
 fn assert_no_task_failed(report: &Report) {

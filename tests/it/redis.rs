@@ -2,7 +2,7 @@
 //! passes, and fails with `LGOOSE_NEED_REDIS=1`. What replies mean is judged by `redis-cli`, what was sent by the server's own counts.
 
 use crate::program::{Lgoose, empty_folder, plan, wait_until};
-use crate::report::{Report, iterate_at, run};
+use crate::report::{iterate_at, run};
 use crate::skipping::skip;
 use serde_json::Value;
 use std::net::TcpListener;
@@ -98,14 +98,6 @@ impl Drop for Redis {
     }
 }
 
-fn row<'a>(report: &'a Report, name: &str) -> &'a Value {
-    let rows = report.json["requests"].as_array().expect("rows");
-    let of = |row: &&Value| format!("{} {}", row["method"], row["name"]).replace('"', "") == name;
-    rows.iter()
-        .find(of)
-        .unwrap_or_else(|| panic!("there is no '{name}'"))
-}
-
 #[test]
 fn commands_have_the_replies_that_the_server_gives() {
     let Some(redis) = Redis::start("commands") else {
@@ -126,15 +118,15 @@ fn commands_have_the_replies_that_the_server_gives() {
             // In a pipeline of its own.
             "rpush" => assert_eq!(calls, 10_000),
             // Some of them are in pipelines, or come before the connection is accepted.
-            "get" => assert!(row(&report, &name)["count"].as_u64() >= Some(calls - 4)),
-            _ => assert_eq!(row(&report, &name)["count"], calls, "{name}"),
+            "get" => assert!(report.row(&name)["count"].as_u64() >= Some(calls - 4)),
+            _ => assert_eq!(report.row(&name)["count"], calls, "{name}"),
         }
     }
-    assert_eq!(row(&report, "REDIS INCR")["failures"], 2);
-    assert_eq!(row(&report, "REDIS pipeline")["failures"], 2);
-    assert_eq!(row(&report, "REDIS three")["count"], 2);
-    assert_eq!(row(&report, "TCP RESP3")["count"], 1);
-    assert!(row(&report, "TCP RESP3")["messages"]["received"].as_u64() > Some(10_000));
+    assert_eq!(report.row("REDIS INCR")["failures"], 2);
+    assert_eq!(report.row("REDIS pipeline")["failures"], 2);
+    assert_eq!(report.row("REDIS three")["count"], 2);
+    assert_eq!(report.row("TCP RESP3")["count"], 1);
+    assert!(report.row("TCP RESP3")["messages"]["received"].as_u64() > Some(10_000));
 }
 
 /// Every type of the protocol, as redis-cli understands it.
@@ -258,7 +250,7 @@ fn every_command_of_a_load_is_counted_once() {
         ("REDIS INCR", 200),
         ("REDIS pipeline", 200),
     ] {
-        let row = row(&report, name);
+        let row = report.row(name);
         assert_eq!(
             (&row["count"], &row["failures"]),
             (&count.into(), &0.into()),
@@ -268,5 +260,5 @@ fn every_command_of_a_load_is_counted_once() {
     assert_eq!(redis.cli(&["GET", "count"]).trim(), "200");
     assert_eq!(redis.calls("incr"), 200);
     // 5 greetings, 200 commands, 200 pipelines; each reply of HELLO is a map of seven pairs.
-    assert_eq!(row(&report, "TCP redis")["messages"]["sent"], 405);
+    assert_eq!(report.row("TCP redis")["messages"]["sent"], 405);
 }

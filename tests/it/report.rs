@@ -84,6 +84,12 @@ impl Report {
             .unwrap_or_else(|| panic!("'{key}' is a list"))
     }
 
+    /// Returns the row of `METHOD name`.
+    pub(crate) fn row(&self, row: &str) -> &Value {
+        let found = self.list("requests").iter().find(|json| label(json) == row);
+        found.unwrap_or_else(|| panic!("there is no '{row}'"))
+    }
+
     /// Returns a figure of `METHOD name` over all requests, 0 without such a row.
     pub(crate) fn figure(&self, row: &str, key: &str) -> u64 {
         let found = self.list("requests").iter().find(|json| label(json) == row);

@@ -205,11 +205,7 @@ fn secured(stream: Counted, tls: &Arc<ServerConfig>) -> StreamOwned<ServerConnec
 }
 
 fn row<'a>(report: &'a Report, kind: &str, name: &str) -> &'a Value {
-    let rows = report.json["requests"].as_array().expect("rows");
-    let of = |row: &&Value| row["method"] == kind && row["name"] == name;
-    rows.iter()
-        .find(of)
-        .unwrap_or_else(|| panic!("there is no '{kind} {name}'"))
+    report.row(&format!("{kind} {name}"))
 }
 
 fn counts(report: &Report, kind: &str, name: &str) -> (u64, u64) {

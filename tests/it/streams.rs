@@ -2,18 +2,9 @@
 
 use crate::http2_site::Http2;
 use crate::program::{Lgoose, Running, plan, wait_until};
-use crate::report::{Report, iterate_at, iterate_with, read};
+use crate::report::{iterate_at, iterate_with, read};
 use crate::server::Server;
 use serde_json::Value;
-
-/// Returns the row of `METHOD name`.
-fn row<'a>(report: &'a Report, name: &str) -> &'a Value {
-    let rows = report.json["requests"].as_array().expect("rows");
-    let of = |row: &&Value| format!("{} {}", row["method"], row["name"]).replace('"', "") == name;
-    rows.iter()
-        .find(of)
-        .unwrap_or_else(|| panic!("there is no '{name}'"))
-}
 
 #[test]
 fn events_lines_and_chunks_are_read_as_they_come_and_counted_as_messages() {
@@ -51,7 +42,7 @@ fn events_lines_and_chunks_are_read_as_they_come_and_counted_as_messages() {
                 .is_some_and(|line| line.contains("streams.lua:"))
         };
         assert!(lines.iter().all(is_placed), "{client}: {lines:?}");
-        let messages = |name: &str| row(&report, name)["messages"]["received"].as_u64();
+        let messages = |name: &str| report.row(name)["messages"]["received"].as_u64();
         assert_eq!(messages("GET beside"), Some(20), "{client}");
         assert_eq!(messages("POST lines"), Some(5), "{client}");
         assert_eq!(messages("GET cut"), Some(3), "{client}");
@@ -59,10 +50,10 @@ fn events_lines_and_chunks_are_read_as_they_come_and_counted_as_messages() {
         assert_eq!(messages("GET counted"), Some(3), "{client}");
         assert_eq!(messages("GET none counts"), None, "{client}");
         assert_eq!(messages("GET lines that count"), Some(2), "{client}");
-        assert!(row(&report, "GET none counts")["first_event_ms"].is_null());
+        assert!(report.row("GET none counts")["first_event_ms"].is_null());
         // To the last byte, whatever the user did meanwhile, and to the close.
         let latency = |name: &str| {
-            row(&report, name)["latency_ms"]["max"]
+            report.row(name)["latency_ms"]["max"]
                 .as_f64()
                 .expect("a latency")
         };
@@ -91,7 +82,7 @@ fn the_times_of_events_are_figures_and_limits_hold_or_break() {
         "GET page: first_event p95 < 10s",
     ];
     let report = iterate_with("tests/lua/streams.lua", &server, 1, 1, &limits);
-    let of = |name: &str, figure: &str, key: &str| row(&report, name)[figure][key].as_f64();
+    let of = |name: &str, figure: &str, key: &str| report.row(name)[figure][key].as_f64();
     let (first, gap) = ("first_event_ms", "event_gap_ms");
     let metrics = report.json["metrics"].as_array().expect("metrics");
     for name in ["beside", "counted"] {
@@ -130,7 +121,7 @@ fn a_stream_that_is_open_is_no_silence_of_the_site() {
     );
     let report = iterate_at(&path, &server.url(), 2, 1, &[]);
     let json = &report.json;
-    assert!(row(&report, "GET long")["latency_ms"]["min"].as_f64() > Some(1_500.0));
+    assert!(report.row("GET long")["latency_ms"]["min"].as_f64() > Some(1_500.0));
     let events = json["events"].as_array().expect("events");
     assert!(
         events.iter().all(|event| event["kind"] != "silence"),
@@ -171,7 +162,7 @@ fn a_stop_closes_streams_and_an_abort_cuts_them_off_with_all_that_came() {
         }
         let report = read(running.end());
         // A stop ends the wait for more, and with it the task: the stream is closed with its user.
-        let row = row(&report, "GET endless");
+        let row = report.row("GET endless");
         let failures = u64::from(aborts) * 3;
         assert_eq!(
             (row["count"].as_u64(), row["failures"].as_u64()),
@@ -207,7 +198,7 @@ fn a_stream_that_is_read_to_its_end_outlives_a_stop() {
     wait_until("it flows", || running.stderr().contains("it flows"));
     running.signal(rustix::process::Signal::TERM);
     let report = read(running.end());
-    let row = row(&report, "GET whole");
+    let row = report.row("GET whole");
     let count = row["count"].as_u64().expect("a number");
     assert_eq!(row["failures"], 0);
     assert_eq!(row["messages"]["received"].as_u64(), Some(200 * count));

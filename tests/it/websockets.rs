@@ -260,11 +260,7 @@ fn a_question_under_way_is_waited_for_at_a_stop_and_counted_at_an_abort() {
 }
 
 fn row<'a>(report: &'a Report, name: &str) -> &'a Value {
-    let rows = report.json["requests"].as_array().expect("rows");
-    let of = |row: &&Value| row["method"] == "WS" && row["name"] == name;
-    rows.iter()
-        .find(of)
-        .unwrap_or_else(|| panic!("there is no '{name}'"))
+    report.row(&format!("WS {name}"))
 }
 
 #[test]

@@ -52,8 +52,8 @@ struct Sending {
 }
 
 impl OpenStream {
-    /// Sends a request as a task of its own; nothing if its response is to be kept.
-    pub(super) fn send(
+    /// Opens a request, which [`OpenStream::sending`] sends; nothing if its response is to be kept.
+    pub(super) fn open(
         (shared, session): (&Rc<ShardState>, &Rc<Session>),
         request: Request,
         trace: Option<Box<Trace>>,
@@ -84,7 +84,6 @@ impl OpenStream {
             }
         });
         let request_under_way = Rc::new(RefCell::new(Some(SendingFuture(sent))));
-        tokio::task::spawn_local(go_on(request_under_way.clone()));
         Some(OpenStream {
             stream: Rc::new(stream),
             operation,
@@ -93,6 +92,11 @@ impl OpenStream {
             sending,
             request: request_under_way,
         })
+    }
+
+    /// Sends the request, and ends with it, or when it is cut off.
+    pub(super) fn sending(&self) -> impl Future<Output = ()> + 'static {
+        go_on(self.request.clone())
     }
 
     /// Notes that the head of the response has come: nobody waits for a response any more, however long the stream goes on.

@@ -30,7 +30,7 @@ pub(super) struct H2Connection {
     stream: RefCell<Option<NetStream>>,
     /// The read buffer of the shard.
     buffer: Rc<ReadBuffer>,
-    /// The waker of the attendant, once it has begun.
+    /// The waker of the attendant, once it has begun and unless it is woken.
     attendant: RefCell<Option<Waker>>,
 }
 
@@ -96,6 +96,10 @@ impl H2Connection {
                 Poll::Ready(Ok(())) if filled.filled().is_empty() => return Err(None),
                 Poll::Ready(Ok(())) => engine.read(filled.filled()),
             }
+            // What is to be written now goes out with the next request, if that comes at once, and else by the attendant.
+            if engine.has_only_response() {
+                return Ok(());
+            }
         }
         cx.waker().wake_by_ref();
         Ok(())
@@ -107,10 +111,9 @@ impl H2Connection {
         if wakes {
             return;
         }
-        let attendant = self.attendant.borrow().clone();
         // An attendant that has not begun polls when it does.
-        if let Some(waker) = attendant {
-            self.poll(&mut Context::from_waker(&waker));
+        if let Some(attendant) = self.attendant.borrow_mut().take() {
+            attendant.wake();
         }
     }
 }

@@ -297,15 +297,19 @@ impl TaskRunner {
         let sender = (&self.shared, &requests.session);
         let of_task = (requests.task, task);
         let after_stop = self.stop.is_requested();
-        let sent = OpenStream::send(sender, request, trace, operation, of_task, after_stop);
-        let Some(open) = sent else {
+        let opened = OpenStream::open(sender, request, trace, operation, of_task, after_stop);
+        let Some(open) = opened else {
             return self.vm.enter().go_on();
         };
-        let stream = open.stream.clone();
+        let (stream, sending) = (open.stream.clone(), open.sending());
         requests.streams.add(open);
         match stream.body.call() {
-            Some(call) if call.terms.is_unary => stream.body.over().await,
-            _ => stream.body.head_came().await,
+            // Nothing is read of it before its end.
+            Some(call) if call.terms.is_unary => sending.await,
+            _ => {
+                tokio::task::spawn_local(sending);
+                stream.body.head_came().await;
+            }
         }
         if stream.body.status().is_some() {
             self.requests.note_head(&stream);

@@ -139,6 +139,11 @@ impl Engine {
         self.streams.is_empty() && self.pinger.is_none()
     }
 
+    /// Whether one request is under way, and has its response.
+    pub(super) fn has_only_response(&self) -> bool {
+        matches!(self.streams.as_slice(), [stream] if stream.outcome.is_some())
+    }
+
     /// Whether there is so much to write that no more may be read.
     pub(super) fn is_full(&self) -> bool {
         self.out.len() > MOST_UNWRITTEN

@@ -106,6 +106,31 @@ fn a_limit_that_one_of_them_meets_ends_the_task_and_not_the_user() {
 }
 
 #[test]
+fn one_that_computes_for_long_loses_no_request_of_the_others() {
+    let server = Server::start();
+    // It is preempted again and again, with a response in its hands.
+    let text =
+        "local function compute() local n = 0 for i = 1, 3e6 do n = n + i % 7 end return n end
+      task { 'computes', function(user)
+        for n = 1, 3 do
+          user:spawn(function()
+            for _ = 1, 3 do
+              local page = user:get('/beside', { name = 'beside' })
+              compute()
+              check(page.status == 200, 'the response is its own')
+            end
+          end)
+        end
+        for _ = 1, 60 do user:get('/own', { name = 'own' }) end
+      end }";
+    let report = run_plan("jobs_compute.lua", text, &server, &["-i", "2"]);
+    assert_eq!(report.task("computes"), (2, 0), "{:?}", report.errors());
+    let counts = (report.count("GET beside"), report.count("GET own"));
+    assert_eq!(counts, (18, 120));
+    assert_eq!((report.sent(), server.received()), (138, 138));
+}
+
+#[test]
 fn a_stop_ends_their_waits_and_an_abort_counts_what_is_under_way() {
     let text = "task { function(user)
         user:spawn(function() user:get '/beside' user:wait(1000) user:get '/never' end)

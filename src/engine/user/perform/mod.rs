@@ -89,11 +89,7 @@ impl TaskRunner {
     /// Follows a task from its first step until it and the jobs that it has begun are over, and counts the requests.
     pub(super) async fn follow(&mut self, first: Step, name: &str) -> Option<RaisedError> {
         let mut raised = self.carry_out(first, name).await;
-        if let Some(raised) = raised.as_ref().filter(|_| !self.gave_up) {
-            self.requests.keep_latest(&mut self.vm.enter(), raised);
-        }
         if let Some(jobs) = self.jobs.clone() {
-            self.requests.settle(&mut self.vm.enter());
             raised = Box::pin(self.join_jobs(&jobs, raised)).await;
         }
         self.requests.settle_all(&mut self.vm.enter());
@@ -108,6 +104,16 @@ impl TaskRunner {
         }
         let mut step = first;
         loop {
+            if let Step::Raised(raised) = &step
+                && !self.gave_up
+            {
+                self.requests.keep_latest(&mut self.vm.enter(), raised);
+            }
+            let has_jobs = self.has_jobs();
+            if has_jobs {
+                // The next step may be that of another: the verdicts so far are made, or kept where the plan may change them.
+                self.requests.settle(&mut self.vm.enter());
+            }
             let turn = self.vm.enter().take_turn();
             if !turn.is_zero() {
                 self.let_others_go_first(turn).await;
@@ -118,7 +124,7 @@ impl TaskRunner {
                         let steps = &self.shared.light_steps;
                         steps.set(steps.get() + 1);
                     }
-                    step = if self.has_jobs() {
+                    step = if has_jobs {
                         Box::pin(self.perform_beside(op, name)).await
                     } else {
                         self.perform(op, name).await
@@ -523,11 +529,9 @@ impl TaskRunner {
         self.jobs.as_ref().is_some_and(|jobs| jobs.are_there())
     }
 
-    /// Carries out one operation of code beside which others of the user run: the verdicts on what it has done so far are made,
-    /// as far as they can, since the next step may be that of another. A job that is to end, ends here, and so does a task
+    /// Carries out one operation of code beside which others of the user run. A job that is to end, ends here, and so does a task
     /// that one of its jobs has ended.
     async fn perform_beside(&mut self, op: Op, name: &str) -> Step {
-        self.requests.settle(&mut self.vm.enter());
         let Some(jobs) = self.jobs.clone() else {
             return self.perform(op, name).await;
         };
@@ -583,9 +587,6 @@ impl TaskRunner {
         let raised = handle.until_cancelled(self.carry_out(first, &task)).await;
         let vm = &mut *self.vm.enter();
         let raised = raised.or(vm.end_job());
-        if let Some(raised) = &raised {
-            self.requests.keep_latest(vm, raised);
-        }
         jobs.take_over(self.requests.hand_over(vm));
         jobs.end(&handle, raised, self.held_up);
         jobs.end_task(TaskEnding {

@@ -207,6 +207,13 @@ function read(db, depth)
   return nil, BROKEN
 end
 
+-- Closes the connection: where the next reply begins is not known.
+local function broken(db, problem)
+  db.socket:close()
+  db.ok, db.error = false, problem
+  return nil, problem
+end
+
 -- Reads a reply, and keeps apart what is pushed before it. What confirms the command of that name may be pushed, too; before it may
 -- come what others publish.
 local function read_reply(db, confirmed)
@@ -216,10 +223,7 @@ local function read_reply(db, confirmed)
     if problem == PUSHED then
       if confirmed and pushes[#pushes][1] == confirmed then return remove(pushes) end
     elseif problem then
-      -- Where the next reply begins is not known.
-      db.socket:close()
-      db.ok, db.error = false, problem
-      return nil, problem
+      return broken(db, problem)
     elseif confirmed and type(value) == "table" and not is_error(value) and value[1] ~= confirmed then
       pushes[#pushes + 1] = value
     else
@@ -241,14 +245,11 @@ local SUBSCRIBES = {
   SUNSUBSCRIBE = true,
 }
 
--- Sends texts and reads so many replies.
-local function exchange(db, texts, count, confirmed)
-  if not db.ok then return nil, db.error end
-  local sent, problem = db.socket:send(texts)
-  if not sent then
-    db.ok, db.error = false, problem
-    return nil, problem
-  end
+-- One exchange at a time: the replies to two would be taken for one another's.
+local IN_USE = "in use: another function that runs beside this one waits for a reply over this connection, or was cancelled while it did; "
+  .. "give each its own"
+
+local function read_replies(db, count, confirmed)
   local replies = {}
   for i = 1, count do
     local reply, missing = read_reply(db, confirmed)
@@ -257,6 +258,22 @@ local function exchange(db, texts, count, confirmed)
     replies[i] = reply
   end
   return replies
+end
+
+-- Sends texts and reads so many replies.
+local function exchange(db, texts, count, confirmed)
+  if not db.ok then return nil, db.error end
+  if db.is_in_use then return nil, IN_USE end
+  db.is_in_use = true
+  local replies
+  local sent, problem = db.socket:send(texts)
+  if sent then
+    replies, problem = read_replies(db, count, confirmed)
+  else
+    db.ok, db.error = false, problem
+  end
+  db.is_in_use = false
+  return replies, problem
 end
 
 local function answered(db, texts, count, confirmed)
@@ -313,25 +330,28 @@ function methods.pipeline(db, commands, options)
   end, db.row)
 end
 
+-- Reads on what is pushed, whose first line has come.
+local function read_push(db, first)
+  local count = tointeger(tonumber(first:match "^[>*](%d+)\r$"))
+  if not count then return nil, BROKEN end
+  return read_list(db, count, 1)
+end
+
 function methods.pushed(db, timeout)
-  local pushes = db.pushes
-  while #pushes == 0 do
-    if not db.ok then return nil, db.error end
-    -- Only the beginning is waited for: what has begun comes to its end.
-    local first, problem = db.socket:receive({ until_ = "\n", timeout = timeout })
-    if not first then
-      if problem ~= "timeout" then
-        db.ok, db.error = false, problem
-      end
-      return nil, problem
-    end
-    local count = tointeger(tonumber(first:match "^[>*](%d+)\r$"))
-    if not count then return nil, BROKEN end
-    local list, missing = read_list(db, count, 1)
-    if not list then return nil, missing end
-    pushes[#pushes + 1] = list
+  if #db.pushes > 0 then return remove(db.pushes, 1) end
+  if not db.ok then return nil, db.error end
+  if db.is_in_use then return nil, IN_USE end
+  db.is_in_use = true
+  -- Only the beginning is waited for: what has begun comes to its end.
+  local list
+  local first, problem = db.socket:receive({ until_ = "\n", timeout = timeout })
+  if first then
+    list, problem = read_push(db, first)
   end
-  return remove(pushes, 1)
+  db.is_in_use = false
+  if list then return list end
+  if not first and problem == "timeout" then return nil, problem end
+  return broken(db, problem)
 end
 
 function methods.close(db)
@@ -426,6 +446,7 @@ function redis.connect(user, options)
     protocol = protocol,
     server = {},
     pushes = {},
+    is_in_use = false,
     most = options.max_buffer or 1 << 20,
     plan_user = user,
     row = { kind = "REDIS", tags = options.tags },

@@ -96,9 +96,19 @@ local function command(server, line, hundred)
   return expect(server, hundred)
 end
 
+-- One exchange at a time: the replies to two would be taken for one another's.
+local IN_USE = "in use: another function that runs beside this one waits for a reply over this connection, or was cancelled while it did; "
+  .. "give each its own"
+
 local function timed(server, name, fn)
-  if not server.ok then fn = function() return nil, server.error end end
-  return server.plan_user:timed(name, fn, server.row)
+  return server.plan_user:timed(name, function()
+    if not server.ok then return nil, server.error end
+    if server.is_in_use then return nil, IN_USE end
+    server.is_in_use = true
+    local done, problem = fn()
+    server.is_in_use = false
+    return done, problem
+  end, server.row)
 end
 
 -- Learns what the server can do.
@@ -220,7 +230,7 @@ function methods.send(server, mail)
 end
 
 function methods.quit(server)
-  if server.ok then timed(server, "quit", function()
+  if server.ok and not server.is_in_use then timed(server, "quit", function()
     local lines, problem = command(server, "QUIT", 2)
     return lines and true, problem
   end) end
@@ -256,6 +266,7 @@ function smtp.connect(user, options)
     hello = line_of("smtp.connect", "option 'hello'", options.hello or "localhost"),
     extensions = {},
     count = 0,
+    is_in_use = false,
     plan_user = user,
     row = { kind = "SMTP", tags = options.tags },
   }, server_meta)

@@ -76,7 +76,9 @@ fn mails_arrive_as_they_were_written() {
         mail("<>", ann.clone(), "", ""),
         mail(load, ann.clone(), "own", ".\n.end\n"),
         mail(load, ann.clone(), "after", ""),
-        mail(load, ann, "secret", ""),
+        mail(load, ann.clone(), "secret", ""),
+        mail(load, ann.clone(), "beside", ""),
+        mail(load, ann, "beside", ""),
     ];
     expected[2]["kind"] = json!("order");
     expected[3]["date"] = json!(false);
@@ -95,5 +97,5 @@ fn mails_arrive_as_they_were_written() {
     assert_eq!(count("refused"), (Some(1), Some(1)));
     assert_eq!(count("starttls"), (Some(3), Some(1)));
     assert_eq!(count("auth"), (Some(3), Some(2)));
-    assert_eq!(count("hello"), (Some(6), Some(0)));
+    assert_eq!(count("hello"), (Some(7), Some(0)));
 }

@@ -116,3 +116,25 @@ task { "mistakes", sequence = 5, function(user)
   raises("db:pipeline takes a list of commands", db.pipeline, db, { "GET", "a" })
   raises("redis SUBSCRIBE: name the channels", db.subscribe, db)
 end }
+
+-- Replies to two commands would be taken for one another's.
+task { "one at a time", sequence = 6, function(user)
+  local db = connected(user, { name = "shared" })
+  local later = user:spawn(function() return db:blpop("later", 0) end)
+  user:wait "10ms"
+  local value, problem = db:get "a"
+  same(value, nil, "another waits for a reply")
+  same(problem:match "^in use: another function", "in use: another function", "says so")
+  same(select(2, db:pushed "10ms"), problem, "what is published, too")
+  same(connected(user, { name = "other" }):rpush("later", "x"), 1, "another connection")
+  same(shown(later:join()), "{1=later 2=x}", "has its reply")
+  same(db:get "a", "2", "then it is free")
+  later = user:spawn(function() return db:blpop("later", 0) end)
+  user:wait "10ms"
+  later:cancel()
+  same(select(2, db:get "a"), problem, "the reply to a command that was cancelled may still come")
+  local feed = connected(user, { name = "feed" })
+  feed:subscribe "news"
+  same(select(2, feed:pushed "10ms"), "timeout", "nothing yet")
+  feed:close()
+end }

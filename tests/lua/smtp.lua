@@ -50,3 +50,20 @@ task { "mistakes", sequence = 3, function(user)
   raises("the subject is one line", server.send, server, { from = TO, to = TO, subject = "a\nBcc: b" })
   server:quit()
 end }
+
+task { "one at a time", sequence = 4, function(user)
+  local server = smtp.connect(user)
+  local mail = { from = "load@example.org", to = TO, subject = "beside", name = "beside" }
+  local jobs = {}
+  for n = 1, 2 do
+    jobs[n] = user:spawn(function() return server:send(mail) end)
+  end
+  same(jobs[1]:join(), true, "sent")
+  local ok, problem = jobs[2]:join()
+  same(ok, nil, "another waits for a reply")
+  same(problem:match "^in use: another function", "in use: another function", "says so")
+  same(server:send(mail), true, "then it is free")
+  local cancelled = user:spawn(function() return server:send(mail) end)
+  cancelled:cancel()
+  server:quit()
+end }

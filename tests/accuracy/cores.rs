@@ -4,6 +4,7 @@ use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 /// Niceness with which a thread has a tenth of the weight of one that computes.
 const NICE: i32 = 10;
@@ -26,16 +27,24 @@ fn pin(cores: &CpuSet) {
     sched_setaffinity(None, cores).expect("cores that it had before");
 }
 
-/// Does what it is to do on one core, where three threads compute all the while and come before it: once it sleeps, it is
-/// not woken in time.
-pub(crate) fn beside_busy_loops<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+/// Does what it is to do on one core, where three threads compute as soon as it is ready, and come before it: once it sleeps,
+/// it is not woken in time.
+pub(crate) fn beside_busy_loops<T: Send>(
+    is_ready: impl Fn() -> bool + Sync,
+    work: impl FnOnce() -> T + Send,
+) -> T {
     let (one, _) = last_and_others();
     let over = AtomicBool::new(false);
+    let is_over = || over.load(Ordering::Relaxed);
     thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
                 pin(&one);
-                while !over.load(Ordering::Relaxed) {
+                // What it takes to get ready is not the same on all machines.
+                while !is_ready() && !is_over() {
+                    thread::sleep(Duration::from_millis(5));
+                }
+                while !is_over() {
                     std::hint::spin_loop();
                 }
             });

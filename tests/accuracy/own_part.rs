@@ -47,7 +47,8 @@ fn a_client_beside_busy_loops_is_marked_and_tells_its_part_of_the_latency() {
     for number in 1..=RUNS {
         // Long enough for the client to have nothing to do meanwhile: only then it sleeps, and must be woken for the answer.
         let site = away_from_busy_loops(|| LoggingSite::start(|_, _| Duration::from_millis(5)));
-        let report = beside_busy_loops(|| load(&path, &site, "6500ms"));
+        let users_are_there = || site.visits().len() >= 20;
+        let report = beside_busy_loops(users_are_there, || load(&path, &site, "6500ms"));
         let marked = figure(&report, "/generator/saturated_s");
         let told = figure(&report, "/generator/own_p99_ms");
         let p99 = figure(&report, "/aggregated/latency_ms/p99");

@@ -110,8 +110,9 @@ fn a_generator_that_is_kept_off_its_core_tells_its_part() {
         "task { function(user)\n  user:get(\"/delay/5\")\n  user:wait(0.02)\nend }",
     );
     let url = server.url();
-    let fixed = "--threads 1 -u 20 -r 1000 -t 2s";
-    let starved = beside_busy_loops(|| {
+    let fixed = "--threads 1 -u 20 -r 1000 -t 3s";
+    let users_are_there = || server.received() >= 20;
+    let starved = beside_busy_loops(users_are_there, || {
         let arguments = [path.as_str(), "-H", &url];
         run(arguments.into_iter().chain(fixed.split(' ')))
     });

@@ -306,3 +306,28 @@ fn sockets_send_receive_and_end_as_the_other_side_says() {
         sum(&seen.closed)
     );
 }
+
+#[test]
+fn a_task_that_reads_for_ever_what_has_ended_holds_up_nobody() {
+    let (address, _) = server();
+    let text = "
+      local function read(user)
+        local socket = user:websocket('/refuse', { name = 'refused' })
+        while true do socket:receive() end
+      end
+      scenario { 'task', users = 1, task { read } }
+      scenario { 'job', users = 1, iterations = 1, task { function(user)
+        local job = user:spawn(read, user)
+        user:wait(0.05)
+        job:cancel()
+        user:get('/page', { name = 'cancelled' })
+      end } }
+      scenario { 'others', users = 1, iterations = 20, task { function(user) user:get('/page', { name = 'page' }) end } }";
+    let path = plan("websockets_ended_for_ever.lua", text);
+    let url = format!("http://{address}");
+    let limits = "--threads 1 -u 3 -r 1000 -t 1s --stop-timeout 100ms";
+    let report = run([&*path, "-H", &url].into_iter().chain(limits.split(' ')));
+    assert_eq!(report.count("GET page"), 20);
+    assert_eq!(report.count("GET cancelled"), 1);
+    assert_eq!(report.count("WS refused"), 2);
+}

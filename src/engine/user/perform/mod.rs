@@ -30,6 +30,8 @@ use tokio::time::{Instant, timeout_at};
 const LATER: Duration = Duration::from_millis(50);
 /// The most streams and sockets that a user may have open.
 const MOST_CHANNELS: usize = 100;
+/// The most operations before other users have their turn, whether these wait for anything or not.
+const MOST_IN_A_ROW: u32 = 64;
 
 /// Runs the code of one user's tasks, one after another.
 #[derive(Debug)]
@@ -102,8 +104,13 @@ impl TaskRunner {
         if !matches!(first, Step::Op(_)) {
             tokio::task::yield_now().await;
         }
-        let mut step = first;
+        let (mut step, mut operations) = (first, 0u32);
         loop {
+            // Operations that are over at once, such as those on what has ended, may follow one another for ever.
+            operations = operations.wrapping_add(1);
+            if operations.is_multiple_of(MOST_IN_A_ROW) {
+                tokio::task::yield_now().await;
+            }
             if let Step::Raised(raised) = &step
                 && !self.gave_up
             {

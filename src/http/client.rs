@@ -3,9 +3,10 @@
 use super::config::ClientConfig;
 use super::connect::{Connector, Resolver};
 use super::failure::Failure;
-use super::h1::{ReadBuffer, WriteBuffer};
+use super::h1::WriteBuffer;
 use super::h2::{encode_field, is_connection_header};
 use super::message::write_header;
+use super::read_buffer::ReadBuffer;
 use super::session::joined_cookies;
 use super::target::Target;
 use super::tracer::Tracer;

@@ -26,6 +26,7 @@ mod h2;
 mod hop;
 mod message;
 mod progress;
+mod read_buffer;
 #[cfg(feature = "reqwest")]
 mod reqwest;
 mod session;

@@ -1,5 +1,6 @@
 //! A site that speaks only HTTP/2, with the server of the `h2` crate. Each path does one thing.
 
+use crate::http2_sockets::serve_socket;
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
@@ -19,6 +20,8 @@ pub(crate) const SIDE_BY_SIDE: usize = 6;
 /// The connections and requests that a site has seen.
 struct Seen {
     requests: Mutex<Vec<(String, HeaderMap)>>,
+    /// How clients have ended their side of WebSockets.
+    socket_ends: Mutex<Vec<String>>,
     connections: AtomicUsize,
     together: Barrier,
     odd: Odd,
@@ -35,6 +38,8 @@ pub(crate) enum Odd {
     Leaves,
     /// Over TLS, its first connection speaks HTTP/1.1, and closes after one response.
     Learns,
+    /// It takes no WebSockets.
+    Socketless,
 }
 
 /// A site that speaks only HTTP/2, on a thread of its own until the tests end.
@@ -57,6 +62,11 @@ impl Http2 {
         Http2::with(Some(tls), Odd::Learns)
     }
 
+    /// A site over TLS that takes no WebSockets.
+    pub(crate) fn socketless(tls: rustls::ServerConfig) -> Http2 {
+        Http2::with(Some(tls), Odd::Socketless)
+    }
+
     fn with(tls: Option<rustls::ServerConfig>, odd: Odd) -> Http2 {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener
@@ -65,6 +75,7 @@ impl Http2 {
         listener.set_nonblocking(true).expect("a socket can be so");
         let seen = Arc::new(Seen {
             requests: Mutex::default(),
+            socket_ends: Mutex::default(),
             connections: AtomicUsize::new(0),
             together: Barrier::new(SIDE_BY_SIDE),
             odd,
@@ -98,6 +109,12 @@ impl Http2 {
             .iter()
             .filter(|(seen, _)| seen == path)
             .count()
+    }
+
+    /// How clients have ended their side of WebSockets: `end` or `reset`.
+    pub(crate) fn socket_ends(&self) -> Vec<String> {
+        let ends = self.seen.socket_ends.lock();
+        ends.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn connections(&self) -> usize {
@@ -168,6 +185,9 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, seen: &Arc<Seen>) {
     if let Odd::Streams(most) = seen.odd {
         builder.max_concurrent_streams(most);
     }
+    if seen.odd != Odd::Socketless {
+        builder.enable_connect_protocol();
+    }
     let Ok(mut connection) = builder.handshake(stream).await else {
         return;
     };
@@ -188,6 +208,16 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, seen: &Arc<Seen>) {
         let first = first.iter().filter(|(seen, _)| *seen == path).count() == 1;
         let seen = seen.clone();
         tokio::spawn(async move {
+            if let Some(protocol) = request.extensions().get::<h2::ext::Protocol>() {
+                assert_eq!(
+                    (protocol.as_str(), request.method()),
+                    ("websocket", &Method::CONNECT)
+                );
+                let end = serve_socket(&path, request, answer).await;
+                let mut ends = seen.socket_ends.lock();
+                ends.as_mut().expect("nobody panics").push(end);
+                return;
+            }
             // What a client does not wait for fails here, and is no matter.
             let _gone = reply(&path, first, request, answer, &seen).await;
         });

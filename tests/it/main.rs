@@ -43,6 +43,7 @@ mod hostile;
 mod hostile_requests;
 mod http2;
 mod http2_site;
+mod http2_sockets;
 mod import;
 mod import_api;
 mod import_batches;
@@ -122,6 +123,7 @@ mod web_serve_guard;
 mod web_serve_page;
 mod web_tags;
 mod websockets;
+mod websockets_http2;
 mod wordpress;
 
 /// The client of runs that do not choose one; `tests/it_reqwest` has another.

@@ -42,6 +42,8 @@ mod hops;
 mod http2;
 #[path = "../it/http2_site.rs"]
 mod http2_site;
+#[path = "../it/http2_sockets.rs"]
+mod http2_sockets;
 #[path = "../it/language.rs"]
 mod language;
 #[path = "../it/log_files.rs"]

@@ -9,10 +9,10 @@ use super::write_buffer::EncodedRequest;
 use crate::http::connect::NetStream;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::message::{Framing, InterimResponses, RawResponse, reserve_rest};
+use crate::http::read_buffer::{READ_SIZE, ReadBuffer};
 use crate::http::stopwatch::Stopwatch;
 use crate::http::target::Origin;
 use bytes::{BufMut as _, BytesMut};
-use std::cell::{RefCell, RefMut};
 use std::future::poll_fn;
 use std::num::NonZeroU64;
 use std::pin::Pin;
@@ -20,28 +20,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead as _, AsyncReadExt as _, ReadBuf};
 
-/// The size of a read: the pages of most sites fit, so that one read is enough.
-pub(super) const READ_SIZE: usize = 64 * 1024;
 /// The size of the first read where the body is discarded: from here on, another system call that has the kernel drop
 /// the rest costs less than copying it.
 const DISCARDED_READ_SIZE: usize = 16 * 1024;
-
-/// The buffer into which all connections of a shard read. It is borrowed only within one poll.
-#[derive(Debug)]
-pub(in crate::http) struct ReadBuffer(RefCell<Box<[u8]>>);
-
-impl ReadBuffer {
-    /// The buffer, for one poll.
-    pub(in crate::http) fn borrow(&self) -> RefMut<'_, Box<[u8]>> {
-        self.0.borrow_mut()
-    }
-}
-
-impl Default for ReadBuffer {
-    fn default() -> Self {
-        ReadBuffer(RefCell::new(vec![0; READ_SIZE].into()))
-    }
-}
 
 /// An HTTP/1.1 connection, idle or in an exchange.
 #[derive(Debug)]

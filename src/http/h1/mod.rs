@@ -15,7 +15,7 @@ mod sending;
 mod write_buffer;
 
 pub(super) use chunks::ChunkDecoder;
-pub(super) use connection::{Connection, ReadBuffer};
+pub(super) use connection::Connection;
 pub(super) use reader::ResponseRules;
 pub(super) use reader::{ReadOutcome, read_start};
 pub(super) use request::{RequestFraming, write_end, write_start};

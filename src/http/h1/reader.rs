@@ -1,11 +1,11 @@
 //! Parsing of an HTTP/1.1 response that arrives in pieces. The connection drives it; it knows no socket.
 
-use super::connection::READ_SIZE;
 use crate::http::failure::Failure;
 use crate::http::message::{
     BodyLimits, BodyPart, Framing, InterimResponses, MendedHead, RawResponse, ResponseHead,
     body_too_large, mended, reserve_more,
 };
+use crate::http::read_buffer::READ_SIZE;
 use bytes::{Bytes, BytesMut};
 use http::Method;
 

@@ -1,10 +1,11 @@
 //! Sending of a request over HTTP/1.1, and what the server answers before it has all of it. Driven by the exchange of a
 //! connection.
 
-use super::connection::{Connection, ReadBuffer};
+use super::connection::Connection;
 use super::reader::{ReadOutcome, ResponseRules, read_start};
 use crate::http::failure::Failure;
 use crate::http::message::{MAX_HEAD, body_too_large};
+use crate::http::read_buffer::ReadBuffer;
 use crate::http::stopwatch::Stopwatch;
 use bytes::BytesMut;
 use std::future::poll_fn;

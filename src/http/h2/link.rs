@@ -6,7 +6,7 @@ use super::engine::Engine;
 use super::frame::H2ErrorCode;
 use crate::http::connect::NetStream;
 use crate::http::failure::Failure;
-use crate::http::h1::ReadBuffer;
+use crate::http::read_buffer::ReadBuffer;
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::pin::Pin;

@@ -12,6 +12,7 @@ mod hpack;
 mod link;
 mod liveness;
 mod stream;
+mod tunnel;
 
 pub(super) use engine::outcomes_of;
 #[cfg(feature = "reqwest")]
@@ -20,9 +21,9 @@ pub(super) use hpack::{encode_field, encode_start, encode_text};
 
 use super::connect::NetStream;
 use super::failure::{ErrorClass, Failure};
-use super::h1::ReadBuffer;
 use super::message::{BodyLimits, RawResponse, ResponseHead};
 use super::progress::RequestProgress;
+use super::read_buffer::ReadBuffer;
 use super::stopwatch::Stopwatch;
 use super::target::Origin;
 use super::transfer::TransferMeter;
@@ -36,6 +37,7 @@ use std::num::NonZeroU64;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use stream::H2Stream;
+pub(super) use tunnel::H2Tunnel;
 
 /// A connection that the requests of a user share.
 #[derive(Debug, Clone)]
@@ -66,6 +68,16 @@ impl SharedConnection {
     /// Whether a request was given up on this connection, and nothing has shown since that the server is still there.
     pub(super) fn is_doubtful(&self) -> bool {
         self.liveness.is_doubtful()
+    }
+
+    /// Whether the server takes streams that carry another protocol (RFC 8441). Waits for its settings, which say so.
+    pub(super) async fn takes_tunnels(&self) -> bool {
+        let takes = || self.link.engine.borrow().takes_tunnels();
+        if takes().is_none() {
+            // What answers a ping has sent its settings before.
+            self.is_alive().await;
+        }
+        takes() == Some(true)
     }
 
     /// Whether the server answers a ping within a short time.
@@ -119,6 +131,15 @@ fn gone() -> Failure {
     Failure::new(ErrorClass::Reset, "")
 }
 
+/// A response whose head has that many bytes.
+fn raw_response(bytes: Bytes, head: usize, method: &Method) -> Result<RawResponse, Failure> {
+    let head = ResponseHead::parse(&bytes[..head], method)?;
+    Ok(RawResponse {
+        head: head.ok_or_else(|| Failure::new(ErrorClass::Protocol, "a head without end"))?,
+        bytes,
+    })
+}
+
 /// The phases of a request on its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StreamPhase {
@@ -141,24 +162,46 @@ pub(super) struct OpenRequest<'a> {
 impl OpenRequest<'_> {
     /// Sends the request and reads the whole response.
     pub(super) async fn response(mut self) -> Result<RawResponse, Failure> {
-        let stream = poll_fn(|cx| self.poll(cx)).await;
+        poll_fn(|cx| self.poll(cx)).await;
         let H2Stream {
             bytes,
             head,
             outcome,
             ..
-        } = stream.ok_or_else(gone)?;
+        } = self.leave().ok_or_else(gone)?;
         outcome.ok_or_else(gone)??;
         let bytes = Bytes::from(bytes.into_boxed_slice());
-        let head = ResponseHead::parse(&bytes[..head.unwrap_or_default()], self.method)?;
-        Ok(RawResponse {
-            head: head.ok_or_else(|| Failure::new(ErrorClass::Protocol, "a head without end"))?,
-            bytes,
-        })
+        raw_response(bytes, head.unwrap_or_default(), self.method)
     }
 
-    /// Drives the connection; ready with the stream once that has ended.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<H2Stream>> {
+    /// Sends a request that is to open a tunnel, and reads its response: the whole one, if it opens none.
+    pub(super) async fn tunnel(mut self) -> Result<(RawResponse, Option<H2Tunnel>), Failure> {
+        poll_fn(|cx| self.poll(cx)).await;
+        let Some(head) = self.take_tunnel_head() else {
+            return Ok((self.response().await?, None));
+        };
+        let tunnel = H2Tunnel::over(self.connection.clone(), self.key);
+        self.phase = StreamPhase::Ended;
+        self.stopwatch.lap(|phases| &mut phases.receive);
+        let length = head.len();
+        let response = raw_response(head.into(), length, self.method)?;
+        Ok((response, Some(tunnel)))
+    }
+
+    /// Takes the head that has opened a tunnel off the stream, and counts its bytes.
+    fn take_tunnel_head(&self) -> Option<Vec<u8>> {
+        let mut engine = self.connection.link.engine.borrow_mut();
+        let stream = engine.stream(self.key)?;
+        let head = stream.take_head()?;
+        self.meter
+            .count_received(std::mem::take(&mut stream.bytes_received));
+        self.meter
+            .count_sent(std::mem::take(&mut stream.bytes_sent));
+        Some(head)
+    }
+
+    /// Drives the connection; ready once the stream has ended, or has become a tunnel.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let link = &self.connection.link;
         // The waker is taken out: this task need not be woken for what it finds itself.
         let mut engine = link.engine.borrow_mut();
@@ -169,7 +212,7 @@ impl OpenRequest<'_> {
         link.poll(cx);
         let mut engine = link.engine.borrow_mut();
         let Some(stream) = engine.stream(self.key) else {
-            return Poll::Ready(None);
+            return Poll::Ready(());
         };
         let stopwatch = &mut *self.stopwatch;
         if self.phase == StreamPhase::Send && (stream.id.is_some() || stream.outcome.is_some()) {
@@ -186,7 +229,7 @@ impl OpenRequest<'_> {
         } else if stream.outcome.is_some() {
             stopwatch.lap(|phases| &mut phases.receive);
         }
-        if stream.outcome.is_none() {
+        if stream.outcome.is_none() && !stream.is_tunnel() {
             let current = waker.filter(|waker| waker.will_wake(cx.waker()));
             if let Some(call) = stream.call() {
                 call.set_sender(cx.waker());
@@ -194,13 +237,12 @@ impl OpenRequest<'_> {
             stream.waker = Some(current.unwrap_or_else(|| cx.waker().clone()));
             return Poll::Pending;
         }
-        drop(engine);
-        self.phase = StreamPhase::Ended;
-        Poll::Ready(self.leave())
+        Poll::Ready(())
     }
 
     /// Takes the stream off the connection, and counts the bytes received on it.
     fn leave(&mut self) -> Option<H2Stream> {
+        self.phase = StreamPhase::Ended;
         let link = &self.connection.link;
         let stream = link.engine.borrow_mut().take(self.key);
         if let Some(stream) = &stream {

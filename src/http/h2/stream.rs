@@ -9,6 +9,9 @@ use crate::http::message::{BodyLimits, BodyPart, InterimResponses, body_too_larg
 use bytes::Bytes;
 use std::task::Waker;
 
+/// Where a head has its status, and the one of HTTP/1.1 that switches protocols.
+const SWITCHED: (std::ops::Range<usize>, &[u8]) = (9..12, b"101");
+
 /// The initial capacity for a head and a small body.
 const SMALL: usize = 256;
 
@@ -40,6 +43,8 @@ pub(super) struct H2Stream {
     pub(super) outcome: Option<Result<(), Failure>>,
     /// The waker of the task that waits for it.
     pub(super) waker: Option<Waker>,
+    /// Whether it carries another protocol once its request is accepted, and how far that is.
+    tunnel: Option<TunnelState>,
     /// Whether the response has no body, whatever its head says.
     bodiless: bool,
     limits: BodyLimits,
@@ -48,6 +53,18 @@ pub(super) struct H2Stream {
     declared: Option<u64>,
     body_length: u64,
     interim: InterimResponses,
+}
+
+/// How far a stream that is to carry another protocol is (RFC 8441).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TunnelState {
+    Requested,
+    /// The response is one like others.
+    Refused,
+    /// The bytes of both sides follow.
+    Open,
+    /// This side sends no more.
+    Finished,
 }
 
 /// Reasons to end a stream because of what the server sent.
@@ -88,6 +105,7 @@ impl H2Stream {
             bytes_sent: 0,
             outcome: None,
             waker: None,
+            tunnel: limits.socket().map(|_| TunnelState::Requested),
             bodiless: is_head,
             limits,
             part: BodyPart::default(),
@@ -99,7 +117,32 @@ impl H2Stream {
 
     /// Whether the request has a body of which nothing has come yet.
     pub(super) fn sends_on(&self) -> bool {
-        !self.unsent.is_empty() || self.call().is_some_and(|call| !call.is_sent())
+        !self.unsent.is_empty()
+            || self.sends_as_tunnel()
+            || self.call().is_some_and(|call| !call.is_sent())
+    }
+
+    /// Whether it carries another protocol, or was to, and this side has not ended.
+    fn sends_as_tunnel(&self) -> bool {
+        self.tunnel
+            .is_some_and(|state| state != TunnelState::Finished)
+    }
+
+    /// Whether its request was accepted, and it carries another protocol.
+    pub(super) fn is_tunnel(&self) -> bool {
+        matches!(self.tunnel, Some(TunnelState::Open | TunnelState::Finished))
+    }
+
+    /// Notes that this side of a tunnel sends no more than it has.
+    pub(super) fn finish_tunnel(&mut self) {
+        self.tunnel = Some(TunnelState::Finished);
+    }
+
+    /// Takes the head of the response that has opened a tunnel: what follows is what the server sends through it.
+    pub(super) fn take_head(&mut self) -> Option<Vec<u8>> {
+        let length = self.head.filter(|_| self.is_tunnel())?;
+        let first = self.bytes.split_off(length);
+        Some(std::mem::replace(&mut self.bytes, first))
     }
 
     /// Takes what the plan has sent in a call since. Returns whether what is unsent now is the end of the request.
@@ -109,7 +152,7 @@ impl H2Stream {
         {
             self.unsent = call.take_unsent();
         }
-        self.call().is_none_or(GrpcCall::is_sent)
+        !self.sends_as_tunnel() && self.call().is_none_or(GrpcCall::is_sent)
     }
 
     /// The call of gRPC that it carries.
@@ -181,8 +224,21 @@ impl H2Stream {
             Some(status) => {
                 self.bytes.extend_from_slice(b"\r\n");
                 self.head = Some(self.bytes.len());
+                let is_tunnel = self.tunnel.is_some() && matches!(status, 200..300);
+                // What accepts a tunnel is 101 in HTTP/1.1 (RFC 8441, section 5).
+                let status = if is_tunnel { 101 } else { status };
+                if is_tunnel {
+                    self.bytes[SWITCHED.0].copy_from_slice(SWITCHED.1);
+                }
+                if let Some(state) = &mut self.tunnel {
+                    *state = if is_tunnel {
+                        TunnelState::Open
+                    } else {
+                        TunnelState::Refused
+                    };
+                }
                 self.bodiless |= matches!(status, 204 | 304);
-                self.declared = declared;
+                self.declared = declared.filter(|_| !is_tunnel);
                 self.limits.begin(status, &self.bytes);
                 self.limits = self.limits.of_status(status);
                 self.part = BodyPart::of(&self.limits);
@@ -206,7 +262,10 @@ impl H2Stream {
         {
             return Err(H2ErrorCode::PROTOCOL_ERROR.into());
         }
-        if let Some(stream) = &self.limits.stream {
+        if self.is_tunnel() {
+            self.bytes.extend_from_slice(piece);
+            self.wake();
+        } else if let Some(stream) = &self.limits.stream {
             stream.push(piece).map_err(StreamFault::Refused)?;
         } else if self.limits.retain_body {
             self.bytes.extend_from_slice(piece);

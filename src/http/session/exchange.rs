@@ -57,8 +57,8 @@ impl<'a> OutgoingHop<'a> {
                 expect(unused_mut, reason = "only reqwest tells it with the answer")
             )]
             let (channel, mut reused) = if self.request.socket().is_some() {
-                let opening = session.pool.connection(&session.client, origin, progress);
-                (Channel::Http1(Box::pin(opening).await?), false)
+                let opening = session.pool.for_socket(&session.client, origin, progress);
+                Box::pin(opening).await?
             } else if call.is_some_and(|call| !call.terms.is_web) {
                 let opening = session.pool.http2(&session.client, origin, progress);
                 Box::pin(opening).await?
@@ -161,7 +161,15 @@ impl<'a> OutgoingHop<'a> {
         let request =
             connection.start_request(block, &hop.method, hop.body.clone(), limits, progress);
         drop(encoded);
-        request.response().await
+        let Some(socket) = self.request.socket() else {
+            return request.response().await;
+        };
+        // Boxed: few requests open a WebSocket.
+        let (response, tunnel) = Box::pin(request.tunnel()).await?;
+        if let Some(tunnel) = tunnel {
+            socket.connect(tunnel);
+        }
+        Ok(response)
     }
 
     /// Puts a connection back if its response allows another request. One that has become a WebSocket's is handed to that.

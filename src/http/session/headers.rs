@@ -17,7 +17,7 @@ use crate::trace::{Trace, TraceContext};
 #[cfg(feature = "reqwest")]
 use http::HeaderMap;
 use http::uri::{Authority, InvalidUri};
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderName, HeaderValue, Method, header};
 use std::cell::{Ref, RefCell};
 
 /// The head of one hop of a request, with everything that decides it. It borrows the user's headers, so it lives within
@@ -80,13 +80,17 @@ impl<'a> HopHead<'a> {
             Authority::try_from(host.as_bytes()).map_err(bad)?;
         }
         let secure = self.target.origin.secure;
-        encode_start(
-            out,
-            &self.hop.method,
-            secure,
-            host.as_bytes(),
-            &self.target.path,
-        );
+        let is_socket = self.request.socket().is_some();
+        // A WebSocket begins with a request to connect (RFC 8441, section 5).
+        let method = if is_socket {
+            &Method::CONNECT
+        } else {
+            &self.hop.method
+        };
+        encode_start(out, method, secure, host.as_bytes(), &self.target.path);
+        if is_socket {
+            encode_text(out, ":protocol", b"websocket");
+        }
         if self.sends_defaults() {
             out.extend_from_slice(&self.client.header_fields);
             if let Some(cookies) = self.cookies() {
@@ -97,7 +101,8 @@ impl<'a> HopHead<'a> {
             });
         } else {
             self.each_header(|name, value| {
-                if !is_connection_header(name) {
+                let is_of_http1 = is_connection_header(name) || *name == header::SEC_WEBSOCKET_KEY;
+                if !is_of_http1 {
                     encode_field(out, name, value);
                 }
             });

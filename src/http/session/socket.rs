@@ -1,19 +1,17 @@
 //! The connection of a WebSocket while it is open: what the plan has sent goes out, what comes is handed on, and pings and
 //! closes are answered. Part of the request that opened it.
 
-use crate::http::connect::NetStream;
 use crate::http::failure::{ErrorClass, Failure};
-use crate::http::h1::ReadBuffer;
 use crate::http::message::StreamedBody;
+use crate::http::read_buffer::ReadBuffer;
 use crate::http::transfer::TransferMeter;
 use crate::http::websocket::{
     CLOSE_TIMEOUT, CloseFrame, Deflater, FrameMistake, FrameReader, FrameWriter, Incoming,
-    Inflater, Opcode, SocketSide,
+    Inflater, Opcode, SocketSide, SocketStream,
 };
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
-use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
+use std::pin::pin;
+use std::task::{Context, Poll, ready};
 
 /// Serves the connection of a WebSocket until it is closed.
 ///
@@ -25,10 +23,10 @@ pub(super) async fn serve(
     buffer: &ReadBuffer,
     meter: &TransferMeter,
 ) -> Result<(), Failure> {
-    let terms = socket.offer.check(&body.headers())?;
     let Some(stream) = socket.connection.take() else {
         return Err(Failure::new(ErrorClass::Protocol, "the connection is gone"));
     };
+    let terms = socket.offer.check(&body.headers(), stream.is_tunnel())?;
     socket.subprotocol.replace(terms.subprotocol);
     let deflate = terms.deflate;
     let deflater = deflate.map(|terms| Deflater::new(terms.client_keeps_context));
@@ -46,6 +44,9 @@ pub(super) async fn serve(
         meter,
     };
     let outcome = serving.run(body, buffer).await;
+    let [framing_sent, framing_received] = serving.stream.framing();
+    meter.count_sent(framing_sent);
+    meter.count_received(framing_received);
     // Nothing can be sent any more, and nobody needs to wait for that.
     socket.writer.take();
     socket.sent.notify_waiters();
@@ -55,7 +56,7 @@ pub(super) async fn serve(
 /// A connection that is served.
 struct Serving<'a> {
     socket: &'a SocketSide,
-    stream: NetStream,
+    stream: Box<dyn SocketStream>,
     reader: FrameReader,
     /// Frames of which the first bytes are sent.
     sending: Vec<u8>,
@@ -77,6 +78,7 @@ impl Serving<'_> {
             }
             if self.transfer(buffer).await? == 0 {
                 if self.socket.is_closing.get() {
+                    self.finish(true).await;
                     return Ok(());
                 }
                 let detail = "the server closed the connection of a socket without a close frame";
@@ -115,6 +117,8 @@ impl Serving<'_> {
         let is_own = self.socket.is_closing.get();
         self.socket.close(&CloseFrame::of(close.code));
         self.flush().await;
+        // What answers a close comes after it was read.
+        self.finish(is_own).await;
         self.socket.closed.replace(Some(close.clone()));
         match close.code {
             Some(1000) => Ok(()),
@@ -132,6 +136,14 @@ impl Serving<'_> {
         }
     }
 
+    async fn finish(&mut self, is_read: bool) {
+        poll_fn(|cx| {
+            self.stream.finish(cx, is_read);
+            Poll::Ready(())
+        })
+        .await;
+    }
+
     /// Sends what waits, as far as the connection takes it.
     async fn flush(&mut self) {
         let sent = poll_fn(|cx| self.poll_send(cx));
@@ -144,22 +156,13 @@ impl Serving<'_> {
             let socket = self.socket;
             let mut woken = pin!(socket.to_send.notified());
             let read = poll_fn(|cx| {
-                if let Poll::Ready(Err(error)) = self.poll_send(cx) {
-                    return Poll::Ready(Err(Failure::from_io_error(&error)));
+                if let Poll::Ready(Err(failure)) = self.poll_send(cx) {
+                    return Poll::Ready(Err(failure));
                 }
-                let mut buffer = buffer.borrow();
-                let mut filled = ReadBuf::new(&mut buffer);
-                match Pin::new(&mut self.stream).poll_read(cx, &mut filled) {
-                    Poll::Ready(Ok(())) => {
-                        let new = filled.filled();
-                        self.reader.buffer().extend_from_slice(new);
-                        self.meter.count_received(new.len() as u64);
-                        return Poll::Ready(Ok(Some(new.len())));
-                    }
-                    Poll::Ready(Err(error)) => {
-                        return Poll::Ready(Err(Failure::from_io_error(&error)));
-                    }
-                    Poll::Pending => {}
+                let into = self.reader.buffer();
+                if let Poll::Ready(count) = self.stream.poll_receive(cx, buffer, into)? {
+                    self.meter.count_received(count as u64);
+                    return Poll::Ready(Ok(Some(count)));
                 }
                 woken.as_mut().poll(cx).map(|()| Ok(None))
             });
@@ -169,7 +172,7 @@ impl Serving<'_> {
         }
     }
 
-    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         loop {
             if self.sent == self.sending.len() {
                 self.sending.clear();
@@ -177,20 +180,12 @@ impl Serving<'_> {
                 std::mem::swap(&mut self.sending, &mut self.socket.unsent.borrow_mut());
                 self.socket.sent.notify_waiters();
                 if self.sending.is_empty() {
-                    return Pin::new(&mut self.stream).poll_flush(cx);
+                    return self.stream.poll_flush(cx);
                 }
             }
-            match Pin::new(&mut self.stream).poll_write(cx, &self.sending[self.sent..]) {
-                Poll::Ready(Ok(0)) => {
-                    return Poll::Ready(Err(std::io::ErrorKind::WriteZero.into()));
-                }
-                Poll::Ready(Ok(count)) => {
-                    self.sent += count;
-                    self.meter.count_sent(count as u64);
-                }
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => return Poll::Pending,
-            }
+            let count = ready!(self.stream.poll_send(cx, &self.sending[self.sent..]))?;
+            self.sent += count;
+            self.meter.count_sent(count as u64);
         }
     }
 }

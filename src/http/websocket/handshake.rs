@@ -71,13 +71,14 @@ impl SocketOffer {
         Ok(headers)
     }
 
-    /// Checks a response of status 101 (section 4.1).
+    /// Checks a response of status 101 (section 4.1). Over a stream of HTTP/2, no key was sent (RFC 8441, section 5).
     ///
     /// # Errors
     /// A [`Failure`] of class `protocol` that says what is wrong with it.
     pub(in crate::http) fn check(
         &self,
         headers: &[(String, Vec<u8>)],
+        is_tunnel: bool,
     ) -> Result<SocketTerms, Failure> {
         let wrong = |detail: &str| Failure::new(ErrorClass::Protocol, detail);
         let values = |name: &'static str| {
@@ -90,14 +91,16 @@ impl SocketOffer {
                 words.any(|one| one.trim().eq_ignore_ascii_case(word))
             })
         };
-        if !has("upgrade", "websocket") || !has("connection", "upgrade") {
-            return Err(wrong("the response to the handshake is no upgrade"));
-        }
-        let mut hash = Sha1::new();
-        hash.update(&self.key);
-        hash.update(GUID);
-        if values("sec-websocket-accept").ne([BASE64.encode(hash.finalize())]) {
-            return Err(wrong("'Sec-WebSocket-Accept' is missing or wrong"));
+        if !is_tunnel {
+            if !has("upgrade", "websocket") || !has("connection", "upgrade") {
+                return Err(wrong("the response to the handshake is no upgrade"));
+            }
+            let mut hash = Sha1::new();
+            hash.update(&self.key);
+            hash.update(GUID);
+            if values("sec-websocket-accept").ne([BASE64.encode(hash.finalize())]) {
+                return Err(wrong("'Sec-WebSocket-Accept' is missing or wrong"));
+            }
         }
         let extensions: Vec<String> = values("sec-websocket-extensions").collect();
         let deflate = match extensions.join(", ") {

@@ -4,8 +4,8 @@
 mod deflate;
 mod frames;
 mod handshake;
+mod stream;
 
-use crate::http::connect::NetStream;
 pub(in crate::http) use deflate::{Deflater, Inflater};
 pub(crate) use frames::CloseFrame;
 pub(in crate::http) use frames::{
@@ -14,6 +14,7 @@ pub(in crate::http) use frames::{
 pub(crate) use handshake::{SocketOffer, over_http};
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
+pub(in crate::http) use stream::SocketStream;
 use tokio::sync::Notify;
 
 /// How long the other side may take for its part of a close.
@@ -27,7 +28,7 @@ pub(crate) struct SocketSide {
     pub(in crate::http) offer: SocketOffer,
     // None of these is borrowed across an await.
     /// The connection after the handshake, and the bytes that came with its head.
-    pub(in crate::http) connection: RefCell<Option<NetStream>>,
+    pub(in crate::http) connection: RefCell<Option<Box<dyn SocketStream>>>,
     pub(in crate::http) first: RefCell<Vec<u8>>,
     pub(in crate::http) writer: RefCell<Option<FrameWriter>>,
     pub(in crate::http) unsent: RefCell<Vec<u8>>,
@@ -61,9 +62,9 @@ impl SocketSide {
         self.first.replace(first.to_vec());
     }
 
-    /// Takes the connection of such a response.
-    pub(in crate::http) fn connect(&self, stream: NetStream) {
-        self.connection.replace(Some(stream));
+    /// Takes what carries the messages after such a response.
+    pub(in crate::http) fn connect(&self, stream: impl SocketStream + 'static) {
+        self.connection.replace(Some(Box::new(stream)));
     }
 
     /// Sends a message. Returns false if nothing can be sent any more.

@@ -297,6 +297,13 @@ fn take_settings(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result
                 // Larger frames than these gain nothing.
                 engine.max_frame = (value as usize).min(MAX_FRAME);
             }
+            // Once it is true, it stays so (RFC 8441, section 3).
+            frame::ENABLE_CONNECT_PROTOCOL => {
+                if value > 1 || (value == 0 && engine.takes_tunnels) {
+                    return Err(H2ErrorCode::PROTOCOL_ERROR);
+                }
+                engine.takes_tunnels = value == 1;
+            }
             // The size of a table that is not used, and unknown settings.
             _ => {}
         }

@@ -58,6 +58,8 @@ pub(super) struct Engine {
     idle_frames: u32,
     /// Whether the server has sent its settings, which come first.
     has_settings: bool,
+    /// Whether it takes streams that carry another protocol (RFC 8441).
+    takes_tunnels: bool,
     most_streams: usize,
     first_window: i64,
     max_frame: usize,
@@ -101,6 +103,7 @@ impl Engine {
             partial: Vec::new(),
             idle_frames: 0,
             has_settings: false,
+            takes_tunnels: false,
             most_streams: usize::MAX,
             first_window: FIRST_WINDOW,
             max_frame: MAX_FRAME,
@@ -132,6 +135,11 @@ impl Engine {
     /// Whether one of the two sides wants no more requests here.
     fn is_leaving(&self) -> bool {
         self.leaving.is_some() || self.retired
+    }
+
+    /// Whether the server takes streams that carry another protocol; `None` before it has sent its settings.
+    pub(super) fn takes_tunnels(&self) -> Option<bool> {
+        self.has_settings.then_some(self.takes_tunnels)
     }
 
     /// Whether nobody waits for anything.
@@ -195,7 +203,7 @@ impl Engine {
     pub(super) fn take(&mut self, key: u64) -> Option<H2Stream> {
         let place = self.streams.iter().position(|stream| stream.key == key)?;
         let stream = self.streams.remove(place);
-        let is_over = stream.sent && stream.outcome.is_some();
+        let is_over = stream.sent && (stream.outcome.is_some() || stream.is_tunnel());
         // It may allow some again, but nobody knows when.
         self.retired |= stream.id.is_none() && stream.outcome.is_none() && self.most_streams == 0;
         if let Some(id) = stream.id
@@ -317,6 +325,10 @@ impl Engine {
                 frame::write(&mut self.out, DATA, flags, id, &stream.unsent[..length]);
                 stream.bytes_sent += (HEAD + length) as u64;
                 stream.unsent.advance(length);
+                if stream.is_tunnel() && stream.unsent.is_empty() {
+                    // There is room for more.
+                    stream.wake();
+                }
             }
         }
     }

@@ -337,7 +337,7 @@ fn pings_are_acknowledged_and_lgooses_own_are_noticed() {
 #[test]
 fn what_breaks_the_protocol_ends_the_connection() {
     type Break = (&'static str, fn(&mut Engine));
-    let breaks: [Break; 24] = [
+    let breaks: [Break; 26] = [
         ("frame with invalid size", |engine| {
             engine.read(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         }),
@@ -380,6 +380,14 @@ fn what_breaks_the_protocol_ends_the_connection() {
             feed(engine, PUSH_PROMISE, END_HEADERS, 1, &[0; 5])
         }),
         ("unspecific", |engine| feed(engine, SETTINGS, 0, 1, &[])),
+        ("unspecific", |engine| {
+            setting(engine, frame::ENABLE_CONNECT_PROTOCOL, 2);
+        }),
+        ("unspecific", |engine| {
+            setting(engine, frame::ENABLE_CONNECT_PROTOCOL, 1);
+            assert_eq!(engine.takes_tunnels(), Some(true));
+            setting(engine, frame::ENABLE_CONNECT_PROTOCOL, 0);
+        }),
         ("invalid size", |engine| {
             feed(engine, SETTINGS, 0, 0, &[0; 5])
         }),

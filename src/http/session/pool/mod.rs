@@ -238,15 +238,35 @@ impl ConnectionPool {
         Ok((Channel::Http2(on_demand.share(client, connection)), false))
     }
 
-    /// A new HTTP/1.1 connection, which no other request uses, for a WebSocket.
-    pub(super) async fn connection(
+    /// A channel for a WebSocket, and whether its connection was open: as browsers have it, a stream of the HTTP/2 connection
+    /// to its host if there is one and the server takes such streams (RFC 8441), else a new HTTP/1.1 connection, which no
+    /// other request uses. A run that demands HTTP/2 opens the former if it can.
+    pub(super) async fn for_socket(
         &self,
         client: &Client,
         origin: &Rc<Origin>,
         progress: &mut RequestProgress<'_>,
-    ) -> Result<Connection, Failure> {
-        let tls = || self.on_demand().http1_tls(client);
-        self.open_with(client, origin, tls, progress).await
+    ) -> Result<(Channel, bool), Failure> {
+        let (version, on_demand) = (client.config.version, self.on_demand());
+        let mut shared = on_demand.http2(origin);
+        shared = shared.filter(|shared| version != Version::Http1 && !shared.is_doubtful());
+        let was_open = shared.is_some();
+        if !was_open && origin.secure && version == Version::Http2 {
+            let tls = || on_demand.any_tls(client);
+            let connection = self.open_with(client, origin, tls, progress).await?;
+            if !connection.is_http2() {
+                return Ok((Channel::Http1(connection), false));
+            }
+            shared = Some(on_demand.share(client, connection));
+        }
+        if let Some(shared) = shared
+            && shared.takes_tunnels().await
+        {
+            return Ok((Channel::Http2(shared), was_open));
+        }
+        let tls = || on_demand.http1_tls(client);
+        let connection = self.open_with(client, origin, tls, progress).await?;
+        Ok((Channel::Http1(connection), false))
     }
 
     /// Keeps a connection for the next request.
@@ -464,15 +484,22 @@ impl OnDemandState {
 
     /// The same for connections that speak HTTP/2.
     fn http2_tls(&self, client: &Client) -> Result<Arc<ClientConfig>, Failure> {
-        let mut config = Arc::unwrap_or_clone(self.user_tls(client)?);
-        config.alpn_protocols = vec![b"h2".to_vec()];
-        Ok(Arc::new(config))
+        self.tls_of(client, &[b"h2"])
     }
 
     /// The same for connections that speak HTTP/1.1.
     fn http1_tls(&self, client: &Client) -> Result<Arc<ClientConfig>, Failure> {
+        self.tls_of(client, &[b"http/1.1"])
+    }
+
+    /// The same for connections that may speak either, whatever the run demands.
+    fn any_tls(&self, client: &Client) -> Result<Arc<ClientConfig>, Failure> {
+        self.tls_of(client, &[b"h2", b"http/1.1"])
+    }
+
+    fn tls_of(&self, client: &Client, protocols: &[&[u8]]) -> Result<Arc<ClientConfig>, Failure> {
         let mut config = Arc::unwrap_or_clone(self.user_tls(client)?);
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
         Ok(Arc::new(config))
     }
 }

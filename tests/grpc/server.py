@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A server of gRPC by Python's grpcio, as the judge of lgoose's tests: PORT or PORT CERTIFICATE KEY.
 
-Writes the port that it has, and one line for each call that it has seen. Ends when its input is closed.
-Needs grpcio, grpcio-tools and grpcio-reflection.
+Prints the port that it has. Ends when its input is closed. Exits with 77 and says why if grpcio, grpcio-tools or
+grpcio-reflection is missing.
 """
 import os
 import sys
@@ -10,9 +10,13 @@ import tempfile
 import time
 from concurrent import futures
 
-import grpc
-from grpc_reflection.v1alpha import reflection
-from grpc_tools import protoc
+try:
+    import grpc
+    from grpc_reflection.v1alpha import reflection
+    from grpc_tools import protoc
+except ImportError as missing:
+    print(f"{sys.executable}: {missing}", file=sys.stderr)
+    sys.exit(77)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROTOS = os.path.join(os.path.dirname(HERE), "lua", "protos")
@@ -31,7 +35,6 @@ import kinds_pb2_grpc  # noqa: E402
 
 class Kinds(kinds_pb2_grpc.KindsServicer):
     def Echo(self, request, context):
-        print("echo " + request.SerializeToString(deterministic=True).hex(), flush=True)
         return request
 
     def Fail(self, request, context):
@@ -41,7 +44,6 @@ class Kinds(kinds_pb2_grpc.KindsServicer):
         return kinds_pb2.All()
 
     def Sleep(self, request, context):
-        print("deadline %s" % (context.time_remaining() is not None and context.time_remaining() < 1e6), flush=True)
         end = time.monotonic() + request.seconds
         while context.is_active() and time.monotonic() < end:
             time.sleep(0.005)
@@ -79,6 +81,6 @@ if pair:
 else:
     port = server.add_insecure_port("127.0.0.1:" + port)
 server.start()
-print("port %d" % port, flush=True)
+print(port, flush=True)
 sys.stdin.read()
 server.stop(0)

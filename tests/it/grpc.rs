@@ -1,7 +1,8 @@
 //! gRPC: against a server that does each thing wrong, made with the crate h2; against the interoperability server of gRPC for
 //! Go; and against Python's grpcio. What is not installed is skipped with a message.
 
-use crate::program::{Lgoose, in_repository, plan, wait_until};
+use crate::outside_server::{OutsideServer, found};
+use crate::program::{Lgoose, plan, wait_until};
 use crate::report::{Report, iterate_at, run};
 use crate::secure::Authority;
 use crate::skipping::skip;
@@ -15,7 +16,6 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -354,63 +354,16 @@ fn calls_go_by_grpc_web_over_http1() {
     }
 }
 
-/// A server in another language, which ends with this.
-struct Judge {
-    child: Child,
-    port: u16,
-}
-
-impl Drop for Judge {
-    fn drop(&mut self) {
-        let _ended = self.child.kill();
-        let _reaped = self.child.wait();
-    }
-}
-
-/// Returns the first of some programs that is there.
-fn found(variable: &str, of_ci: &str, other: Option<&str>) -> Option<PathBuf> {
-    if let Ok(path) = std::env::var(variable) {
-        return Some(path.into());
-    }
-    let of_ci = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("..")
-        .join(of_ci);
-    of_ci
-        .exists()
-        .then_some(of_ci)
-        .or_else(|| other.map(Into::into))
-}
-
 /// Starts Python's server, over TLS with a certificate and its key; `None` with a printed reason where it is missing.
-fn grpcio(identity: Option<[String; 2]>) -> Option<Judge> {
-    const WHAT: &str = "gRPC with Python's grpcio";
-    let python = found("GRPC_PYTHON", "grpcio/bin/python3", Some("python3"))?;
-    let child = Command::new(&python)
-        .arg(in_repository("tests/grpc/server.py"))
-        .arg("0")
-        .args(identity.into_iter().flatten())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let Ok(mut child) = child else {
-        skip(WHAT, &format!("{} does not start", python.display()));
-        return None;
-    };
-    let mut lines = BufReader::new(child.stdout.take().expect("it is piped"));
-    let mut line = String::new();
-    lines.read_line(&mut line).expect("it prints text");
-    let Some(port) = line.trim().strip_prefix("port ") else {
-        let _reaped = child.wait();
-        skip(
-            WHAT,
-            "the packages grpcio, grpcio-tools and grpcio-reflection; GRPC_PYTHON names a Python that has them",
-        );
-        return None;
-    };
-    let port = port.parse().expect("a port");
-    thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
-    Some(Judge { child, port })
+fn grpcio(identity: Option<[String; 2]>) -> Option<OutsideServer> {
+    let python = found("GRPC_PYTHON", "grpcio/bin/python3", "python3");
+    let skipped = [
+        "gRPC with Python's grpcio",
+        "the packages grpcio, grpcio-tools and grpcio-reflection; GRPC_PYTHON names a Python that has them",
+    ];
+    let files = identity.iter().flatten().map(String::as_str);
+    let arguments: Vec<&str> = ["0"].into_iter().chain(files).collect();
+    OutsideServer::start(&python, "tests/grpc/server.py", &arguments, skipped)
 }
 
 fn assert_kinds(report: &Report) {
@@ -467,29 +420,35 @@ fn pythons_server_is_called_over_tls() {
     }
 }
 
+/// A program that ends with this.
+struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let _ended = self.0.kill();
+        let _reaped = self.0.wait();
+    }
+}
+
 #[test]
 fn the_interoperability_tests_of_grpc_pass() {
-    let Some(server) = found("GRPC_INTEROP_SERVER", "grpc-interop/server", None) else {
+    let server = found("GRPC_INTEROP_SERVER", "grpc-interop/server", "");
+    if server.is_empty() {
         let wants = "'go install google.golang.org/grpc/interop/server@latest'; GRPC_INTEROP_SERVER names the program";
         return skip("the interoperability tests of gRPC", wants);
-    };
+    }
     // It wants a port that is free, and says nothing once it listens.
     let port = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let number = port.local_addr().expect("an address").port();
+    let address = port.local_addr().expect("an address");
     drop(port);
     let child = Command::new(server)
-        .arg(format!("--port={number}"))
+        .arg(format!("--port={}", address.port()))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    let server = Judge {
-        child: child.expect("it starts"),
-        port: number,
-    };
-    wait_until("the server listens", || {
-        TcpStream::connect(("127.0.0.1", server.port)).is_ok()
-    });
-    let url = format!("http://127.0.0.1:{}", server.port);
+    let _server = Ending(child.expect("it starts"));
+    wait_until("the server listens", || TcpStream::connect(address).is_ok());
+    let url = format!("http://{address}");
     let report = iterate_at("tests/lua/grpc_interop.lua", &url, 1, 1, &[]);
     assert_no_task_failed(&report);
     assert_eq!(report.json["tasks"].as_array().map(Vec::len), Some(14));

@@ -1,64 +1,28 @@
 //! `require "lgoose.smtp"` against a mail server that did not come from here (aiosmtpd, a package of Python), which says what it has
-//! accepted. Without one the test says "skipped" and passes, and fails with `LGOOSE_NEED_AIOSMTPD=1`; `AIOSMTPD_PYTHON` names a
-//! Python that has it.
+//! accepted. Without one the test says "skipped" and passes; `AIOSMTPD_PYTHON` names a Python that has it.
 
-use crate::program::in_repository;
+use crate::outside_server::{OutsideServer, found};
 use crate::report::iterate_at;
 use crate::secure::Authority;
-use crate::skipping::skip;
 use serde_json::{Value, json};
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-/// The Python of CI.
-const IN_CI: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/../aiosmtpd/bin/python3");
 
 #[test]
 fn mails_arrive_as_they_were_written() {
     let authority = Authority::new();
-    let files = authority.sign(&["judge.test"]).files("smtp");
-    let of_ci = Path::new(IN_CI).exists().then_some(IN_CI);
-    let python = std::env::var("AIOSMTPD_PYTHON");
-    let python = python.unwrap_or_else(|_| of_ci.unwrap_or("python3").to_owned());
-    let judge = Command::new(&python)
-        .arg(in_repository("tests/smtp_judge.py"))
-        .args(files)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let needed = std::env::var_os("LGOOSE_NEED_AIOSMTPD").is_some();
-    let missing = || {
-        assert!(!needed, "aiosmtpd is missing");
-        skip(
-            "mails over SMTP",
-            "a Python that has 'aiosmtpd', named by AIOSMTPD_PYTHON",
-        );
+    let [cert, key] = authority.sign(&["judge.test"]).files("smtp");
+    let python = found("AIOSMTPD_PYTHON", "aiosmtpd/bin/python3", "python3");
+    let skipped = [
+        "mails over SMTP",
+        "a Python that has 'aiosmtpd', named by AIOSMTPD_PYTHON",
+    ];
+    let files = [&*cert, &key];
+    let Some(judge) = OutsideServer::start(&python, "tests/smtp_judge.py", &files, skipped) else {
+        return;
     };
-    let Ok(mut judge) = judge else {
-        return missing();
-    };
-    let mut stdout = BufReader::new(judge.stdout.take().expect("stdout is piped"));
-    let mut port = String::new();
-    stdout.read_line(&mut port).expect("it prints text");
-    if port.is_empty() {
-        let status = judge.wait().expect("it ends");
-        let mut why = String::new();
-        let stderr = judge.stderr.as_mut().expect("stderr is piped");
-        stderr.read_to_string(&mut why).expect("it prints text");
-        assert_eq!(status.code(), Some(77), "{why}");
-        return missing();
-    }
-    let url = format!("http://127.0.0.1:{}", port.trim());
+    let url = format!("http://127.0.0.1:{}", judge.port);
     let ca = authority.file("smtp_ca.pem");
     let report = iterate_at("tests/lua/smtp.lua", &url, 1, 1, &["--ca", &ca]);
-    drop(judge.stdin.take());
-    let mails: Vec<Value> = stdout
-        .lines()
-        .map(|line| serde_json::from_str(&line.expect("text")).expect("JSON"))
-        .collect();
-    judge.wait().expect("it ends");
+    let mails = judge.finish();
     assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
     let mail = |from: &str, to: Value, subject: &str, text: &str| {
         json!({

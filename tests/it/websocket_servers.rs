@@ -1,0 +1,87 @@
+//! WebSockets with servers that did not come from here: of the packages `websockets` and `hypercorn` of Python, the latter over
+//! HTTP/2, and `ws` of npm. What they have received is what the report says. Without one its test says "skipped" and passes;
+//! `WEBSOCKETS_PYTHON` names a Python that has both, `WEBSOCKETS_NODE` a folder where 'npm install ws' was called.
+
+use crate::outside_server::{OutsideServer, found};
+use crate::report::iterate_at;
+use crate::secure::Authority;
+use serde_json::Value;
+
+const PLAN: &str = "tests/websockets/judge.lua";
+const ALL: &str = "PATHS=echo ping pieces close/1000 close/4321";
+
+/// Runs the plan against a server, and compares what both say.
+fn judge(server: OutsideServer, url: &str, more: &[&str], codes: &[u16]) {
+    let report = iterate_at(PLAN, url, 1, 1, more);
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    let rows = report.json["requests"].as_array().expect("rows");
+    let sent = |row: &Value| row["messages"]["sent"].as_u64();
+    let sent: u64 = rows.iter().filter_map(sent).sum();
+    let [seen] = &server.finish()[..] else {
+        panic!("it prints one line");
+    };
+    assert_eq!(seen["messages"], sent);
+    let seen_codes = seen["codes"].as_array().expect("a list");
+    let seen_codes = seen_codes.iter().filter_map(Value::as_u64);
+    assert_eq!(
+        seen_codes.collect::<Vec<_>>(),
+        codes
+            .iter()
+            .map(|code| u64::from(*code))
+            .collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_server_of_the_package_websockets_has_what_was_sent() {
+    let python = found("WEBSOCKETS_PYTHON", "websockets/bin/python3", "python3");
+    let skipped = [
+        "WebSockets with the server 'websockets'",
+        "a Python that has 'websockets', named by WEBSOCKETS_PYTHON",
+    ];
+    let script = "tests/websockets/server.py";
+    let server = OutsideServer::start(&python, script, &["websockets"], skipped);
+    let Some(server) = server else { return };
+    let url = format!("http://127.0.0.1:{}", server.port);
+    judge(server, &url, &["-e", ALL], &[3004, 3004, 3006, 1000, 4321]);
+}
+
+#[test]
+fn a_server_of_the_package_ws_has_what_was_sent() {
+    let folder = found("WEBSOCKETS_NODE", "ws", ".");
+    let skipped = [
+        "WebSockets with the server 'ws'",
+        "'npm install ws' in a folder that WEBSOCKETS_NODE names",
+    ];
+    let script = "tests/websockets/server.mjs";
+    let server = OutsideServer::start("node", script, &[&folder], skipped);
+    let Some(server) = server else { return };
+    let url = format!("http://127.0.0.1:{}", server.port);
+    judge(server, &url, &["-e", ALL], &[3004, 3004, 3006, 1000, 4321]);
+}
+
+#[test]
+fn a_server_of_the_package_hypercorn_has_what_was_sent_over_http_2() {
+    let authority = Authority::new();
+    let [cert, key] = authority.sign(&["127.0.0.1"]).files("hypercorn");
+    let python = found("WEBSOCKETS_PYTHON", "websockets/bin/python3", "python3");
+    let skipped = [
+        "WebSockets over HTTP/2 with the server 'hypercorn'",
+        "a Python that has 'hypercorn', named by WEBSOCKETS_PYTHON",
+    ];
+    let script = "tests/websockets/server.py";
+    let server = OutsideServer::start(&python, script, &["hypercorn", &cert, &key], skipped);
+    let Some(server) = server else { return };
+    let url = format!("https://127.0.0.1:{}", server.port);
+    let ca = authority.file("hypercorn_ca.pem");
+    for more in [&["-e", "PAGE=/page"][..], &["--http", "2"]] {
+        let all = [more, &["--ca", &ca, "-e", "PATHS=echo"]].concat();
+        let report = iterate_at(PLAN, &url, 1, 1, &all);
+        assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    }
+    // Its application has only seen HTTP/2, or it would have failed.
+    let [seen] = &server.finish()[..] else {
+        panic!("it prints one line");
+    };
+    assert_eq!(seen["messages"], 2 * 115);
+}

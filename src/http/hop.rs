@@ -29,6 +29,7 @@ pub(super) struct Hop {
 
 impl Hop {
     /// The first hop of a request.
+    #[inline]
     pub(super) fn first(method: &Method, body: &Bytes) -> Hop {
         Hop {
             method: method.clone(),

@@ -32,8 +32,8 @@ pub enum Step {
     Preempted,
     /// It has ended.
     Done,
-    /// It has raised an error and ended.
-    Raised(RaisedError),
+    /// It has raised an error and ended. Boxed: each user has room for a few steps.
+    Raised(Box<RaisedError>),
 }
 
 /// The place where the responses of an operation are kept.
@@ -513,11 +513,11 @@ impl Vm {
             }
             // Reading it may have taken the rest of the time.
             Some(Err(problem)) => killed(&self.host, &mut self.ended_by_limit).ok_or(problem),
-            None => Ok(Step::Raised(RaisedError {
+            None => Ok(Step::Raised(Box::new(RaisedError {
                 message: "the task waits for nothing that lgoose knows".to_owned(),
                 line: None,
                 backtrace: None,
-            })),
+            }))),
         }
     }
 
@@ -671,7 +671,7 @@ impl Vm {
 fn killed(host: &VmHost, ended_by_limit: &mut bool) -> Option<Step> {
     let raised = host.limits.killed()?;
     *ended_by_limit = true;
-    Some(Step::Raised(host.located(raised)))
+    Some(Step::Raised(Box::new(host.located(raised))))
 }
 
 /// Returns the end of a task by an error; sets `ended_by_limit` if the limit of its memory was the cause.
@@ -687,5 +687,5 @@ fn ended(host: &VmHost, error: &mlua::Error, ended_by_limit: &mut bool) -> Step 
         raised.message = host.limits.out_of_memory();
     }
     *ended_by_limit |= host.limits.is_short();
-    Step::Raised(host.located(raised))
+    Step::Raised(Box::new(host.located(raised)))
 }

@@ -80,10 +80,11 @@ impl Connection {
         self.sent
     }
 
-    /// Sends one request and reads the whole response. `stopwatch` gets the known phases also if this fails.
+    /// Sends one request, whose buffer is then free, and reads the whole response. `stopwatch` gets the known phases also if
+    /// this fails.
     pub(in crate::http) async fn exchange(
         &mut self,
-        request: EncodedRequest<'_>,
+        request: &mut EncodedRequest<'_>,
         rules: &ResponseRules<'_>,
         buffer: &ReadBuffer,
         stopwatch: &mut Stopwatch,
@@ -99,30 +100,25 @@ impl Connection {
             None => {
                 let sending =
                     send_listening(self, &request.bytes, rules, buffer, &mut partial, stopwatch);
-                Box::pin(sending).await?
+                let (written, early) = Box::pin(sending).await?;
+                (written, early.map(Box::new))
             }
             Some(body_at) => {
                 let (head, body) = request.bytes.split_at(body_at);
-                Box::pin(send_expecting(
-                    self,
-                    head,
-                    body,
-                    rules,
-                    buffer,
-                    &mut partial,
-                    stopwatch,
-                ))
-                .await?
+                let sending =
+                    send_expecting(self, head, body, rules, buffer, &mut partial, stopwatch);
+                let (written, early) = Box::pin(sending).await?;
+                (written, early.map(Box::new))
             }
         };
-        drop(request);
+        request.release();
         stopwatch.lap(|phases| &mut phases.send);
         stopwatch.enter(match self.received {
             0 => |phases| &mut phases.first_byte,
             _ => |phases| &mut phases.receive,
         });
         let read = match early {
-            Some(read) => Ok(read),
+            Some(read) => Ok(*read),
             None => self.read_head(rules, buffer, &mut partial, stopwatch).await,
         };
         let response = match read {

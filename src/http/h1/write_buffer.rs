@@ -13,7 +13,17 @@ pub(in crate::http) struct EncodedRequest<'a> {
     pub(in crate::http) bytes: Vec<u8>,
     /// The offset of the body, if the server is asked before the body is sent.
     pub(in crate::http) body_at: Option<usize>,
-    buffer: &'a WriteBuffer,
+    /// Until it is given back.
+    buffer: Option<&'a WriteBuffer>,
+}
+
+impl EncodedRequest<'_> {
+    /// Gives the buffer back, once the request is sent.
+    pub(super) fn release(&mut self) {
+        if let Some(buffer) = self.buffer.take() {
+            buffer.0.replace(std::mem::take(&mut self.bytes));
+        }
+    }
 }
 
 impl WriteBuffer {
@@ -24,14 +34,14 @@ impl WriteBuffer {
         EncodedRequest {
             bytes,
             body_at: None,
-            buffer: self,
+            buffer: Some(self),
         }
     }
 }
 
 impl Drop for EncodedRequest<'_> {
     fn drop(&mut self) {
-        self.buffer.0.replace(std::mem::take(&mut self.bytes));
+        self.release();
     }
 }
 

@@ -56,7 +56,7 @@ impl<'a> OutgoingHop<'a> {
                 not(feature = "reqwest"),
                 expect(unused_mut, reason = "only reqwest tells it with the answer")
             )]
-            let (channel, mut reused) = if self.request.socket().is_some() {
+            let (mut channel, mut reused) = if self.request.socket().is_some() {
                 let opening = session.pool.for_socket(&session.client, origin, progress);
                 Box::pin(opening).await?
             } else if call.is_some_and(|call| !call.terms.is_web) {
@@ -69,8 +69,8 @@ impl<'a> OutgoingHop<'a> {
                 channel.await?
             };
             let received = progress.meter.so_far().received;
-            let response = match channel {
-                Channel::Http1(mut connection) => {
+            let response = match &mut channel {
+                Channel::Http1(connection) => {
                     progress.connection = connection.number;
                     let mut encoded = session.client.write_buffer.take();
                     let trace = progress.trace.as_deref();
@@ -80,23 +80,21 @@ impl<'a> OutgoingHop<'a> {
                         limits: session.limits(self.request),
                     };
                     let metered = MeteredConnection {
-                        connection: &mut connection,
+                        connection,
                         meter: progress.meter,
                     };
                     let (buffer, stopwatch) =
                         (&session.client.read_buffer, &mut progress.stopwatch);
                     // Not in a function of its own: its future would be copied for each request.
-                    let exchange = metered
-                        .connection
-                        .exchange(encoded, &rules, buffer, stopwatch);
-                    let response = exchange.await;
-                    drop(metered);
-                    self.put_back(connection, &response);
-                    response
+                    let exchange =
+                        metered
+                            .connection
+                            .exchange(&mut encoded, &rules, buffer, stopwatch);
+                    exchange.await
                 }
                 Channel::Http2(connection) => {
                     progress.connection = connection.number;
-                    self.exchange_http2(&connection, progress).await
+                    self.exchange_http2(connection, progress).await
                 }
                 #[cfg(feature = "reqwest")]
                 Channel::Reqwest(sender) => {
@@ -107,7 +105,8 @@ impl<'a> OutgoingHop<'a> {
                     let version = session.client.config.version;
                     let may_be_http2 = origin.secure || version == Version::Http2;
                     let under_way = may_be_http2.then(|| session.pool.under_way());
-                    let exchange = reqwest::exchange(&session.client, sender, outgoing, progress);
+                    let exchange =
+                        reqwest::exchange(&session.client, sender.clone(), outgoing, progress);
                     // Boxed: the futures of the direct transport should not have room for it.
                     let (response, was_open) = Box::pin(exchange).await;
                     if let Some(under_way) = under_way {
@@ -117,6 +116,9 @@ impl<'a> OutgoingHop<'a> {
                     response
                 }
             };
+            if let Channel::Http1(connection) = channel {
+                self.put_back(connection, &response);
+            }
             match response {
                 Err(failure)
                     if !resent

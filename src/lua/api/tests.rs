@@ -67,7 +67,7 @@ fn raised(test: &str, files: &[(&str, &str)], body: &str) -> (RaisedError, Optio
                 .as_deref()
                 .and_then(|line| line.rsplit_once(':'));
             let line = line.map(|(_, line)| line.to_owned());
-            (raised, line)
+            (*raised, line)
         }
         step => panic!("nothing is raised: {step:?}"),
     }

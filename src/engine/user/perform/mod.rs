@@ -139,7 +139,7 @@ impl TaskRunner {
                 }
                 Step::Preempted => step = self.vm.enter().compute_on(),
                 Step::Done => break None,
-                Step::Raised(raised) => break Some(raised),
+                Step::Raised(raised) => break Some(*raised),
             }
         }
     }

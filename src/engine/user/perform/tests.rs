@@ -110,8 +110,9 @@ async fn a_user_that_checks_whether_all_run_lets_others_run_each_time() {
 async fn a_user_has_no_room_for_waits_that_few_users_have() {
     let user = user_without_a_site("task { function(user) user:get \"/\" end }");
     let bytes = size_of_val(&user.live(0));
+    // With what the runtime adds, that is an allocation of 2,560 bytes.
     assert!(
-        bytes < 3_000,
+        bytes < 2_300,
         "{bytes} bytes: box the future that is so large"
     );
 }

@@ -44,7 +44,7 @@ fn attempt_within(time: Duration, lines: &str) -> Option<RaisedError> {
     );
     let mut vm = vm(&source, time);
     let raised = match start(&mut vm, 0, 1) {
-        Step::Raised(raised) => Some(raised),
+        Step::Raised(raised) => Some(*raised),
         Step::Done => None,
         Step::Preempted => unreachable!("it goes on"),
         Step::Op(op) => panic!("{lines}\nasks for {op:?}"),

@@ -15,7 +15,7 @@ use crate::lua::requests::{Finished, JobFunction, Op, ResponseStream};
 use crate::lua::sandbox::{self, VmHost, stream};
 use crate::lua::vm_setup::VmSetup;
 use crate::plan::{Hook, PlanEvent, TaskTiming, Wait};
-use crate::protocols::{CallValue, ChannelId};
+use crate::protocols::CallValue;
 use crate::shared_state::SharedValue;
 use bytes::Bytes;
 use mlua::{Function, Lua, LuaSerdeExt as _, Table, Value};
@@ -340,8 +340,6 @@ impl Vm {
         }
         let value = match &outcome {
             Ok(CallValue::Nothing) => Ok(Value::Nil),
-            Ok(CallValue::Bytes(bytes)) => self.lua.create_string(bytes).map(Value::String),
-            Ok(CallValue::Channel(ChannelId(number))) => Ok(Value::Integer(*number as i64)),
             Ok(CallValue::Socket(socket)) => {
                 api::net_socket(&self.lua, socket.clone()).map(Value::UserData)
             }

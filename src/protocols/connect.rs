@@ -1,7 +1,7 @@
 //! The opening of a socket, which is a row: a TCP connection, one with TLS, or a socket for datagrams.
 
 use super::socket::OpenSocket;
-use super::{Call, CallFuture, CallValue, Channels, Meter};
+use super::{Call, CallFuture, CallValue, Meter};
 use crate::http::{SocketAddress, SocketOpener};
 use std::rc::Rc;
 
@@ -52,7 +52,7 @@ impl Call for SocketConnect {
         true
     }
 
-    fn perform<'a>(&'a self, _: &'a Channels, meter: &'a Meter) -> CallFuture<'a> {
+    fn perform<'a>(&'a self, meter: &'a Meter) -> CallFuture<'a> {
         Box::pin(async move {
             let note = |phases| meter.add_phases(phases);
             let address = &self.address;

@@ -1,7 +1,7 @@
 //! An exchange that the plan's own code carries out, such as a question over a WebSocket: the engine times what lies between
 //! its beginning and its end.
 
-use super::{Call, CallFuture, CallValue, Channels, Meter};
+use super::{Call, CallFuture, CallValue, Meter};
 
 /// What stands for such an exchange among calls.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Call for PlanExchange {
     }
 
     /// Has nothing left to perform: the plan does it.
-    fn perform<'a>(&'a self, _: &'a Channels, _: &'a Meter) -> CallFuture<'a> {
+    fn perform<'a>(&'a self, _: &'a Meter) -> CallFuture<'a> {
         Box::pin(std::future::ready(Ok(CallValue::Nothing)))
     }
 }

@@ -2,7 +2,6 @@
 //! here that implements [`Call`]; it knows neither Lua nor users. HTTP is [`crate::http`], whose requests take the same
 //! steps in the engine.
 
-mod channels;
 mod connect;
 mod exchange;
 #[cfg(test)]
@@ -13,13 +12,11 @@ mod socket;
 
 use crate::http::Failure;
 use crate::tags::Tags;
-use bytes::Bytes;
 use std::fmt::Debug;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-pub(crate) use channels::{ChannelId, Channels};
 pub(crate) use connect::{SocketConnect, SocketKind};
 pub(crate) use exchange::PlanExchange;
 #[cfg(test)]
@@ -42,12 +39,12 @@ pub trait Call: Debug {
         false
     }
 
-    /// Performs the call with the channels of its user, and notes in the meter what is measured while it goes on: what
-    /// the meter has counts also if the call is dropped, as it is at its timeout and when the run is aborted.
+    /// Performs the call, and notes in the meter what is measured while it goes on: what the meter has counts also if the call
+    /// is dropped, as it is at its timeout and when the run is aborted.
     ///
     /// # Errors
     /// The reason why there is no usable response, which is counted.
-    fn perform<'a>(&'a self, channels: &'a Channels, meter: &'a Meter) -> CallFuture<'a>;
+    fn perform<'a>(&'a self, meter: &'a Meter) -> CallFuture<'a>;
 }
 
 /// A call under way.
@@ -58,10 +55,6 @@ pub(crate) type CallFuture<'a> = Pin<Box<dyn Future<Output = Result<CallValue, F
 pub enum CallValue {
     /// Nothing but that it succeeded.
     Nothing,
-    /// Bytes, which the plan gets as a string.
-    Bytes(Bytes),
-    /// A channel that later calls may use, which the plan gets as a number.
-    Channel(ChannelId),
     /// A socket on which the plan speaks a protocol of its own.
     Socket(Rc<OpenSocket>),
 }

@@ -22,7 +22,7 @@ use crate::lua::{ExchangeEnd, Finished, RaisedError, RequestOp, ResponseStream, 
 use crate::metrics::{
     Cycles, ProvisionalCounts, Recorder, RequestId, Sample, SampleFailure, TagsId, Traffic,
 };
-use crate::protocols::{CallOp, Channels, OpenSocket};
+use crate::protocols::{CallOp, OpenSocket};
 use crate::tags::Tags;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -33,8 +33,6 @@ use std::time::{Duration, Instant};
 pub(super) struct TaskRequests {
     pub(super) shared: Rc<ShardState>,
     pub(super) session: Rc<Session>,
-    /// Channels of protocols other than HTTP.
-    pub(super) channels: Rc<Channels>,
     back_off: Rc<BackOff>,
     pub(super) role: Rc<ScenarioContext>,
     /// Number of the user as the plan counts, from 1; 0 runs an event.
@@ -71,7 +69,6 @@ impl TaskRequests {
             cycles: cycles.map(|cadence| Box::new(Cycles::new(cadence, warns))),
             shared,
             session,
-            channels: Rc::default(),
             back_off: Rc::default(),
             role,
             number,
@@ -92,7 +89,6 @@ impl TaskRequests {
         TaskRequests {
             shared: self.shared.clone(),
             session: self.session.clone(),
-            channels: self.channels.clone(),
             back_off: self.back_off.clone(),
             role: self.role.clone(),
             number: self.number,

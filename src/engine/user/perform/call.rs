@@ -46,7 +46,7 @@ impl<'a> CallInFlight<'a> {
         let timeout = self.op.timeout.unwrap_or(shared.config.timeout);
         let outcome = tokio::select! {
             biased;
-            outcome = self.op.call.perform(&self.requests.channels, &self.meter) => outcome,
+            outcome = self.op.call.perform(&self.meter) => outcome,
             () = shared.timers.wait(timeout) => Err(Failure::new(ErrorClass::Timeout, "")),
         };
         let ended = self.flight.end_at(Instant::now(), responded(&outcome));

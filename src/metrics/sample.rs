@@ -159,6 +159,10 @@ pub trait ExchangeDetails: std::fmt::Debug {
     }
     /// Returns the class of a failure without a response; else empty.
     fn class(&self) -> &str;
+    /// Returns how many messages it has sent and received, of a protocol that has messages.
+    fn messages(&self) -> Option<[u64; 2]> {
+        None
+    }
     /// Returns the headers as sent.
     fn request_headers(&self) -> Vec<(String, Vec<u8>)> {
         Vec::new()

@@ -1,9 +1,11 @@
 //! WebSockets, with the server of another library (tungstenite) as the judge: what a plan sees, what the server sees, and how
 //! both are counted.
 
+use crate::log_lines::{path as log_path, rows};
 use crate::program::{Lgoose, plan, wait_until};
 use crate::report::{Report, iterate_at, read, run};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -259,6 +261,24 @@ fn a_question_under_way_is_waited_for_at_a_stop_and_counted_at_an_abort() {
     assert_eq!(report.messages_of("WS question"), ["aborted"]);
 }
 
+/// Asserts that the lines of a log have as many messages as the rows of the report.
+fn assert_logged(report: &Report, lines: &[BTreeMap<String, String>]) {
+    for row in report.json["requests"].as_array().expect("rows") {
+        let of_row = |line: &&BTreeMap<String, String>| {
+            row["method"] == *line["method"] && row["name"] == *line["name"]
+        };
+        for way in ["sent", "received"] {
+            let column = format!("messages_{way}");
+            let logged = lines.iter().filter(of_row);
+            let logged = logged.filter_map(|line| line[&column].parse::<u64>().ok());
+            let messages = row["messages"][way].as_u64().unwrap_or(0);
+            assert_eq!(logged.sum::<u64>(), messages, "{column} of {row}");
+        }
+    }
+    let page = lines.iter().find(|line| line["method"] == "GET");
+    assert_eq!(page.expect("a page was requested")["messages_sent"], "");
+}
+
 fn row<'a>(report: &'a Report, name: &str) -> &'a Value {
     report.row(&format!("WS {name}"))
 }
@@ -266,6 +286,7 @@ fn row<'a>(report: &'a Report, name: &str) -> &'a Value {
 #[test]
 fn sockets_send_receive_and_end_as_the_other_side_says() {
     let (address, seen) = server();
+    let log = log_path("websockets.csv");
     for client in ["direct", "reqwest"] {
         let url = format!("http://{address}");
         let report = iterate_at(
@@ -273,9 +294,10 @@ fn sockets_send_receive_and_end_as_the_other_side_says() {
             &url,
             1,
             1,
-            &["--client", client],
+            &["--client", client, "--request-log", &log],
         );
         assert_eq!(report.task_failures(), 0, "{client}: {:?}", report.errors());
+        assert_logged(&report, &rows(&log));
         let messages = |name: &str, way: &str| row(&report, name)["messages"][way].as_u64();
         assert_eq!(messages("echo", "sent"), Some(21), "{client}");
         assert_eq!(messages("feed", "received"), Some(500), "{client}");

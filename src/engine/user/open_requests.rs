@@ -258,6 +258,10 @@ impl ExchangeDetails for RequestOutcome<'_> {
         }
     }
 
+    fn messages(&self) -> Option<[u64; 2]> {
+        self.op.request.stream().map(|body| body.messages())
+    }
+
     fn request_headers(&self) -> Vec<(String, Vec<u8>)> {
         self.base.map_or_else(Vec::new, |base| {
             self.session.headers_of(base, &self.op.request, self.trace)

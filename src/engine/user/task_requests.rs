@@ -461,6 +461,8 @@ impl TaskRequests {
             messages_sent: open.stream.take_sent(),
             ..Traffic::default()
         };
+        let body = &open.stream.body;
+        body.count_messages(traffic.messages_sent, traffic.messages_received);
         let mut recorder = self.shared.recorder.borrow_mut();
         recorder.messages(row, now, traffic, &times);
     }

@@ -42,10 +42,6 @@ impl H2Tunnel {
         // The waker is taken out: this task need not be woken for what it finds itself.
         self.with_stream(|stream| stream.waker.take());
         self.connection.link.poll(cx);
-        self.wait(cx);
-    }
-
-    fn wait(&self, cx: &mut Context<'_>) {
         self.with_stream(|stream| stream.waker = Some(cx.waker().clone()));
     }
 

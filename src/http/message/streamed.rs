@@ -38,6 +38,8 @@ pub(crate) struct StreamedBody {
     held: Cell<usize>,
     /// Whether it has a content coding.
     encoded: Cell<bool>,
+    /// The messages that the plan has sent and that have come, as far as they are counted.
+    messages: Cell<[u64; 2]>,
     /// When the latest byte came.
     latest: Cell<Option<Instant>>,
     /// Whether the reader has closed it, and whether nothing more comes.
@@ -90,6 +92,7 @@ impl StreamedBody {
             waiting: Cell::default(),
             held: Cell::default(),
             encoded: Cell::default(),
+            messages: Cell::default(),
             latest: Cell::default(),
             closed: Cell::default(),
             ended: Cell::default(),
@@ -298,6 +301,17 @@ impl StreamedBody {
     /// Notes how many bytes the reader holds of what it took: the beginning of a message.
     pub(crate) fn hold(&self, bytes: usize) {
         self.held.set(bytes);
+    }
+
+    /// Counts messages that were sent and that have come since.
+    pub(crate) fn count_messages(&self, sent: u64, received: u64) {
+        let [before, earlier] = self.messages.get();
+        self.messages.set([before + sent, earlier + received]);
+    }
+
+    /// The messages that are counted: sent, and received.
+    pub(crate) fn messages(&self) -> [u64; 2] {
+        self.messages.get()
     }
 
     /// The most bytes that wait for the reader.

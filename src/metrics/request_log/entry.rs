@@ -64,6 +64,8 @@ pub struct RequestEntry<'a> {
     pub redirects: u32,
     /// How often it was sent again on a new connection.
     pub retries: u32,
+    /// Messages sent and received, of a stream, a WebSocket or a call.
+    pub message_counts: Option<[u64; 2]>,
     /// Class of a failure without a response, else empty.
     pub class: &'a str,
     /// Reason of the failure, if it failed.
@@ -116,6 +118,7 @@ impl RequestEntry<'_> {
     /// Appends the entry to `out`, with the two pieces of `url` in place of its own URL.
     pub(super) fn encode(&self, out: &mut Vec<u8>, url: [&str; 2]) {
         let [dns, connect, tls, send, first_byte, receive] = self.phases_ns;
+        let [sent, received] = self.message_counts.unwrap_or([NONE; 2]);
         let numbers = [
             self.user,
             u64::from(self.status),
@@ -132,6 +135,8 @@ impl RequestEntry<'_> {
             self.bytes,
             u64::from(self.redirects),
             u64::from(self.retries),
+            sent,
+            received,
         ];
         match &self.trace {
             None => out.push(REQUEST),
@@ -250,7 +255,7 @@ impl<'a> EntryReader<'a> {
     fn request(&mut self) -> Option<RequestEntry<'a>> {
         let [user, status, start_ns, end_ns, delay, connection] = self.numbers()?;
         let phases_ns = self.numbers()?;
-        let [bytes, redirects, retries] = self.numbers()?;
+        let [bytes, redirects, retries, sent, received] = self.numbers()?;
         let mut entry = RequestEntry {
             user,
             status: status as u16,
@@ -262,6 +267,7 @@ impl<'a> EntryReader<'a> {
             bytes,
             redirects: redirects as u32,
             retries: retries as u32,
+            message_counts: (sent != NONE).then_some([sent, received]),
             scenario: self.text()?,
             task: self.text()?,
             name: self.text()?,

@@ -271,6 +271,7 @@ impl LogRecorder {
             bytes: sample.traffic.received,
             redirects: sample.redirects,
             retries: sample.retries,
+            message_counts: details.messages(),
             class: details.class(),
             error: sample.failure.map(|failure| cut(failure.message)),
             line: sample.failure.and_then(|failure| failure.line),

@@ -82,6 +82,9 @@ fn every(entry: &RequestEntry<'_>, to: &mut impl FieldSink) {
     to.number("retries", entry.retries.into());
     end(entry.class, entry.error, entry.line, to);
     tags(entry.tags, to);
+    let counts = entry.message_counts;
+    to.optional_number("messages_sent", counts.map(|[sent, _]| sent));
+    to.optional_number("messages_received", counts.map(|[_, received]| received));
 }
 
 fn failed(entry: &RequestEntry<'_>, to: &mut impl FieldSink) {

@@ -249,7 +249,13 @@ impl ConnectionPool {
     ) -> Result<(Channel, bool), Failure> {
         let (version, on_demand) = (client.config.version, self.on_demand());
         let mut shared = on_demand.http2(origin);
-        shared = shared.filter(|shared| version != Version::Http1 && !shared.is_doubtful());
+        shared = shared.filter(|_| version != Version::Http1);
+        if let Some(open) = &shared
+            && open.is_doubtful()
+            && !open.is_alive().await
+        {
+            shared = None;
+        }
         let was_open = shared.is_some();
         if !was_open && origin.secure && version == Version::Http2 {
             let tls = || on_demand.any_tls(client);

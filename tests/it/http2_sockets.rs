@@ -33,12 +33,12 @@ pub(crate) async fn serve_socket(
     let (near, far) = tokio::io::duplex(1 << 16);
     let (reading, writing) = tokio::io::split(far);
     let receiving = tokio::spawn(receive(request.into_body(), writing));
-    let sending = tokio::spawn(send(reading, out, path == "/reset"));
+    let sending = tokio::spawn(send(reading, out, reset_of(path)));
     let mut socket = WebSocketStream::from_raw_socket(near, Role::Server, None).await;
     while let Some(Ok(message)) = socket.next().await {
         match (path, message) {
             (_, Message::Close(_)) => {}
-            ("/vanishes" | "/reset", _) => break,
+            ("/vanishes" | "/reset" | "/late", _) => break,
             ("/away", _) => {
                 let close = CloseFrame {
                     code: CloseCode::Away,
@@ -55,6 +55,14 @@ pub(crate) async fn serve_socket(
     drop(socket);
     sending.await.expect("it does not panic");
     receiving.await.expect("it does not panic")
+}
+
+fn reset_of(path: &str) -> Option<Reason> {
+    match path {
+        "/reset" => Some(Reason::INTERNAL_ERROR),
+        "/late" => Some(Reason::REFUSED_STREAM),
+        _ => None,
+    }
 }
 
 async fn receive(mut body: RecvStream, mut writing: WriteHalf<DuplexStream>) -> String {
@@ -83,7 +91,7 @@ async fn ended(mut body: RecvStream) -> String {
 async fn send(
     mut reading: ReadHalf<DuplexStream>,
     mut out: SendStream<Bytes>,
-    ends_with_reset: bool,
+    reset: Option<Reason>,
 ) {
     let mut buffer = vec![0; 1 << 14];
     while let Ok(count @ 1..) = reading.read(&mut buffer).await {
@@ -97,9 +105,10 @@ async fn send(
             out.send_data(now, false).expect("there is room");
         }
     }
-    if ends_with_reset {
-        out.send_reset(Reason::INTERNAL_ERROR);
-    } else {
-        let _gone = out.send_data(Bytes::new(), true);
+    match reset {
+        Some(reason) => out.send_reset(reason),
+        None => {
+            let _gone = out.send_data(Bytes::new(), true);
+        }
     }
 }

@@ -56,6 +56,10 @@ fn serve(mut stream: TcpStream, seen: &Seen) {
     match kind {
         "page" => respond(&mut stream, "200 OK\r\nContent-Length: 2", "ok"),
         "refuse" => respond(&mut stream, "403 Forbidden\r\nContent-Length: 2", "no"),
+        "deaf" => {
+            upgrade(&mut stream, "Sec-WebSocket-Accept: $");
+            let _end = stream.read_to_end(&mut Vec::new());
+        }
         "hold" => {
             // Until the client goes.
             let _end = stream.read_to_end(&mut Vec::new());
@@ -352,4 +356,20 @@ fn a_task_that_reads_for_ever_what_has_ended_holds_up_nobody() {
     assert_eq!(report.count("GET page"), 20);
     assert_eq!(report.count("GET cancelled"), 1);
     assert_eq!(report.count("WS refused"), 2);
+}
+
+/// Each of them is waited for for two seconds.
+#[test]
+fn servers_that_do_not_answer_a_close_keep_a_user_no_longer_than_one_does() {
+    let (address, _) = server();
+    let text = "task { function(user)
+      for _ = 1, 8 do user:websocket('/deaf', { name = 'deaf' }) end
+      user:wait(60)
+    end }";
+    let path = plan("websockets_deaf.lua", text);
+    let url = format!("http://{address}");
+    let limits = "-u 1 -t 1s --stop-timeout 12s";
+    let report = run([&*path, "-H", &url].into_iter().chain(limits.split(' ')));
+    assert_eq!(report.count("WS deaf"), 8);
+    assert_eq!(report.errors(), Vec::<String>::new());
 }

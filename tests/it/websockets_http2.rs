@@ -1,6 +1,6 @@
 //! WebSockets over streams of HTTP/2 (RFC 8441), with the servers of the `h2` and `tungstenite` crates as judges.
 
-use crate::http2_site::Http2;
+use crate::http2_site::{Http2, Odd};
 use crate::program::{plan, wait_until};
 use crate::report::{Report, run};
 use crate::secure::{Authority, server};
@@ -101,7 +101,7 @@ fn what_goes_wrong_with_a_socket_is_said_and_the_connection_goes_on() {
     let (site, ca) = site("websockets_http2_faults", |tls| Http2::start(Some(tls)));
     let text = "
         user:get '/first'
-        for _, path in ipairs { 'refused', 'vanishes', 'reset', 'away', 'echo' } do
+        for _, path in ipairs { 'refused', 'vanishes', 'reset', 'late', 'away', 'echo' } do
           local socket = user:websocket('/' .. path, { name = path })
           socket:send 'hello'
           socket:receive()
@@ -120,15 +120,19 @@ fn what_goes_wrong_with_a_socket_is_said_and_the_connection_goes_on() {
             "connection reset: http/2: unexpected internal error encountered",
         ),
         (
+            "WS late",
+            "connection reset: http/2: refused stream before processing any application logic",
+        ),
+        (
             "WS away",
             "closed early: the server closed the socket: 1001 'later'",
         ),
     ] {
         assert_eq!(report.messages_of(row), [error], "{row}");
     }
-    assert_eq!(report.errors().len(), 4, "{:?}", report.errors());
-    assert_eq!((site.connections(), site.count("/again")), (1, 5));
-    wait_until("all have ended", || site.socket_ends().len() == 5);
+    assert_eq!(report.errors().len(), 5, "{:?}", report.errors());
+    assert_eq!((site.connections(), site.count("/again")), (1, 6));
+    wait_until("all have ended", || site.socket_ends().len() == 6);
 }
 
 #[test]
@@ -147,4 +151,44 @@ fn a_run_that_is_aborted_resets_the_streams_of_its_sockets() {
     assert_eq!(report.errors(), Vec::<String>::new());
     wait_until("it has ended", || site.socket_ends().len() == 1);
     assert_eq!((site.connections(), site.count("/second")), (1, 1));
+}
+
+#[test]
+fn sockets_that_are_opened_at_once_share_one_connection_even_after_one_was_cancelled() {
+    let (site, ca) = site("websockets_http2_together", |tls| Http2::start(Some(tls)));
+    let text = "
+        local function talk()
+          local socket = user:websocket('/echo', { name = 'echo' })
+          socket:send 'hello'
+          assert(socket:receive().data == 'hello')
+          return socket
+        end
+        for _ = 1, 2 do
+          local jobs = {}
+          for n = 1, 5 do jobs[n] = user:spawn(talk) end
+          for _, job in ipairs(jobs) do job:join() end
+          -- What is given up puts its connection in doubt.
+          user:get('/hold', { name = 'hold', timeout = 0.05 })
+        end
+        user:get '/last'";
+    let options = [&ca[0], &ca[1], "--http", "2"];
+    let url = site.url("https");
+    let report = run_at("websockets_http2_together", &url, text, &options);
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    assert_eq!(report.failures("WS echo"), 0, "{:?}", report.errors());
+    assert_eq!((site.connections(), site.count("/echo")), (1, 10));
+}
+
+#[test]
+fn a_socket_takes_no_stream_that_requests_need() {
+    let site = Http2::odd(Odd::Streams(1));
+    let text = "
+        user:get '/first'
+        user:websocket('/echo', { name = 'echo' })
+        user:get '/second'";
+    let options = ["--http", "2"];
+    let report = run_at("websockets_http2_one", &site.url("http"), text, &options);
+    // The site speaks nothing but HTTP/2.
+    assert_eq!(report.failures("WS echo"), 1, "{:?}", report.errors());
+    assert_eq!((site.count("/echo"), site.count("/second")), (0, 1));
 }

@@ -31,9 +31,9 @@ impl OpenSockets {
         sockets.len()
     }
 
-    /// Takes one that is to be closed.
-    pub(super) fn pop(&self) -> Option<Rc<OpenSocket>> {
-        self.0.borrow_mut().pop()
+    /// Takes all, to close them.
+    pub(super) fn take_all(&self) -> Vec<Rc<OpenSocket>> {
+        self.0.take()
     }
 
     /// Whether there is none.

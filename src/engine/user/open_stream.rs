@@ -154,6 +154,12 @@ impl OpenStreams {
         self.0.borrow_mut().push(open);
     }
 
+    /// Returns all.
+    pub(super) fn all(&self) -> Vec<Rc<ResponseStream>> {
+        let streams = self.0.borrow();
+        streams.iter().map(|open| open.stream.clone()).collect()
+    }
+
     /// Returns the one that was opened last.
     pub(super) fn last(&self) -> Option<Rc<ResponseStream>> {
         let last = |open: &OpenStream| open.stream.clone();

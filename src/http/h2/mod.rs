@@ -70,7 +70,8 @@ impl SharedConnection {
         self.liveness.is_doubtful()
     }
 
-    /// Whether the server takes streams that carry another protocol (RFC 8441). Waits for its settings, which say so.
+    /// Whether the server takes one more stream that carries another protocol (RFC 8441), and requests beside it. Waits for its
+    /// settings, which say so.
     pub(super) async fn takes_tunnels(&self) -> bool {
         let takes = || self.link.engine.borrow().takes_tunnels();
         if takes().is_none() {

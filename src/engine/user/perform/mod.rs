@@ -22,6 +22,7 @@ use crate::lua::{
     Finished, JobFunction, Op, RaisedError, ReceiveTime, RequestOp, ResponseStream, SocketOp, Step,
 };
 use crate::protocols::{CallOp, CallValue, OpenSocket, SocketAction, SocketEnd, SocketRow};
+use futures_util::future::join_all;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -404,13 +405,16 @@ impl TaskRunner {
                 self.shared.recorder.borrow_mut().warn(message);
             }
         }
+        // All at once: servers that do not answer a close keep nobody waiting for longer than one does.
+        for stream in self.requests.streams.all() {
+            stream.body.close();
+        }
         while let Some(stream) = self.requests.streams.last() {
             self.close_stream(&stream).await;
         }
         self.requests.open_channels();
-        while let Some(socket) = self.requests.sockets.pop() {
-            Box::pin(socket.close()).await;
-        }
+        let sockets = self.requests.sockets.take_all();
+        Box::pin(join_all(sockets.iter().map(|socket| socket.close()))).await;
     }
 
     /// Sends requests side by side.

@@ -234,9 +234,10 @@ fn take_reset(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<()
         if let Some(call) = stream.call() {
             call.set_reset(Some(reason.0));
         }
+        let is_unseen = !stream.is_tunnel();
         stream.end(Err(match reason {
-            H2ErrorCode::REFUSED_STREAM => Failure::refused_stream(),
-            H2ErrorCode::HTTP_1_1_REQUIRED => Failure::http1_required(),
+            H2ErrorCode::REFUSED_STREAM if is_unseen => Failure::refused_stream(),
+            H2ErrorCode::HTTP_1_1_REQUIRED if is_unseen => Failure::http1_required(),
             reason => Failure::from_http2(ErrorClass::Reset, reason.description()),
         }));
     }
@@ -346,6 +347,10 @@ fn take_goaway(engine: &mut Engine, payload: &[u8]) -> Result<(), H2ErrorCode> {
         if stream.id.is_none_or(|id| id > last) {
             stream.sent = true;
             stream.end(Err(match reason {
+                // What it carries was accepted.
+                reason if stream.is_tunnel() => {
+                    Failure::from_http2(ErrorClass::Reset, reason.description())
+                }
                 H2ErrorCode::HTTP_1_1_REQUIRED => Failure::http1_required(),
                 _ => Failure::refused_stream(),
             }));

@@ -137,9 +137,11 @@ impl Engine {
         self.leaving.is_some() || self.retired
     }
 
-    /// Whether the server takes streams that carry another protocol; `None` before it has sent its settings.
+    /// Whether the server takes one more stream that carries another protocol, with one left for requests; `None` before it has
+    /// sent its settings.
     pub(super) fn takes_tunnels(&self) -> Option<bool> {
-        self.has_settings.then_some(self.takes_tunnels)
+        let has_room = self.streams.len() + 1 < self.most_streams;
+        self.has_settings.then_some(self.takes_tunnels && has_room)
     }
 
     /// Whether nobody waits for anything.

@@ -180,7 +180,12 @@ impl ConnectionPool {
             });
         }
         let tls = || self.on_demand().tls(client, origin);
-        self.open_shared(client, origin, tls, progress).await
+        let (channel, was_open) = self.open_shared(client, origin, tls, progress).await?;
+        if version == Version::Http2 && matches!(channel, Channel::Http1(_)) {
+            let detail = "the server does not speak HTTP/2 ('--http 2')";
+            return Err(Failure::new(ErrorClass::Protocol, detail));
+        }
+        Ok((channel, was_open))
     }
 
     /// A channel over HTTP/2, whatever version the other requests of the run have, and whether its connection was open.
@@ -205,7 +210,7 @@ impl ConnectionPool {
     }
 
     /// A channel over the HTTP/2 connection that the requests to a host share, which is opened unless it is there; over
-    /// HTTP/1.1 if the server does not speak HTTP/2 and the run does not demand it.
+    /// HTTP/1.1 if the server does not speak HTTP/2.
     async fn open_shared(
         &self,
         client: &Client,
@@ -213,7 +218,7 @@ impl ConnectionPool {
         tls: impl FnOnce() -> Result<Arc<ClientConfig>, Failure>,
         progress: &mut RequestProgress<'_>,
     ) -> Result<(Channel, bool), Failure> {
-        let (version, on_demand) = (client.config.version, self.on_demand());
+        let on_demand = self.on_demand();
         progress.stopwatch.enter(|phases| &mut phases.connect);
         let opening = on_demand.opening(origin);
         let _opening = opening.lock().await;
@@ -228,11 +233,10 @@ impl ConnectionPool {
         progress.stopwatch.lap(|phases| &mut phases.connect);
         let connection = self.open_with(client, origin, tls, progress).await?;
         if origin.secure && !connection.is_http2() {
-            if version == Version::Http2 {
-                let detail = "the server does not speak HTTP/2 ('--http 2')";
-                return Err(Failure::new(ErrorClass::Protocol, detail));
+            // A run that demands HTTP/2 tries again.
+            if client.config.version != Version::Http2 {
+                note(&on_demand.http1_only, origin);
             }
-            note(&on_demand.http1_only, origin);
             return Ok((Channel::Http1(connection), false));
         }
         Ok((Channel::Http2(on_demand.share(client, connection)), false))
@@ -248,27 +252,20 @@ impl ConnectionPool {
         progress: &mut RequestProgress<'_>,
     ) -> Result<(Channel, bool), Failure> {
         let (version, on_demand) = (client.config.version, self.on_demand());
-        let mut shared = on_demand.http2(origin);
-        shared = shared.filter(|_| version != Version::Http1);
-        if let Some(open) = &shared
-            && open.is_doubtful()
-            && !open.is_alive().await
-        {
-            shared = None;
-        }
-        let was_open = shared.is_some();
-        if !was_open && origin.secure && version == Version::Http2 {
+        let is_open = version != Version::Http1 && on_demand.http2(origin).is_some();
+        if is_open || (origin.secure && version == Version::Http2) {
             let tls = || on_demand.any_tls(client);
-            let connection = self.open_with(client, origin, tls, progress).await?;
-            if !connection.is_http2() {
-                return Ok((Channel::Http1(connection), false));
+            match self.open_shared(client, origin, tls, progress).await? {
+                (Channel::Http2(shared), was_open) => {
+                    // Whoever waits for its settings, waits alone.
+                    let opening = on_demand.opening(origin);
+                    let _opening = opening.lock().await;
+                    if shared.takes_tunnels().await {
+                        return Ok((Channel::Http2(shared), was_open));
+                    }
+                }
+                over_http1 => return Ok(over_http1),
             }
-            shared = Some(on_demand.share(client, connection));
-        }
-        if let Some(shared) = shared
-            && shared.takes_tunnels().await
-        {
-            return Ok((Channel::Http2(shared), was_open));
         }
         let tls = || on_demand.http1_tls(client);
         let connection = self.open_with(client, origin, tls, progress).await?;

@@ -69,7 +69,8 @@ function Call:close() end
 ---@field compression? "gzip"|"identity" # of what is sent (default: "identity")
 ---@field count? boolean # false: in no figure and no log (default: true)
 ---@field max_buffer? integer # the longest message in bytes, and of streams the most that may wait for the plan (default: 4 MiB for user:grpc, 1 MiB for streams)
----@field web? boolean # by gRPC-Web, over HTTP/1.1 or HTTP/2; not for streams (default: false)
+---@field web? boolean # by gRPC-Web, over HTTP/1.1 or HTTP/2 (default: false)
+---@field message? table # of user:grpc_stream by gRPC-Web: what is sent, as there are only streams of the server
 
 ---What is expected of a call.
 ---@class lgoose.GrpcExpect

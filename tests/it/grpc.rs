@@ -314,9 +314,13 @@ fn serve_web(stream: &mut TcpStream) -> std::io::Result<()> {
         assert!(is_web, "{path}");
         let mut body = vec![0; length];
         reader.read_exact(&mut body)?;
+        let counted = [2, 4, 6].map(|value| framed(0, &[8, value])).concat();
         let (message, trailers) = match path.as_str() {
             "/test.v1.kinds/fail" => (&b""[..], "grpc-status: 5\r\ngrpc-message: none%21\r\n"),
             "/test.v1.kinds/sleep" => (&body[..], ""),
+            // 1, 2 and 3, as zigzag has them.
+            "/test.v1.kinds/count" if body.is_empty() => panic!("nothing was sent"),
+            "/test.v1.kinds/count" => (&counted[..], "grpc-status: 0\r\n"),
             _ => (&body[..], "Grpc-Status:0\r\nx-own: 1\r\n"),
         };
         let trailers = match trailers {
@@ -351,6 +355,9 @@ fn calls_go_by_grpc_web_over_http1() {
         assert_no_task_failed(&report);
         assert_eq!(row(&report, "echo")["failures"], 0, "{client}");
         assert_eq!(row(&report, "fails")["failures"], 2, "{client}");
+        let stream = row(&report, "count");
+        assert_eq!(stream["failures"], 0, "{client}");
+        assert_eq!(stream["messages"]["received"], 3, "{client}");
     }
 }
 

@@ -130,7 +130,7 @@ task { "mistakes", sequence = 3, function(user)
   option("gRPC has no status \"not_found\"; did you mean \"NOT_FOUND\"?", { expect = { status = "not_found" } })
   option("keeps names that begin with 'grpc-'", { metadata = { ["grpc-timeout"] = "1" } })
   option("knows \"gzip\"", { compression = "snappy" })
-  raises("option 'web' is for user:grpc", user.grpc_stream, user, KINDS .. "Count", { web = true })
+  raises("a stream by gRPC-Web sends its message with the call", user.grpc_stream, user, KINDS .. "Count", { web = true })
   local call = user:grpc(KINDS .. "Echo", {}, { name = "good" })
   raises("'call.mesage' does not exist; did you mean 'message'?", function() return call.mesage end)
 end }

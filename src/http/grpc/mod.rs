@@ -81,8 +81,9 @@ impl GrpcCall {
             messages: Cell::default(),
             trailers: RefCell::default(),
             unsent: RefCell::default(),
-            is_sent: Cell::new(terms.is_unary),
-            has_sent: Cell::default(),
+            // By gRPC-Web, all is sent with the call.
+            is_sent: Cell::new(terms.is_unary || terms.is_web),
+            has_sent: Cell::new(terms.is_web),
             is_open: Cell::default(),
             is_taken: Cell::default(),
             reset: Cell::default(),

@@ -319,11 +319,11 @@ impl StreamedBody {
         self.max_buffer
     }
 
-    /// Waits until the head has come, or nothing will. A call goes on once its own head has gone out.
+    /// Waits until the head has come, or nothing will. A call that sends a stream goes on once its own head has gone out.
     pub(crate) async fn head_came(&self) {
         let is_open = || match &self.call {
-            Some(call) => call.is_open(),
-            None => self.head.borrow().is_some() && !self.opening.get(),
+            Some(call) if !call.terms.is_web => call.is_open(),
+            _ => self.head.borrow().is_some() && !self.opening.get(),
         };
         while !is_open() && !self.ended.get() {
             self.came.notified().await;

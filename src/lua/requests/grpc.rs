@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The options of a call.
-pub(in crate::lua) const GRPC: [&str; 9] = [
+pub(in crate::lua) const GRPC: [&str; 10] = [
     "name",
     "metadata",
     "timeout",
@@ -36,6 +36,7 @@ pub(in crate::lua) const GRPC: [&str; 9] = [
     "count",
     "max_buffer",
     "web",
+    "message",
 ];
 /// What is expected of a call.
 pub(in crate::lua) const GRPC_EXPECT: [&str; 1] = ["status"];
@@ -69,10 +70,11 @@ struct CallOptions {
     tags: Option<Rc<crate::tags::Tags>>,
     max_buffer: Option<usize>,
     uncounted: bool,
+    message: Option<Value>,
     terms: CallTerms,
 }
 
-/// Makes the request of a call. One that is unary has its message in it.
+/// Makes the request of a call. One that is unary has its message in it, and so has any by gRPC-Web.
 ///
 /// # Errors
 /// The message to raise at the plan's line.
@@ -91,9 +93,24 @@ pub(in crate::lua) fn plan_grpc(
     let request = &mut op.request;
     request.redirects = Redirects::UpTo(0);
     request.timeout = read.timeout;
-    if read.terms.is_web && !is_unary {
-        return Err("option 'web' is for user:grpc: browsers send no streams".to_owned());
-    }
+    let message = match (is_unary, read.terms.is_web, &read.message) {
+        (true, _, None) => Some(message),
+        (false, false, None) => None,
+        (false, true, _) if method.client_streams => {
+            let problem = format!("'{}' takes a stream, which gRPC-Web has not", method.name);
+            return Err(problem);
+        }
+        (false, true, Some(message)) => Some(message),
+        (false, true, None) => {
+            let problem = "a stream by gRPC-Web sends its message with the call: { web = true, message = { … } }";
+            return Err(problem.to_owned());
+        }
+        (_, _, Some(_)) => {
+            let problem =
+                "option 'message' is for a stream by gRPC-Web: { web = true, message = { … } }";
+            return Err(problem.to_owned());
+        }
+    };
     let terms = &mut read.terms;
     terms.is_unary = is_unary;
     terms.has_one_response = is_unary || !method.server_streams;
@@ -127,7 +144,7 @@ pub(in crate::lua) fn plan_grpc(
         headers.push((HeaderName::from_static("grpc-timeout"), value));
     }
     headers.append(&mut read.metadata);
-    if is_unary {
+    if let Some(message) = message {
         let message = encode(message, &method.input, budget)?;
         let mut body = Vec::with_capacity(message.len() + 8);
         budget.take(message.len())?;
@@ -175,6 +192,7 @@ fn read_options(options: &Value, budget: &mut Budget) -> Result<CallOptions, Str
             "count" => read.uncounted = !read_flag(&value, "option 'count'")?,
             "max_buffer" => read.max_buffer = Some(options::read_buffer(&value)?),
             "web" => read.terms.is_web = read_flag(&value, "option 'web'")?,
+            "message" => read.message = Some(value),
             unknown => {
                 return Err(to_one_line(unknown_word(
                     "option",

@@ -351,7 +351,7 @@ fn a_task_that_reads_for_ever_what_has_ended_holds_up_nobody() {
       scenario { 'others', users = 1, iterations = 20, task { function(user) user:get('/page', { name = 'page' }) end } }";
     let path = plan("websockets_ended_for_ever.lua", text);
     let url = format!("http://{address}");
-    let limits = "--threads 1 -u 3 -r 1000 -t 1s --stop-timeout 100ms";
+    let limits = "--threads 1 -u 3 -r 1000 -t 4s --stop-timeout 100ms";
     let report = run([&*path, "-H", &url].into_iter().chain(limits.split(' ')));
     assert_eq!(report.count("GET page"), 20);
     assert_eq!(report.count("GET cancelled"), 1);

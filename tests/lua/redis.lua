@@ -120,8 +120,11 @@ end }
 -- Replies to two commands would be taken for one another's.
 task { "one at a time", sequence = 6, function(user)
   local db = connected(user, { name = "shared" })
+  local function wait_until_used()
+    while not db.is_in_use do user:wait "5ms" end
+  end
   local later = user:spawn(function() return db:blpop("later", 0) end)
-  user:wait "10ms"
+  wait_until_used()
   local value, problem = db:get "a"
   same(value, nil, "another waits for a reply")
   same(problem:match "^in use: another function", "in use: another function", "says so")
@@ -130,7 +133,7 @@ task { "one at a time", sequence = 6, function(user)
   same(shown(later:join()), "{1=later 2=x}", "has its reply")
   same(db:get "a", "2", "then it is free")
   later = user:spawn(function() return db:blpop("later", 0) end)
-  user:wait "10ms"
+  wait_until_used()
   later:cancel()
   same(select(2, db:get "a"), problem, "the reply to a command that was cancelled may still come")
   local feed = connected(user, { name = "feed" })

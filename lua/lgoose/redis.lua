@@ -456,10 +456,7 @@ function redis.connect(user, options)
   if ok and options.db and options.db ~= 0 then
     ok, problem = db:call("SELECT", options.db)
   end
-  if not ok then
-    socket:close()
-    db.ok, db.error = false, problem
-  end
+  if not ok then broken(db, problem) end
   return db
 end
 

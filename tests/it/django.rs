@@ -1,28 +1,22 @@
 //! `tests/django/admin.lua` against a real Django over https, which `tests/django/site.py` starts: what the report says is
 //! what its access log and its database have. Where there is no Django, the test is skipped with a message.
 
+use crate::outside_server::{Script, python};
 use crate::program::{Lgoose, in_repository, scratch};
 use crate::report::{Report, run};
 use crate::secure::Authority;
 use serde_json::Value;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
-
-/// The exit code of the script if something that it needs is not installed.
-const SKIPPED: i32 = 77;
+use std::process::Command;
 
 /// The variable that names the Python which has Django, such as that of a virtual environment. Without it, that of the
 /// environment which `.ci/run` makes beside what is built is taken, or else the machine's.
 const PYTHON: &str = "DJANGO_PYTHON";
-const IN_CI: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/../django/bin/python3");
 
 const PLAN: &str = "tests/django/admin.lua";
 
 /// A Django that runs until this is dropped.
 struct Django {
-    script: Child,
-    stdout: BufReader<ChildStdout>,
+    script: Script,
     url: String,
     name: String,
     password: String,
@@ -43,42 +37,28 @@ impl Django {
             std::fs::write(&path, text).expect("the scratch folder takes a file");
             path
         });
-        let of_ci = Path::new(IN_CI).exists().then_some(IN_CI);
-        let python = std::env::var(PYTHON);
-        let python = python.unwrap_or_else(|_| of_ci.unwrap_or("python3").to_owned());
-        let script = Command::new(&python)
+        let python = python(PYTHON, "django");
+        let mut command = Command::new(&python);
+        let command = command
             .arg(in_repository("tests/django/site.py"))
-            .args(files)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn();
-        let mut script = match script {
-            Ok(script) => script,
+            .args(files);
+        let (script, line) = match Script::start(command) {
+            Ok(Ok(started)) => started,
+            Ok(Err(why)) => {
+                skip(&why);
+                return None;
+            }
             Err(error) => {
                 skip(&format!("skipped: {python}: {error}"));
                 return None;
             }
         };
-        let mut stdout = BufReader::new(script.stdout.take().expect("stdout is piped"));
-        let mut line = String::new();
-        stdout.read_line(&mut line).expect("it prints text");
-        if line.is_empty() {
-            let status = script.wait().expect("the script ends");
-            let mut why = String::new();
-            let stderr = script.stderr.as_mut().expect("stderr is piped");
-            stderr.read_to_string(&mut why).expect("it prints text");
-            assert_eq!(status.code(), Some(SKIPPED), "{why}");
-            skip(why.trim());
-            return None;
-        }
-        let mut words = line.trim_end().split('\t').map(str::to_owned);
+        let mut words = line.split('\t').map(str::to_owned);
         let mut word = || words.next().expect("URL, name and password");
         let (url, name, password) = (word(), word(), word());
         let authority = authority.file("django-authority.crt");
         Some(Django {
             script,
-            stdout,
             url,
             name,
             password,
@@ -101,19 +81,8 @@ impl Django {
 
     /// Asks what it has counted by now.
     fn counted(&mut self) -> Value {
-        let stdin = self.script.stdin.as_mut().expect("stdin is piped");
-        stdin.write_all(b"\n").expect("the script reads");
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).expect("it prints text");
+        let line = self.script.ask();
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: '{line}'"))
-    }
-}
-
-impl Drop for Django {
-    fn drop(&mut self) {
-        // The end of its input is what it waits for; it removes its folder.
-        drop(self.script.stdin.take());
-        let _ended = self.script.wait();
     }
 }
 

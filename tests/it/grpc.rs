@@ -1,7 +1,7 @@
 //! gRPC: against a server that does each thing wrong, made with the crate h2; against the interoperability server of gRPC for
 //! Go; and against Python's grpcio. What is not installed is skipped with a message.
 
-use crate::outside_server::{OutsideServer, found};
+use crate::outside_server::{OutsideServer, found, python};
 use crate::program::{Lgoose, plan, wait_until};
 use crate::report::{Report, iterate_at, run};
 use crate::secure::Authority;
@@ -363,7 +363,7 @@ fn calls_go_by_grpc_web_over_http1() {
 
 /// Starts Python's server, over TLS with a certificate and its key; `None` with a printed reason where it is missing.
 fn grpcio(identity: Option<[String; 2]>) -> Option<OutsideServer> {
-    let python = found("GRPC_PYTHON", "grpcio/bin/python3", "python3");
+    let python = python("GRPC_PYTHON", "grpcio");
     let skipped = [
         "gRPC with Python's grpcio",
         "the packages grpcio, grpcio-tools and grpcio-reflection; GRPC_PYTHON names a Python that has them",
@@ -439,11 +439,10 @@ impl Drop for Ending {
 
 #[test]
 fn the_interoperability_tests_of_grpc_pass() {
-    let server = found("GRPC_INTEROP_SERVER", "grpc-interop/server", "");
-    if server.is_empty() {
+    let Some(server) = found("GRPC_INTEROP_SERVER", "grpc-interop/server") else {
         let wants = "'go install google.golang.org/grpc/interop/server@latest'; GRPC_INTEROP_SERVER names the program";
         return skip("the interoperability tests of gRPC", wants);
-    }
+    };
     // It wants a port that is free, and says nothing once it listens.
     let port = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = port.local_addr().expect("an address");

@@ -2,17 +2,20 @@
 //! HTTP/2, and `ws` of npm. What they have received is what the report says. Without one its test says "skipped" and passes;
 //! `WEBSOCKETS_PYTHON` names a Python that has both, `WEBSOCKETS_NODE` a folder where 'npm install ws' was called.
 
-use crate::outside_server::{OutsideServer, found};
+use crate::outside_server::{OutsideServer, found, python};
 use crate::report::iterate_at;
 use crate::secure::Authority;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const PLAN: &str = "tests/websockets/judge.lua";
 const ALL: &str = "PATHS=echo ping pieces close/1000 close/4321";
+/// The codes with which each of them is closed.
+const CODES: [u64; 5] = [3004, 3004, 3006, 1000, 4321];
 
 /// Runs the plan against a server, and compares what both say.
-fn judge(server: OutsideServer, url: &str, more: &[&str], codes: &[u16]) {
-    let report = iterate_at(PLAN, url, 1, 1, more);
+fn judge(server: OutsideServer) {
+    let url = format!("http://127.0.0.1:{}", server.port);
+    let report = iterate_at(PLAN, &url, 1, 1, &["-e", ALL]);
     assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
     let rows = report.json["requests"].as_array().expect("rows");
     let sent = |row: &Value| row["messages"]["sent"].as_u64();
@@ -21,20 +24,12 @@ fn judge(server: OutsideServer, url: &str, more: &[&str], codes: &[u16]) {
         panic!("it prints one line");
     };
     assert_eq!(seen["messages"], sent);
-    let seen_codes = seen["codes"].as_array().expect("a list");
-    let seen_codes = seen_codes.iter().filter_map(Value::as_u64);
-    assert_eq!(
-        seen_codes.collect::<Vec<_>>(),
-        codes
-            .iter()
-            .map(|code| u64::from(*code))
-            .collect::<Vec<_>>()
-    );
+    assert_eq!(seen["codes"], json!(CODES));
 }
 
 #[test]
 fn a_server_of_the_package_websockets_has_what_was_sent() {
-    let python = found("WEBSOCKETS_PYTHON", "websockets/bin/python3", "python3");
+    let python = python("WEBSOCKETS_PYTHON", "websockets");
     let skipped = [
         "WebSockets with the server 'websockets'",
         "a Python that has 'websockets', named by WEBSOCKETS_PYTHON",
@@ -42,13 +37,12 @@ fn a_server_of_the_package_websockets_has_what_was_sent() {
     let script = "tests/websockets/server.py";
     let server = OutsideServer::start(&python, script, &["websockets"], skipped);
     let Some(server) = server else { return };
-    let url = format!("http://127.0.0.1:{}", server.port);
-    judge(server, &url, &["-e", ALL], &[3004, 3004, 3006, 1000, 4321]);
+    judge(server);
 }
 
 #[test]
 fn a_server_of_the_package_ws_has_what_was_sent() {
-    let folder = found("WEBSOCKETS_NODE", "ws", ".");
+    let folder = found("WEBSOCKETS_NODE", "ws").unwrap_or_else(|| ".".to_owned());
     let skipped = [
         "WebSockets with the server 'ws'",
         "'npm install ws' in a folder that WEBSOCKETS_NODE names",
@@ -56,15 +50,14 @@ fn a_server_of_the_package_ws_has_what_was_sent() {
     let script = "tests/websockets/server.mjs";
     let server = OutsideServer::start("node", script, &[&folder], skipped);
     let Some(server) = server else { return };
-    let url = format!("http://127.0.0.1:{}", server.port);
-    judge(server, &url, &["-e", ALL], &[3004, 3004, 3006, 1000, 4321]);
+    judge(server);
 }
 
 #[test]
 fn a_server_of_the_package_hypercorn_has_what_was_sent_over_http_2() {
     let authority = Authority::new();
     let [cert, key] = authority.sign(&["127.0.0.1"]).files("hypercorn");
-    let python = found("WEBSOCKETS_PYTHON", "websockets/bin/python3", "python3");
+    let python = python("WEBSOCKETS_PYTHON", "websockets");
     let skipped = [
         "WebSockets over HTTP/2 with the server 'hypercorn'",
         "a Python that has 'hypercorn', named by WEBSOCKETS_PYTHON",

@@ -1,18 +1,15 @@
 //! `plans/wordpress.lua` against a real WordPress, which `tests/wordpress/site.sh` starts. Where that is not possible,
 //! the test is skipped with a message.
 
+use crate::outside_server::Script;
 use crate::program::in_repository;
 use crate::report::{Report, run};
 use crate::skipping::skip;
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
-
-/// The exit code of the script if something that it needs is not installed.
-const SKIPPED: i32 = 77;
+use std::process::Command;
 
 /// A WordPress that runs until this is dropped.
 pub(crate) struct WordPress {
-    script: Child,
+    _script: Script,
     pub(crate) url: String,
     pub(crate) name: String,
     pub(crate) password: String,
@@ -21,30 +18,20 @@ pub(crate) struct WordPress {
 impl WordPress {
     /// Starts one; `None` with a printed reason where that is not possible.
     pub(crate) fn start() -> Option<WordPress> {
-        let mut script = Command::new(in_repository("tests/wordpress/site.sh"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the script can be started");
-        let mut line = String::new();
-        let stdout = script.stdout.as_mut().expect("stdout is piped");
-        let read = BufReader::new(stdout).read_line(&mut line);
-        read.expect("the script prints text");
-        if line.is_empty() {
-            let status = script.wait().expect("the script ends");
-            let mut why = String::new();
-            let stderr = script.stderr.as_mut().expect("stderr is piped");
-            stderr.read_to_string(&mut why).expect("it prints text");
-            assert_eq!(status.code(), Some(SKIPPED), "{why}");
-            skip("WordPress", why.trim());
-            return None;
-        }
-        let mut words = line.trim_end().split('\t').map(str::to_owned);
+        let mut command = Command::new(in_repository("tests/wordpress/site.sh"));
+        let started = Script::start(&mut command).expect("the script can be started");
+        let (script, line) = match started {
+            Ok(started) => started,
+            Err(why) => {
+                skip("WordPress", &why);
+                return None;
+            }
+        };
+        let mut words = line.split('\t').map(str::to_owned);
         let mut word = || words.next().expect("URL, name and password");
         let (url, name, password) = (word(), word(), word());
         Some(WordPress {
-            script,
+            _script: script,
             url,
             name,
             password,
@@ -63,14 +50,6 @@ impl WordPress {
         let load = ["-r", "1000", "-i", "1", "--wait-factor", "0"];
         let arguments = [&plan[..], &variables, &load, more].concat();
         run(arguments)
-    }
-}
-
-impl Drop for WordPress {
-    fn drop(&mut self) {
-        // The end of its input is what it waits for; it ends its own processes and removes its folder.
-        drop(self.script.stdin.take());
-        let _ended = self.script.wait();
     }
 }
 

@@ -160,12 +160,6 @@ impl OpenStreams {
         streams.iter().map(|open| open.stream.clone()).collect()
     }
 
-    /// Returns the one that was opened last.
-    pub(super) fn last(&self) -> Option<Rc<ResponseStream>> {
-        let last = |open: &OpenStream| open.stream.clone();
-        self.0.borrow().last().map(last)
-    }
-
     /// Shows the open request of a stream, if it is not counted yet.
     pub(super) fn look_at(&self, stream: &Rc<ResponseStream>, look: impl FnOnce(&OpenStream)) {
         let streams = self.0.borrow();

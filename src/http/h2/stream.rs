@@ -58,9 +58,8 @@ pub(super) struct H2Stream {
 /// How far a stream that is to carry another protocol is (RFC 8441).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TunnelState {
+    /// It was asked for; it stays so where the response is one like others.
     Requested,
-    /// The response is one like others.
-    Refused,
     /// The bytes of both sides follow.
     Open,
     /// This side sends no more.
@@ -229,13 +228,7 @@ impl H2Stream {
                 let status = if is_tunnel { 101 } else { status };
                 if is_tunnel {
                     self.bytes[SWITCHED.0].copy_from_slice(SWITCHED.1);
-                }
-                if let Some(state) = &mut self.tunnel {
-                    *state = if is_tunnel {
-                        TunnelState::Open
-                    } else {
-                        TunnelState::Refused
-                    };
+                    self.tunnel = Some(TunnelState::Open);
                 }
                 self.bodiless |= matches!(status, 204 | 304);
                 self.declared = declared.filter(|_| !is_tunnel);

@@ -406,11 +406,10 @@ impl TaskRunner {
             }
         }
         // All at once: servers that do not answer a close keep nobody waiting for longer than one does.
-        for stream in self.requests.streams.all() {
-            stream.body.close();
-        }
-        while let Some(stream) = self.requests.streams.last() {
-            self.close_stream(&stream).await;
+        let streams = self.requests.streams.all();
+        streams.iter().for_each(|stream| stream.body.close());
+        for stream in &streams {
+            self.close_stream(stream).await;
         }
         self.requests.open_channels();
         let sockets = self.requests.sockets.take_all();

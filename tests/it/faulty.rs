@@ -18,6 +18,8 @@ pub(crate) enum Act {
     Forever(Vec<u8>),
     /// Sends these bytes one by one, with a pause between them.
     Drip(Vec<u8>, Duration),
+    /// Runs a function of the test, which may pause.
+    Run(Box<dyn FnOnce() + Send>),
     /// Reads the body that the request announced. A body that waits for '100 Continue', or whose request has
     /// 'X-Unread', is not read before.
     ReadBody,
@@ -315,6 +317,7 @@ fn perform(stream: &mut impl Stream, act: Act, shared: &Shared) -> std::io::Resu
                 thread::sleep(pause);
             }
         }
+        Act::Run(function) => function(),
         Act::Gate => {
             let mut open = shared.open.lock().unwrap_or_else(PoisonError::into_inner);
             while !*open {

@@ -95,6 +95,7 @@ mod signatures;
 mod skipping;
 mod smtp;
 mod sockets;
+mod split_responses;
 mod steering;
 mod stopping;
 mod streams;

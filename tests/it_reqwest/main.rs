@@ -66,6 +66,8 @@ mod secure;
 mod server;
 #[path = "../it/skipping.rs"]
 mod skipping;
+#[path = "../it/split_responses.rs"]
+mod split_responses;
 #[path = "../it/stopping.rs"]
 mod stopping;
 #[path = "../it/traceparent.rs"]

@@ -19,6 +19,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead as _, AsyncReadExt as _, ReadBuf};
+use tokio::time::Instant;
 
 /// The size of the first read where the body is discarded: from here on, another system call that has the kernel drop
 /// the rest costs less than copying it.
@@ -113,10 +114,11 @@ impl Connection {
         };
         request.release();
         stopwatch.lap(|phases| &mut phases.send);
-        stopwatch.enter(match self.received {
-            0 => |phases| &mut phases.first_byte,
-            _ => |phases| &mut phases.receive,
-        });
+        if partial.is_empty() {
+            stopwatch.enter(|phases| &mut phases.first_byte);
+        } else {
+            stopwatch.enter(|phases| &mut phases.receive);
+        }
         let read = match early {
             Some(read) => Ok(*read),
             None => self.read_head(rules, buffer, &mut partial, stopwatch).await,
@@ -128,10 +130,7 @@ impl Connection {
             Ok(read) => Box::pin(self.read_rest(read, rules, buffer, partial, stopwatch)).await,
             Err(failure) => Err(failure),
         };
-        match self.received {
-            0 => stopwatch.lap(|phases| &mut phases.first_byte),
-            _ => stopwatch.lap(|phases| &mut phases.receive),
-        }
+        stopwatch.interrupt_at(Instant::now());
         // A server may respond and close before it has read all of a large request.
         match (response, written) {
             (Err(_), Err(error)) => Err(Failure::from_io_error(&error)),
@@ -177,10 +176,14 @@ impl Connection {
             Poll::Ready(Ok(())) => {}
         }
         let new = filled.filled();
-        if self.received == 0 {
+        // The read that brings the first bytes of a head ends the wait for it. If the head turns out to be that of an
+        // interim response, the wait goes on.
+        let mut is_stamped = partial.is_empty();
+        if is_stamped {
             stopwatch.lap(|phases| &mut phases.first_byte);
             stopwatch.enter(|phases| &mut phases.receive);
         }
+        let interim_before = self.interim.number();
         self.received += new.len() as u64;
         if new.is_empty() {
             return Poll::Ready(Err(Failure::new(ErrorClass::ClosedEarly, "")));
@@ -192,17 +195,32 @@ impl Connection {
             let joined = partial.split();
             read_start(&joined, rules, &mut self.interim, partial)
         };
-        Poll::Ready(match read {
+        if !is_stamped && self.interim.number() > interim_before {
+            stopwatch.lap(|phases| &mut phases.first_byte);
+            is_stamped = true;
+        }
+        let read = match read? {
             // Mostly it is there already.
-            Ok(ReadOutcome::Discarding(response, remaining)) => {
+            ReadOutcome::Discarding(response, remaining) => {
                 match self.poll_discard(cx, &mut buffer) {
-                    Poll::Ready(Ok(count)) => Ok(ReadOutcome::after(count, response, remaining)),
-                    Poll::Ready(Err(failure)) => Err(failure),
-                    Poll::Pending => Ok(ReadOutcome::Discarding(response, remaining)),
+                    Poll::Ready(count) => {
+                        is_stamped = false;
+                        ReadOutcome::after(count?, response, remaining)
+                    }
+                    Poll::Pending => ReadOutcome::Discarding(response, remaining),
                 }
             }
             read => read,
-        })
+        };
+        match read {
+            // The read that completes a response is its end.
+            ReadOutcome::Complete(_) if !is_stamped => stopwatch.lap(|phases| &mut phases.receive),
+            ReadOutcome::Continue | ReadOutcome::Partial if partial.is_empty() => {
+                stopwatch.enter(|phases| &mut phases.first_byte);
+            }
+            _ => {}
+        }
+        Poll::Ready(Ok(read))
     }
 
     /// Receives bytes that nobody wants, at most as many as `scratch` holds; returns how many.

@@ -10,6 +10,11 @@ const MOST: u32 = 100;
 pub(in crate::http) struct InterimResponses(u32);
 
 impl InterimResponses {
+    /// The number of interim responses so far.
+    pub(in crate::http) fn number(&self) -> u32 {
+        self.0
+    }
+
     /// Counts one more.
     ///
     /// # Errors

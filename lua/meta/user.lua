@@ -261,7 +261,7 @@ function Cookies:clear() end
 local Job = {}
 
 ---Waits until the function has ended, and returns what it has returned; nothing if it was cancelled. Raises its error, if it has raised
----one.
+---one, and an error if it waits for the function that calls this: jobs cannot wait for each other.
 ---@return ...
 function Job:join() end
 

@@ -64,6 +64,102 @@ task { "errors", sequence = 4, function(user)
   user:spawn(function() end):join()
 end }
 
+task { "that wait for each other", sequence = 4, function(user)
+  local circle = "these jobs wait for each other"
+  for count = 2, 9 do
+    local jobs = {}
+    for n = 1, count do
+      jobs[n] = user:spawn(function()
+        user:wait(0)
+        return jobs[n % count + 1]:join()
+      end)
+    end
+    -- It is raised where the circle is closed, and goes on to those that wait there.
+    local raised = 0
+    for _, job in ipairs(jobs) do
+      local ok, problem = pcall(job.join, job)
+      if not ok and problem:find(circle, 1, true) then raised = raised + 1 end
+    end
+    same(raised > 0, true, "a circle of " .. count)
+  end
+
+  -- The error can be caught; then the others get what the job returns.
+  local one, other
+  one = user:spawn(function()
+    user:wait(0)
+    return other:join()
+  end)
+  other = user:spawn(function()
+    user:wait(0.001)
+    local ok, problem = pcall(one.join, one)
+    same(ok, false, "it does not wait")
+    same(problem:find(circle, 1, true) ~= nil, true, "it says why")
+    return "in spite of that"
+  end)
+  same(one:join(), "in spite of that", "the other goes on")
+
+  -- By way of a job that is no part of the circle itself.
+  local beside
+  one = user:spawn(function()
+    user:wait(0)
+    return other:join()
+  end)
+  other = user:spawn(function()
+    user:wait(0)
+    return beside:join()
+  end)
+  beside = user:spawn(function() return one:join() end)
+  user:wait(0)
+  raises(circle, other.join, other)
+
+  -- No circle: a chain, two that wait for one, one that has waited for it before, and one that is cancelled.
+  local last = user:spawn(function()
+    user:wait(0.001)
+    return 0
+  end)
+  for _ = 1, 20 do
+    local before = last
+    last = user:spawn(function() return before:join() + 1 end)
+  end
+  same(last:join(), 20, "a chain")
+  one = user:spawn(function()
+    user:wait(0.001)
+    return "both"
+  end)
+  local both = {}
+  for n = 1, 2 do both[n] = user:spawn(function() return one:join() end) end
+  same(both[1]:join() .. both[2]:join(), "bothboth", "two that wait for one")
+  one = user:spawn(function()
+    user:spawn(function() user:wait(0) end):join()
+    user:wait(0.001)
+    return "again"
+  end)
+  other = user:spawn(function() return one:join() end)
+  same(other:join(), "again", "one that has waited")
+  one = user:spawn(function()
+    user:wait(0)
+    return other:join()
+  end)
+  other = user:spawn(function() user:wait(60) end)
+  user:wait(0)
+  one:cancel()
+  one:join()
+  other:cancel()
+  same(other:join(), nil, "one that was waited for")
+  other = user:spawn(function() return one:join() end)
+  same(other:join(), nil, "one that waited for another when it was cancelled")
+  one = user:spawn(function()
+    user:wait(0)
+    return other:join()
+  end)
+  other = user:spawn(function()
+    user:wait(0.001)
+    one:cancel()
+    return "cancelled", one:join()
+  end)
+  same(other:join(), "cancelled", "one that is cancelled by the one that it waits for")
+end }
+
 task { "cancelled", sequence = 5, function(user)
   local closed, count = false, 0
   local endless = user:spawn(function()

@@ -62,6 +62,8 @@ pub(super) struct JobHandle {
     /// How long lgoose has made it wait in all.
     held_up: Cell<Duration>,
     raised: RefCell<Option<RaisedError>>,
+    /// The job that it waits for.
+    joins: RefCell<Option<Rc<JobHandle>>>,
     waker: RefCell<Option<Waker>>,
     ended: Notify,
 }
@@ -83,6 +85,23 @@ impl JobHandle {
     /// Whether it is to end.
     pub(super) fn is_cancelled(&self) -> bool {
         self.cancelled.get()
+    }
+
+    /// Notes which job it waits for from now on.
+    pub(super) fn set_joins(&self, job: Option<Rc<JobHandle>>) {
+        self.joins.replace(job);
+    }
+
+    /// Returns whether it is the other job, or waits for that, or for one that does. One that is to end waits no longer.
+    pub(super) fn depends_on(self: &Rc<Self>, other: &Rc<JobHandle>) -> bool {
+        let mut next = Some(self.clone());
+        while let Some(job) = next {
+            if Rc::ptr_eq(&job, other) {
+                return true;
+            }
+            next = job.joins.borrow().clone().filter(|_| !job.is_cancelled());
+        }
+        false
     }
 
     /// Follows its code, until that ends or waits though it is to end; nothing then.
@@ -147,6 +166,7 @@ impl Jobs {
         let failed = handles.iter().filter(|handle| handle.over.get()).count();
         let is_kept = raised.is_some() && failed < MOST_FAILED;
         job.raised.replace(raised);
+        job.set_joins(None);
         job.held_up.set(held_up);
         job.over.set(true);
         job.ended.notify_waiters();

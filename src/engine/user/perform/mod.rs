@@ -614,12 +614,23 @@ impl TaskRunner {
         let (Some(jobs), Some(job)) = (jobs, job) else {
             return self.vm.enter().resume_joined(None);
         };
-        if self.job.as_ref().is_some_and(|own| Rc::ptr_eq(own, &job)) {
-            let problem = "a job cannot wait for itself".to_owned();
-            return self.vm.enter().refuse(problem);
+        if let Some(own) = &self.job {
+            if job.depends_on(own) {
+                let problem = if Rc::ptr_eq(own, &job) {
+                    "a job cannot wait for itself"
+                } else {
+                    "these jobs wait for each other: one of them has to end without 'join'"
+                };
+                return self.vm.enter().refuse(problem.to_owned());
+            }
+            own.set_joins(Some(job.clone()));
         }
         let start = Instant::now();
-        match self.beside(job.over(), None).await {
+        let waited = self.beside(job.over(), None).await;
+        if let Some(own) = &self.job {
+            own.set_joins(None);
+        }
+        match waited {
             Waited::Over(held_up) => self.hold_up(held_up.min(start.elapsed())),
             Waited::TimeUp => {}
             // Its waits are over, too.

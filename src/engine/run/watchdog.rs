@@ -1,6 +1,6 @@
-//! Watchdog for threads that are caught in one call of a plan's code that no hook can end, such as a search of many
-//! matches in a huge text: the shards of a run, the user of an event, and the thread that loads a plan. Asked at
-//! every tick; pure but for the heartbeats it reads.
+//! Watchdog for threads that do not come back: the shards of a run, which have a loop for all of their users, and the user of
+//! an event and the thread that loads a plan, which have none and are caught in one call of the plan's code that no hook can
+//! end, such as a search of many matches in a huge text. Asked at every tick; pure but for the heartbeats it reads.
 
 use crate::error::Error;
 use crate::lua::{Heartbeat, RunningCode};
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Processor time beyond twice the hooks' limit after which a call counts as endless.
+/// Processor time beyond twice the hooks' limit after which a thread counts as caught.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How many times that a call may sleep in the kernel, which uses no processor time: a disk may be slow.
+/// How many times that time a thread may sleep in the kernel, which uses no processor time: a disk may be slow.
 const WITHOUT_PROCESSOR: u32 = 10;
 
 /// The most time that one look counts: a process that was stopped, or a late tick, must not look like a long wait.
@@ -30,13 +30,59 @@ pub(crate) struct Watchdog {
 #[derive(Debug)]
 struct WatchedShard {
     heartbeat: Arc<Heartbeat>,
-    seen: Option<RunningCode>,
+    /// How often the thread had come back to its loop at the latest look, if it has one.
+    returns: Option<u64>,
+    /// What has been seen of the plan's code since.
+    seen: SeenCode,
     /// The processor time of its thread at the latest look.
     processor_time: Option<Duration>,
-    /// Processor time that the code has used.
+    /// Processor time that it has used since.
     used: Duration,
     /// Time for which it has been seen to sleep.
     time: Duration,
+}
+
+/// What was seen of a plan's code while its thread did not come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SeenCode {
+    /// None: the thread does something of lgoose's own.
+    None,
+    /// One call.
+    Call(RunningCode),
+    /// One call after another of the same user, the latest of them.
+    Calls(RunningCode),
+}
+
+impl SeenCode {
+    /// Returns what has been seen together with the code that runs now; `None` if that is of another user, since users whose
+    /// turns are long follow one another.
+    fn and(self, running: Option<RunningCode>) -> Option<SeenCode> {
+        let Some(running) = running else {
+            return Some(self);
+        };
+        match self {
+            SeenCode::None => Some(SeenCode::Call(running)),
+            SeenCode::Call(before) if before == running => Some(self),
+            SeenCode::Call(before) | SeenCode::Calls(before) => {
+                (before.user == running.user).then_some(SeenCode::Calls(running))
+            }
+        }
+    }
+}
+
+impl WatchedShard {
+    /// Looks at what the thread does, and returns whether it still does what it did at the latest look.
+    fn is_held(&mut self) -> bool {
+        let (returns, running) = (self.heartbeat.returns(), self.heartbeat.read());
+        let came_back = std::mem::replace(&mut self.returns, returns) != returns;
+        let seen = self.seen.and(running).filter(|seen| match returns {
+            Some(_) => !came_back,
+            // A thread without a loop comes back after each call.
+            None => running.is_some() && *seen == self.seen,
+        });
+        self.seen = seen.unwrap_or(running.map_or(SeenCode::None, SeenCode::Call));
+        seen.is_some()
+    }
 }
 
 impl Watchdog {
@@ -45,7 +91,7 @@ impl Watchdog {
         Watchdog::with_patience(heartbeats, lua_time * 2 + GRACE, now)
     }
 
-    /// Makes a watchdog that counts a call as endless after that processor time, or after what `LGOOSE_PATIENCE` says.
+    /// Makes a watchdog that counts a thread as caught after that processor time, or after what `LGOOSE_PATIENCE` says.
     pub(crate) fn with_patience(
         heartbeats: &[Arc<Heartbeat>],
         patience: Duration,
@@ -53,7 +99,8 @@ impl Watchdog {
     ) -> Watchdog {
         let watched = |heartbeat: &Arc<Heartbeat>| WatchedShard {
             heartbeat: heartbeat.clone(),
-            seen: None,
+            returns: None,
+            seen: SeenCode::None,
             processor_time: None,
             used: Duration::ZERO,
             time: Duration::ZERO,
@@ -65,19 +112,19 @@ impl Watchdog {
         }
     }
 
-    /// Returns the shard whose code has been running far too long.
+    /// Returns the shard that has not come back for far too long.
     pub(crate) fn look(&mut self, now: Instant) -> Option<StuckShard> {
         let passed = now.duration_since(self.looked).min(MOST_PER_LOOK);
         self.looked = now;
         let mut shards = self.shards.iter_mut().enumerate();
         shards.find_map(|(index, shard)| {
-            let running = shard.heartbeat.read();
+            let is_held = shard.is_held();
             let processor_time = shard.heartbeat.processor_time();
             let used = processor_time.zip(shard.processor_time);
             let used = used.map_or(passed, |(now, before)| {
                 now.saturating_sub(before).min(passed)
             });
-            (shard.used, shard.time) = if running.is_none() || running != shard.seen {
+            (shard.used, shard.time) = if !is_held {
                 (Duration::ZERO, Duration::ZERO)
             } else if shard.heartbeat.is_runnable() {
                 // A busy machine may give it nothing for as long as it likes.
@@ -85,31 +132,29 @@ impl Watchdog {
             } else {
                 (shard.used + used, shard.time + passed)
             };
-            (shard.seen, shard.processor_time) = (running, processor_time);
-            let line = shard.heartbeat.line();
-            let is_endless =
+            shard.processor_time = processor_time;
+            let is_caught =
                 shard.used > self.patience || shard.time > self.patience * WITHOUT_PROCESSOR;
-            let running = running.filter(|_| is_endless)?;
-            Some(StuckShard {
+            is_caught.then(|| StuckShard {
                 shard: index,
-                running,
-                line,
+                seen: shard.seen,
+                line: shard.heartbeat.line(),
             })
         })
     }
 }
 
-/// The time after which a call counts as endless, for machines on which the usual one does not fit.
+/// The time after which a thread counts as caught, for machines on which the usual one does not fit.
 fn configured_patience() -> Option<Duration> {
     let configured = std::env::var("LGOOSE_PATIENCE").ok()?;
     units::duration(&configured).ok()
 }
 
-/// A shard that is caught in a call that does not end.
+/// A shard that does not come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StuckShard {
     pub(crate) shard: usize,
-    running: RunningCode,
+    seen: SeenCode,
     /// The line where it was last seen.
     line: Option<u32>,
 }
@@ -120,7 +165,11 @@ impl StuckShard {
         let seen = self
             .line
             .map_or_else(String::new, |line| format!(", last seen at line {line}"));
-        format!("caught in {place}{seen}, in one call that cannot be interrupted")
+        let calls = match self.seen {
+            SeenCode::Calls(_) => "in calls that let nothing else of their thread go on",
+            SeenCode::None | SeenCode::Call(_) => "in one call that cannot be interrupted",
+        };
+        format!("caught in {place}{seen}, {calls}")
     }
 }
 
@@ -148,9 +197,14 @@ pub(crate) fn stuck_report_error(caught: StuckShard) -> Error {
     ))
 }
 
-/// Describes a task that cannot be ended. `file` is the plan's name.
+/// Describes a shard that does not come back, by the task that holds it. `file` is the plan's name.
 pub(crate) fn stuck_task_error(plan: &Plan, file: &str, caught: StuckShard) -> Error {
-    let running = caught.running;
+    let (SeenCode::Call(running) | SeenCode::Calls(running)) = caught.seen else {
+        return Error::trouble(
+            "a thread of users does not come back because of a bug in lgoose; the run ends here, its figures are those until \
+             then\n  please report it",
+        );
+    };
     let tasks = plan.scenarios.iter().flat_map(|scenario| {
         let named = scenario.tasks.iter().map(|task| (&scenario.name, task));
         named.collect::<Vec<_>>()
@@ -177,6 +231,7 @@ pub(crate) fn stuck_task_error(plan: &Plan, file: &str, caught: StuckShard) -> E
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lua::WatchedLoop;
     use crate::plan::{Scenario, Task};
 
     const TICK: Duration = Duration::from_millis(250);
@@ -264,7 +319,7 @@ mod tests {
         };
         let caught = StuckShard {
             shard: 0,
-            running: running(7).read().expect("it runs"),
+            seen: SeenCode::Call(running(7).read().expect("it runs")),
             line: Some(5),
         };
         let text = stuck_task_error(&plan, "plan.lua", caught).to_string();
@@ -272,5 +327,119 @@ mod tests {
             text.contains("user 7 is caught in task 'read' of scenario 'visitor' (plan.lua:3), last seen at line 5"),
             "{text}"
         );
+    }
+
+    /// Returns how many looks find nothing while the thread does something between them, 100 if none finds anything.
+    fn looks(heartbeat: &Arc<Heartbeat>, between: impl Fn(u64)) -> (usize, Option<StuckShard>) {
+        let start = Instant::now();
+        let heartbeats = [heartbeat.clone()];
+        let mut watchdog = Watchdog::new(&heartbeats, Duration::from_secs(1), start);
+        for tick in 1..=100 {
+            between(u64::from(tick));
+            let caught = watchdog.look(start + TICK * tick);
+            if caught.is_some() {
+                return (tick as usize - 1, caught);
+            }
+        }
+        (100, None)
+    }
+
+    #[test]
+    fn a_thread_that_does_not_come_back_to_its_loop_is_caught_whatever_it_does() {
+        let heartbeat = Arc::<Heartbeat>::default();
+        let _in_loop = WatchedLoop::begin(heartbeat.clone());
+        let plan = Plan::default();
+        let nothing = |_| {};
+        let calls = |_| heartbeat.enter(7, Some(0));
+        let now_and_then = |tick| match tick % 3 {
+            0 => heartbeat.leave(),
+            _ => heartbeat.enter(7, Some(0)),
+        };
+        let one_call = |tick| {
+            if tick == 1 {
+                heartbeat.enter(7, Some(0));
+            }
+        };
+        let does: [(&dyn Fn(u64), &str); 4] = [
+            (
+                &nothing,
+                "a thread of users does not come back because of a bug in lgoose",
+            ),
+            (
+                &calls,
+                "in calls that let nothing else of their thread go on",
+            ),
+            (
+                &now_and_then,
+                "in calls that let nothing else of their thread go on",
+            ),
+            (&one_call, "in one call that cannot be interrupted"),
+        ];
+        for (does, described) in does {
+            let (ticks, caught) = looks(&heartbeat, does);
+            assert_eq!(
+                ticks, 29,
+                "7 s, and the look that saw it first: {described}"
+            );
+            let caught = caught.expect("it is caught");
+            let text = stuck_task_error(&plan, "plan.lua", caught).to_string();
+            assert!(text.contains(described), "{text}");
+            heartbeat.leave();
+        }
+    }
+
+    #[test]
+    fn a_thread_that_comes_back_to_its_loop_or_serves_others_is_not_caught() {
+        let heartbeat = Arc::<Heartbeat>::default();
+        let in_loop = WatchedLoop::begin(heartbeat.clone());
+        heartbeat.enter(7, Some(0));
+        let comes_back = |tick| {
+            if tick % 20 == 0 {
+                in_loop.returned();
+            }
+        };
+        assert_eq!(looks(&heartbeat, comes_back), (100, None));
+        let serves_others = |tick| heartbeat.enter(1 + tick / 20, Some(0));
+        assert_eq!(looks(&heartbeat, serves_others), (100, None));
+        heartbeat.leave();
+        drop(in_loop);
+        assert_eq!(looks(&heartbeat, |_| {}), (100, None), "it has ended");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_real_thread_that_never_comes_back_is_caught_in_every_step() {
+        let in_calls = |heartbeat: &Heartbeat| {
+            heartbeat.enter(7, Some(0));
+            heartbeat.leave();
+        };
+        let in_one_call = |heartbeat: &Heartbeat| {
+            if heartbeat.read().is_none() {
+                heartbeat.enter(7, Some(0));
+            }
+        };
+        let steps: [fn(&Heartbeat); 3] = [|_| {}, in_calls, in_one_call];
+        for step in steps {
+            let heartbeat = Arc::<Heartbeat>::default();
+            let watched = [heartbeat.clone()];
+            let (named, name) = std::sync::mpsc::channel();
+            let (end, ended) = std::sync::mpsc::channel::<()>();
+            let thread = std::thread::spawn(move || {
+                heartbeat.run_here();
+                let _in_loop = WatchedLoop::begin(heartbeat.clone());
+                named.send(()).expect("the test waits for it");
+                while ended.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+                    step(&heartbeat);
+                }
+            });
+            name.recv().expect("it names itself");
+            let patience = Duration::from_millis(50);
+            let mut watchdog = Watchdog::with_patience(&watched, patience, Instant::now());
+            while watchdog.look(Instant::now()).is_none() {
+                std::thread::yield_now();
+            }
+            drop(end);
+            thread.join().expect("it ends");
+        }
     }
 }

@@ -20,6 +20,7 @@ use crate::engine::timing::interval_at;
 use crate::engine::user::ShardState;
 use crate::engine::user::run_state::ShardRun;
 use crate::error::Error;
+use crate::lua::WatchedLoop;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,6 +70,8 @@ pub(crate) struct Shard {
     /// The version of the plan that users take then.
     next: Option<Arc<PlanVersion>>,
     meter: EffortMeter,
+    /// Shows the watchdog that the thread comes back.
+    watched_loop: WatchedLoop,
     /// How much of the time in which the process stood still has been taken out of the timetable.
     shifted: Duration,
     /// The version of the directive under which it last had nothing left to do.
@@ -86,6 +89,7 @@ impl Shard {
         let directive = channels.directives.borrow_and_update().clone();
         let run = ShardRun::new(context, Some(channels.to_director()));
         let heartbeat = context.heartbeats[index].clone();
+        let watched_loop = WatchedLoop::begin(heartbeat.clone());
         let shared = ShardState::new(context, index, recorder, run, heartbeat);
         shared.run.set_clock(directive.clock);
         shared.all_started.set(!directive.all_started);
@@ -96,6 +100,7 @@ impl Shard {
             measurement_start: None,
             next: None,
             meter: EffortMeter::new(),
+            watched_loop,
             shifted: Duration::ZERO,
             idle: None,
             reported_started: false,
@@ -128,6 +133,7 @@ impl Shard {
         // seconds. A late tick comes once; those that it missed are left out.
         let mut tick = interval_at(self.context.start + TICK, TICK);
         while !self.users.are_gone() {
+            self.watched_loop.returned();
             self.rest(channels);
             self.report_started(channels);
             self.users.publish_room();
@@ -175,6 +181,8 @@ impl Shard {
         self.hand_over(channels);
         let departures = self.departures();
         channels.end(departures);
+        // What is left is only freed, which nothing waits for.
+        drop(self.watched_loop);
     }
 
     fn departures(&self) -> Departures {

@@ -1,14 +1,16 @@
-//! The plan code that a shard runs, shown to the watchdog of another thread: whose code it is, and since which
-//! resumption. One thread writes it at every resume, so it is two plain stores on a cache line of its own.
+//! What a thread of users does, shown to the watchdog of another thread: whose code runs, since which resumption, and how often
+//! the thread has come back to its loop. One thread writes it at every resume, so it is two plain stores on a cache line of
+//! its own.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The task number while a VM is loaded.
 const LOADING: u64 = 0xffff;
 
-/// The plan code that a shard runs. Its parts are read one by one and may not fit together, which a watchdog that
-/// reads twice notices.
+/// What a thread does that runs a plan's code. Its parts are read one by one and may not fit together, which a watchdog
+/// that reads twice notices.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Heartbeat {
@@ -19,6 +21,32 @@ pub struct Heartbeat {
     line: AtomicU32,
     /// The thread, 0 while it has not named itself.
     thread: AtomicI32,
+    /// How often the thread has come back to its loop, 0 while it has none.
+    returns: AtomicU64,
+}
+
+/// The loop of a thread, in which it serves all of its users, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct WatchedLoop(Arc<Heartbeat>);
+
+impl WatchedLoop {
+    /// Records that the thread has a loop from now on.
+    pub(crate) fn begin(heartbeat: Arc<Heartbeat>) -> WatchedLoop {
+        heartbeat.returns.store(1, Ordering::Relaxed);
+        WatchedLoop(heartbeat)
+    }
+
+    /// Records that the thread has come back to it.
+    pub(crate) fn returned(&self) {
+        let returns = self.0.returns.load(Ordering::Relaxed);
+        self.0.returns.store(returns + 1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for WatchedLoop {
+    fn drop(&mut self) {
+        self.0.returns.store(0, Ordering::Relaxed);
+    }
 }
 
 /// The code of a plan that was running at one moment.
@@ -65,6 +93,11 @@ impl Heartbeat {
         !matches!(state, Some('S' | 'D'))
     }
 
+    /// Returns how often the thread has come back to its loop; `None` if it has none.
+    pub(crate) fn returns(&self) -> Option<u64> {
+        Some(self.returns.load(Ordering::Relaxed)).filter(|returns| *returns > 0)
+    }
+
     /// Returns the code that runs, `None` if none does.
     pub fn read(&self) -> Option<RunningCode> {
         let code = self.code.load(Ordering::Relaxed);
@@ -90,7 +123,7 @@ impl Heartbeat {
     }
 
     /// Records that no code of a plan runs.
-    pub(in crate::lua) fn leave(&self) {
+    pub(crate) fn leave(&self) {
         self.code.store(0, Ordering::Relaxed);
         self.line.store(0, Ordering::Relaxed);
     }

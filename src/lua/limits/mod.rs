@@ -15,7 +15,7 @@ pub(super) use coroutine::{
     YieldedValues, has_filled_memory,
 };
 pub use heartbeat::Heartbeat;
-pub(crate) use heartbeat::RunningCode;
+pub(crate) use heartbeat::{RunningCode, WatchedLoop};
 pub(super) use held::{HeapSize, Held};
 pub(super) use interrupt::{call, enter, latest_turn, preempted_marker, within};
 pub(super) use pattern::{first_place, guard as guard_pattern};

@@ -39,7 +39,7 @@ pub use hooks::Written;
 pub(crate) use hooks::{HookRequest, report};
 pub(crate) use job::JobState;
 pub use limits::Heartbeat;
-pub(crate) use limits::{LOADING_TIME, REPORT_TIME, RunningCode, WatchedLoop};
+pub(crate) use limits::{LOADING_TIME, REPORT_TIME, RunningCode, WatchedLoop, processor_ticks};
 pub use loading::load;
 #[cfg(any(test, feature = "gaggle"))]
 pub(crate) use loading::load_bundle;

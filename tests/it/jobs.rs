@@ -131,6 +131,20 @@ fn one_that_computes_for_long_loses_no_request_of_the_others() {
 }
 
 #[test]
+fn of_many_requests_side_by_side_none_is_lost() {
+    let server = Server::start();
+    let text = "local function many(user, name) for _ = 1, 200 do user:get('/' .. name, { name = name }) end end
+      task { 'many', function(user)
+        for n = 1, 5 do user:spawn(many, user, 'beside') end
+        many(user, 'own')
+      end }";
+    let report = run_plan("jobs_many.lua", text, &server, &["-i", "1"]);
+    let counts = (report.count("GET beside"), report.count("GET own"));
+    assert_eq!(counts, (1000, 200));
+    assert_eq!((report.sent(), server.received()), (1200, 1200));
+}
+
+#[test]
 fn a_stop_ends_their_waits_and_an_abort_counts_what_is_under_way() {
     let text = "task { function(user)
         user:spawn(function() user:get '/beside' user:wait(1000) user:get '/never' end)

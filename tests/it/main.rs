@@ -19,6 +19,7 @@ mod doctor;
 mod drupal;
 mod embed;
 mod endings;
+mod endless;
 mod failing;
 mod faults;
 mod faulty;

@@ -262,19 +262,28 @@ impl Running {
     }
 
     /// Waits for the end.
-    pub(crate) fn end(mut self) -> Ended {
+    pub(crate) fn end(self) -> Ended {
+        self.wait().unwrap_or_else(|problem| panic!("{problem}"))
+    }
+
+    /// Waits for the end, or returns why there is none.
+    pub(crate) fn wait(mut self) -> Result<Ended, String> {
         let in_time =
             self.closed.recv_timeout(DEADLINE) != Err(std::sync::mpsc::RecvTimeoutError::Timeout);
         let (stdout, stderr) = (self.stdout(), self.stderr());
-        assert!(in_time, "the program did not end\n{stdout}\n{stderr}");
+        if !in_time {
+            return Err(format!("the program did not end\n{stdout}\n{stderr}"));
+        }
         let status = self.child.wait().expect("the child can be waited for");
-        let Some(code) = status.code() else {
-            panic!("the program did not end by itself: {status}\n{stdout}\n{stderr}");
-        };
-        Ended {
-            code,
-            stdout,
-            stderr,
+        match status.code() {
+            Some(code) => Ok(Ended {
+                code,
+                stdout,
+                stderr,
+            }),
+            None => Err(format!(
+                "the program did not end by itself: {status}\n{stdout}\n{stderr}"
+            )),
         }
     }
 }

@@ -111,7 +111,7 @@ impl EventTask {
         let ended = match user {
             Ok(user) => {
                 let raised = tokio::select! {
-                    raised = user.run_event(event) => Some(raised),
+                    raised = shared.turn.repeat(user.run_event(event)) => Some(raised),
                     () = follow(&mut ordered, &stop) => None,
                 };
                 Ok(EventEnd {

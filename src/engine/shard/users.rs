@@ -215,11 +215,18 @@ impl ShardUsers {
         }
     }
 
-    /// Serves arrivals of a lane that are due, up to [`BATCH`]; ends the lane when its time has come.
+    /// Serves arrivals of a lane that are due, up to [`BATCH`], and fewer where new users take long to make; ends the lane when
+    /// its time has come.
     fn serve_due(&mut self, channels: &Channels, lane: usize, elapsed: Duration) {
+        let (begun, users) = (Instant::now(), self.tasks.len());
         for _ in 0..BATCH {
             match self.take_due(lane) {
-                Some(arrival) => self.serve(channels, arrival, true),
+                Some(arrival) => {
+                    self.serve(channels, arrival, true);
+                    if self.tasks.len() > users && begun.elapsed() > AT_A_TIME {
+                        return;
+                    }
+                }
                 None => {
                     let end = self.directive.timetable.early_end(lane);
                     if end.is_some_and(|end| elapsed >= end) {
@@ -290,7 +297,9 @@ impl ShardUsers {
                             dispatcher.pool.started(member.clone(), stop);
                         }
                         let key = (lane, start.number);
-                        self.tasks.spawn_local(OnCall::new(user, member).live(key));
+                        let life =
+                            PrefetchedLife::new(user, |user| OnCall::new(user, member).live(key));
+                        self.tasks.spawn_local(life);
                     }
                     Err(error) => self.fail(channels, error),
                 }

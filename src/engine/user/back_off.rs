@@ -5,7 +5,7 @@
 use crate::engine::messages::recoveries::Recoveries;
 use crate::engine::timing::timers::Timers;
 use crate::http::Failure;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -20,8 +20,6 @@ const MOST_HOSTS: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct BackOff {
     failing: RefCell<Vec<FailingHost>>,
-    /// Whether the latest requests may have waited for nothing: those without a response, or from the cache.
-    yields: Cell<bool>,
 }
 
 /// A host to which connections failed.
@@ -40,11 +38,9 @@ impl BackOff {
     pub(super) fn record(&self, host: &str, failure: Option<&Failure>, recoveries: &Recoveries) {
         let Some(failure) = failure else {
             self.failing.borrow_mut().retain(|one| *one.name != *host);
-            self.yields.set(false);
             recoveries.responded(host);
             return;
         };
-        self.yields.set(true);
         if !failure.is_connect() {
             return;
         }
@@ -66,34 +62,20 @@ impl BackOff {
         failing[at].pause = Some(pause.min(LONGEST_BACK_OFF));
     }
 
-    /// Lets other tasks run before the next request: the ones before waited for nothing.
-    pub(super) fn yield_next(&self) {
-        self.yields.set(true);
-    }
-
-    /// Lets other tasks run if the latest requests may have waited for nothing.
-    pub(super) async fn yields(&self) {
-        if self.yields.take() {
-            tokio::task::yield_now().await;
-        }
-    }
-
     /// Returns whether the next request goes out at once and its outcome changes nothing if it gets a response, as is
     /// usual.
     pub(super) fn is_idle(&self) -> bool {
-        !self.yields.get() && self.failing.borrow().is_empty()
+        self.failing.borrow().is_empty()
     }
 
-    /// Lets other tasks run after requests that may have waited for nothing, and waits if connections to the host failed;
-    /// returns how long. Done before the next request: by then the plan has the latest one, which is counted even if the
-    /// user is cut off during the wait.
+    /// Waits if connections to the host failed; returns how long. Done before the next request: by then the plan has the latest
+    /// one, which is counted even if the user is cut off during the wait.
     pub(super) async fn pass(
         &self,
         host: &str,
         timers: &Timers,
         recoveries: &Recoveries,
     ) -> Duration {
-        self.yields().await;
         let pause = {
             let mut failing = self.failing.borrow_mut();
             let own = failing.iter_mut().find(|one| *one.name == *host);

@@ -2,6 +2,7 @@
 //! coroutine of its own. Knows neither what they do nor how that is counted.
 
 use crate::engine::user::open_requests::EarlierOperation;
+use crate::engine::user::shared::ShardState;
 use crate::lua::RaisedError;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
@@ -27,6 +28,8 @@ pub(super) struct Jobs {
     // Borrowed while a job takes its steps, so those that it begins wait beside it.
     running: RefCell<FuturesUnordered<JobFuture>>,
     begun: RefCell<Vec<JobFuture>>,
+    /// Those whose turn was over when they came.
+    left_out: RefCell<Vec<Waker>>,
     /// Those that run, and those that have failed.
     handles: RefCell<Vec<Rc<JobHandle>>>,
     count: Cell<u64>,
@@ -155,9 +158,25 @@ impl Jobs {
         Ok(handle)
     }
 
-    /// Lets a job run from now on.
-    pub(super) fn run(&self, job: impl Future<Output = ()> + 'static) {
-        self.begun.borrow_mut().push(Box::pin(job));
+    /// Lets a job run from now on, as far as the turns of its user go.
+    pub(super) fn run(
+        self: &Rc<Self>,
+        job: impl Future<Output = ()> + 'static,
+        shared: Rc<ShardState>,
+    ) {
+        let jobs = self.clone();
+        let in_turns = async move {
+            let mut job = pin!(job);
+            poll_fn(|cx| {
+                if shared.turn.is_over() {
+                    jobs.left_out.borrow_mut().push(cx.waker().clone());
+                    return Poll::Pending;
+                }
+                job.as_mut().poll(cx)
+            })
+            .await;
+        };
+        self.begun.borrow_mut().push(Box::pin(in_turns));
     }
 
     /// Notes that a job is over, with what it has raised.
@@ -243,8 +262,14 @@ impl Jobs {
         due.for_each(|handle| handle.cancel());
     }
 
-    /// Lets them go on as far as they can.
+    /// Lets them go on as far as they can within the turn of their user.
     fn poll(&self, cx: &mut Context<'_>) {
+        self.poll_all(cx);
+        // They are the first in the next turn, before those that have used up this one.
+        self.left_out.take().into_iter().for_each(Waker::wake);
+    }
+
+    fn poll_all(&self, cx: &mut Context<'_>) {
         loop {
             let begun = self.begun.take();
             let mut running = self.running.borrow_mut();

@@ -23,6 +23,7 @@ mod shared;
 mod show;
 pub(super) mod stop;
 mod task_requests;
+mod turn;
 mod user_vm;
 
 pub(crate) use role::ScenarioContext;

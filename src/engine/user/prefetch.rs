@@ -7,9 +7,11 @@
     reason = "the instruction that prefetches takes a raw pointer; it reads nothing and cannot fault"
 )]
 
+use crate::engine::user::turn::Rest;
 use crate::engine::user::{ShardState, User};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// Whether stable Rust has the instruction for this processor.
@@ -19,7 +21,7 @@ const CAN_PREFETCH: bool = cfg!(target_arch = "x86_64");
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// A user's life, whose memory is prefetched before each of its steps if its shard has many users.
+/// A user's life in turns. Its memory is prefetched before each of them if its shard has many users.
 pub(crate) struct PrefetchedLife<F> {
     life: Pin<Box<F>>,
     /// Address of the user, which its life owns.
@@ -27,6 +29,8 @@ pub(crate) struct PrefetchedLife<F> {
     shared: Rc<ShardState>,
     /// Whether its memory was prefetched for the next step.
     is_prefetched: bool,
+    /// Its rest after a turn that was over before the user waited for anything.
+    rest: Option<Arc<Rest>>,
 }
 
 impl<F: Future> PrefetchedLife<F> {
@@ -38,6 +42,7 @@ impl<F: Future> PrefetchedLife<F> {
             user: address,
             shared,
             is_prefetched: false,
+            rest: None,
         }
     }
 
@@ -61,7 +66,13 @@ impl<F: Future> Future for PrefetchedLife<F> {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
+        if self.rest.as_ref().is_some_and(|rest| !rest.is_over()) {
+            return Poll::Pending;
+        }
+        self.shared.turn.begin();
         let step = self.life.as_mut().poll(context);
+        let rests = step.is_pending() && self.shared.turn.is_over();
+        self.rest = rests.then(|| Rest::begin(context));
         // A user that only lets others come first still has its memory in the cache when it goes on.
         self.is_prefetched = self.shared.takes_gathering();
         step

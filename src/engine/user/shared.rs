@@ -3,6 +3,7 @@
 use super::gate::Gate;
 use super::naming::Paths;
 use super::run_state::ShardRun;
+use super::turn::Turn;
 use super::user_vm::LateVms;
 use crate::config::{RunConfig, ShowLevel};
 use crate::engine::load_model::throttle::Throttle;
@@ -38,6 +39,8 @@ pub(crate) struct ShardState {
     // Never borrowed across an await nor while a VM runs: plans measure too.
     pub(crate) recorder: Rc<RefCell<Recorder>>,
     pub(crate) gate: Gate,
+    /// The turn of the user that runs.
+    pub(crate) turn: Turn,
     /// Closed until all users of the run have been started.
     pub(crate) all_started: Gate,
     /// Whether the user that ran last waits for others before it sends.
@@ -91,6 +94,7 @@ impl ShardState {
             client: Client::for_shard(client, resolver, index as u64, among),
             recorder: Rc::new(RefCell::new(recorder)),
             gate: Gate::default(),
+            turn: Turn::default(),
             all_started: Gate::default(),
             gathers: Cell::default(),
             run: Rc::new(run),

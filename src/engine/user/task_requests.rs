@@ -116,8 +116,7 @@ impl TaskRequests {
         RequestOrigin::of(self.number, &self.role, self.task)
     }
 
-    /// Waits if connections to the host of a URL failed, and lets other tasks run where the latest requests waited for
-    /// nothing; returns how long it waited. An empty host is that of the session.
+    /// Waits if connections to the host of a URL failed; returns how long it waited. An empty host is that of the session.
     pub(super) async fn back_off(&self, host: &str) -> Duration {
         if self.back_off.is_idle() {
             return Duration::ZERO;
@@ -146,11 +145,6 @@ impl TaskRequests {
         }
     }
 
-    /// Lets other tasks run if the latest requests waited for nothing.
-    pub(super) async fn yields(&self) {
-        self.back_off.yields().await;
-    }
-
     /// Decides by how a request to the host of a URL has ended how long the user waits before its next one there.
     pub(super) fn responded(&self, host: &str, failure: Option<&Failure>) {
         let recoveries = &self.shared.recoveries;
@@ -160,11 +154,6 @@ impl TaskRequests {
         let base = self.session.base_target();
         let host = host_or(host, &base.origin.text);
         self.back_off.record(host, failure, recoveries);
-    }
-
-    /// Lets other tasks run before the next request: the ones before waited for nothing.
-    pub(super) fn yield_next(&self) {
-        self.back_off.yield_next();
     }
 
     /// Makes the next pause before a request to the site as long as it gets.

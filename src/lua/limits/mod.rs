@@ -17,6 +17,7 @@ pub(super) use coroutine::{
 pub use heartbeat::Heartbeat;
 pub(crate) use heartbeat::{RunningCode, WatchedLoop};
 pub(super) use held::{HeapSize, Held};
+pub(crate) use interrupt::processor_ticks;
 pub(super) use interrupt::{call, enter, latest_turn, preempted_marker, within};
 pub(super) use pattern::{first_place, guard as guard_pattern};
 pub(super) use texts::list_of_texts;

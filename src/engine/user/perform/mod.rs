@@ -17,9 +17,9 @@ use crate::engine::user::shared::ShardState;
 use crate::engine::user::stop::StopSignal;
 use crate::engine::user::task_requests::TaskRequests;
 use crate::engine::user::user_vm::UserVm;
-use crate::http::{CacheUse, ErrorClass, Failure};
+use crate::http::{ErrorClass, Failure};
 use crate::lua::{
-    Finished, JobFunction, Op, RaisedError, ReceiveTime, RequestOp, ResponseStream, SocketOp, Step,
+    JobFunction, Op, RaisedError, ReceiveTime, RequestOp, ResponseStream, SocketOp, Step,
 };
 use crate::protocols::{CallOp, CallValue, OpenSocket, SocketAction, SocketEnd, SocketRow};
 use futures_util::future::join_all;
@@ -31,8 +31,6 @@ use tokio::time::{Instant, timeout_at};
 const LATER: Duration = Duration::from_millis(50);
 /// The most streams and sockets that a user may have open.
 const MOST_CHANNELS: usize = 100;
-/// The most operations before other users have their turn, whether these wait for anything or not.
-const MOST_IN_A_ROW: u32 = 64;
 
 /// Runs the code of one user's tasks, one after another.
 #[derive(Debug)]
@@ -101,17 +99,8 @@ impl TaskRunner {
 
     /// Carries out operation after operation until the code ends.
     async fn carry_out(&mut self, first: Step, name: &str) -> Option<RaisedError> {
-        // Code that waits for nothing must still let the other users of the shard run.
-        if !matches!(first, Step::Op(_)) {
-            tokio::task::yield_now().await;
-        }
-        let (mut step, mut operations) = (first, 0u32);
+        let mut step = first;
         loop {
-            // Operations that are over at once, such as those on what has ended, may follow one another for ever.
-            operations = operations.wrapping_add(1);
-            if operations.is_multiple_of(MOST_IN_A_ROW) {
-                tokio::task::yield_now().await;
-            }
             if let Step::Raised(raised) = &step
                 && !self.gave_up
             {
@@ -122,9 +111,13 @@ impl TaskRunner {
                 // The next step may be that of another: the verdicts so far are made, or kept where the plan may change them.
                 self.requests.settle(&mut self.vm.enter());
             }
+            // The only place where a user lets the others of its thread go on although it waits for nothing: tasks, jobs
+            // and all that they do come here.
             let turn = self.vm.enter().take_turn();
             if !turn.is_zero() {
                 self.let_others_go_first(turn).await;
+            } else if !self.shared.turn.take_step() {
+                tokio::task::yield_now().await;
             }
             match step {
                 Step::Op(op) => {
@@ -259,7 +252,6 @@ impl TaskRunner {
             let verdict = op.expect.verdict(&exchange);
             let finished = Box::new(requests.judged(&op, verdict, task, exchange));
             requests.open.store(op);
-            requests.yield_next();
             return self.vm.enter().resume_request(finished);
         }
         if !self.pass_throttles().await {
@@ -419,8 +411,6 @@ impl TaskRunner {
     /// Sends requests side by side.
     async fn fetch(&mut self, ops: Vec<RequestOp>, task: &str) -> Step {
         self.requests.settle(&mut self.vm.enter());
-        // A list may be empty.
-        self.requests.yields().await;
         self.requests.open_rows(&ops, task);
         self.requests.open.begin_all(ops);
         let lost = self.shared.lost();
@@ -433,10 +423,6 @@ impl TaskRunner {
         };
         self.hold_up(waited);
         let finished = self.requests.open.take_all();
-        let is_fresh = |finished: &Finished| finished.exchange.cache() == CacheUse::Fresh;
-        if finished.iter().all(is_fresh) {
-            self.requests.yield_next();
-        }
         self.requests.make_room(&mut self.vm.enter());
         self.vm.enter().resume_list(finished, full)
     }
@@ -501,8 +487,6 @@ impl TaskRunner {
             Waited::Over(Err(_)) => {
                 let failure = timed_out();
                 socket.cut_off(&op.action, &failure);
-                // A plan may wait for no time at all, in a loop.
-                tokio::task::yield_now().await;
                 let is_fault = !matches!(op.action, SocketAction::Receive(_));
                 Err((failure, is_fault))
             }
@@ -581,7 +565,8 @@ impl TaskRunner {
         runner.jobs = Some(jobs.clone());
         runner.job = Some(handle.clone());
         runner.is_leaving = self.is_leaving;
-        jobs.run(runner.run_job(function, task.to_owned(), handle, jobs.clone()));
+        let job = runner.run_job(function, task.to_owned(), handle, jobs.clone());
+        jobs.run(job, self.shared.clone());
         self.vm.enter().resume_spawned(number)
     }
 
@@ -691,8 +676,6 @@ impl TaskRunner {
         let (shared, stop) = (self.shared.clone(), self.stop.clone());
         let is_stopping = stop.is_requested();
         self.wait_beside(shared.all_started.pass(&stop), None).await;
-        // Where all run already, nothing was waited for.
-        tokio::task::yield_now().await;
         // A stop ends this wait, and the task with it. Where the plan asks after the stop, it goes on: no more users will
         // start.
         if !is_stopping && stop.is_requested() && shared.all_started.is_closed() {

@@ -5,6 +5,7 @@ use crate::engine::load_model::user_pool::UserStart;
 use crate::engine::messages::context::context;
 use crate::engine::messages::plan_version::PlanVersion;
 use crate::engine::user::perform::*;
+use crate::engine::user::prefetch::PrefetchedLife;
 use crate::engine::user::run_state::ShardRun;
 use crate::engine::user::{ScenarioContext, ShardState, User};
 use crate::http::ClientConfig;
@@ -86,24 +87,102 @@ async fn a_refused_request_is_counted_when_its_user_is_cut_off_in_the_pause_afte
     assert_eq!(report.aggregated.count, 1);
 }
 
-#[tokio::test]
-async fn a_user_that_checks_whether_all_run_lets_others_run_each_time() {
-    let user = user_without_a_site(
-        "task { function(user)\n  for _ = 1, 100 do run.ready() end\n  check(true, \"through\")\nend }",
-    );
+/// Runs one user of a plan until that has counted the check 'through', and returns after how many turns.
+async fn turns_until_through(source: &str) -> u64 {
+    let user = user_without_a_site(source);
     let shared = user.shared.clone();
     shared.all_started.set(false);
     let mut store = Store::new(RunIdentity::default());
+    let mut life = std::pin::pin!(PrefetchedLife::new(user, |user| user.live(0)));
     let mut turns = 0;
-    let mut life = std::pin::pin!(user.live(0));
-    while store.tick(Duration::ZERO).checks.is_empty() {
+    loop {
+        let checks = store.tick(Duration::ZERO).checks.clone();
+        if let Some(check) = checks.first() {
+            assert_eq!(check.failures, 0, "{source}");
+            return turns;
+        }
         turns += 1;
+        assert!(turns < 100_000, "it does not come through: {source}");
         let once = std::future::poll_fn(|cx| Poll::Ready(life.as_mut().poll(cx)));
         assert!(once.await.is_pending(), "the task is repeated without end");
         tokio::task::yield_now().await;
         store.merge(shared.recorder.borrow_mut().take());
     }
-    assert!(turns >= 100, "{turns}");
+}
+
+#[tokio::test]
+async fn a_user_that_waits_for_nothing_lets_others_go_on_now_and_then() {
+    for code in [
+        "run.ready()",
+        "user:timed('timed', function() return 1 end)",
+        "pcall(user.timed, user, 'timed', function() error 'wrong' end)",
+        "user:spawn(function() end)",
+        "user:spawn(function() end):join()",
+        "user:spawn(function() end):cancel()",
+        "user:spawn(function() user:timed('timed', function() return 1 end) end):join()",
+        "user:fetch {}",
+        "user:get 'http://[::1/'",
+        "user:get 'ftp://127.0.0.1/'",
+        "user:fetch { 'http://[::1/', 'ftp://127.0.0.1/' }",
+        "user:wait(0)",
+        "coroutine.wrap(function() user:timed('timed', function() return 1 end) end)()",
+    ] {
+        let in_a_task = format!(
+            "task {{ function(user)\n  for _ = 1, 1000 do {code} end\n  check(true, 'through')\nend }}"
+        );
+        let in_iterations = format!(
+            "local count = 0\ntask {{ function(user)\n  {code}\n  count = count + 1\n  \
+             if count == 1000 then check(true, 'through') end\nend }}"
+        );
+        let in_a_job = format!(
+            "task {{ function(user)\n  user:spawn(function()\n    for _ = 1, 1000 do {code} end\n    \
+             check(true, 'through')\n  end)\n  user:wait(60)\nend }}"
+        );
+        for source in [in_a_task, in_iterations, in_a_job] {
+            let turns = turns_until_through(&source).await;
+            assert!(turns >= 50, "{turns} turns: {source}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn jobs_without_end_take_turns_with_each_other_and_with_their_task() {
+    for count in [1, 2, 3, 4, 5, 7, 10, 31, 99, 100] {
+        for code in [
+            "user:timed('timed', function() return 1 end)",
+            "user:wait(0)",
+            "user:fetch {}",
+        ] {
+            let source = format!(
+                "task {{ function(user)
+                  local counts = {{}}
+                  for n = 1, {count} do
+                    counts[n] = 0
+                    user:spawn(function() while true do {code} counts[n] = counts[n] + 1 end end)
+                  end
+                  local least, most
+                  repeat
+                    user:timed('own', function() return 1 end)
+                    least, most = math.min(table.unpack(counts)), math.max(table.unpack(counts))
+                  until least > 20
+                  check(most < 5 * least, 'through')
+                end }}"
+            );
+            turns_until_through(&source).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn iterations_without_an_operation_let_others_go_on_now_and_then() {
+    for code in ["", "error 'wrong'", "user:exit_iteration()"] {
+        let source = format!(
+            "local count = 0\ntask {{ function(user)\n  count = count + 1\n  \
+             if count == 1000 then check(true, 'through') end\n  {code}\nend }}"
+        );
+        let turns = turns_until_through(&source).await;
+        assert!(turns >= 50, "{turns} turns: {source}");
+    }
 }
 
 #[tokio::test]

@@ -59,6 +59,8 @@ struct RunningThread {
     preempted: Cell<bool>,
     /// The limits of what runs, valid as long as `state` is set.
     limits: Cell<*const VmLimits>,
+    /// How many signals have come.
+    ticks: AtomicU32,
     /// Whether the thread has a timer.
     timed: Cell<bool>,
 }
@@ -113,6 +115,7 @@ thread_local! {
             armed: AtomicBool::new(false),
             preempted: Cell::new(false),
             limits: Cell::new(ptr::null()),
+            ticks: AtomicU32::new(0),
             timed: Cell::new(false),
         }
     };
@@ -223,6 +226,10 @@ impl Drop for StateGuard<'_> {
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "no signal comes"))]
 fn look() {
     RUNNING.with(|running| {
+        let ticks = running.ticks.load(Ordering::Relaxed);
+        running
+            .ticks
+            .store(ticks.wrapping_add(1), Ordering::Relaxed);
         let state = running.state.load(Ordering::Relaxed);
         let resumption = running.resumption.load(Ordering::Relaxed);
         if state.is_null() || running.seen.load(Ordering::Relaxed) != resumption {
@@ -318,6 +325,12 @@ pub(in crate::lua) fn latest_turn() -> Duration {
             Duration::ZERO
         }
     })
+}
+
+/// Returns a clock of this thread's processor time, which moves on by one each 10 ms, whatever the thread does; it stands still
+/// where there is no timer.
+pub(crate) fn processor_ticks() -> u32 {
+    RUNNING.with(|running| running.ticks.load(Ordering::Relaxed))
 }
 
 /// Decides what is done with the code that runs, and sets the hook of `state`, which runs it, accordingly.

@@ -1,10 +1,12 @@
 //! WebSockets with servers that did not come from here: of the packages `websockets` and `hypercorn` of Python, the latter over
 //! HTTP/2, and `ws` of npm. What they have received is what the report says. Without one its test says "skipped" and passes;
-//! `WEBSOCKETS_PYTHON` names a Python that has both, `WEBSOCKETS_NODE` a folder where 'npm install ws' was called.
+//! `WEBSOCKETS_PYTHON` names a Python that has both, `WEBSOCKETS_NODE` a folder where 'npm install ws' was called, `AUTOBAHN_WSTEST`
+//! the program of Autobahn's test suite, which runs on Python 2.7.
 
 use crate::outside_server::{OutsideServer, found, python};
 use crate::report::iterate_at;
 use crate::secure::Authority;
+use crate::skipping::skip;
 use serde_json::{Value, json};
 
 const PLAN: &str = "tests/websockets/judge.lua";
@@ -27,30 +29,126 @@ fn judge(server: OutsideServer) {
     assert_eq!(seen["codes"], json!(CODES));
 }
 
-#[test]
-fn a_server_of_the_package_websockets_has_what_was_sent() {
+/// Starts the server of the package `websockets`, with these parameters of permessage-deflate.
+fn websockets(parameters: &[&str]) -> Option<OutsideServer> {
     let python = python("WEBSOCKETS_PYTHON", "websockets");
     let skipped = [
         "WebSockets with the server 'websockets'",
         "a Python that has 'websockets', named by WEBSOCKETS_PYTHON",
     ];
-    let script = "tests/websockets/server.py";
-    let server = OutsideServer::start(&python, script, &["websockets"], skipped);
-    let Some(server) = server else { return };
-    judge(server);
+    let arguments = [&["websockets"], parameters].concat();
+    OutsideServer::start(&python, "tests/websockets/server.py", &arguments, skipped)
 }
 
-#[test]
-fn a_server_of_the_package_ws_has_what_was_sent() {
+/// Likewise that of the package `ws`.
+fn ws(parameters: &[&str]) -> Option<OutsideServer> {
     let folder = found("WEBSOCKETS_NODE", "ws").unwrap_or_else(|| ".".to_owned());
     let skipped = [
         "WebSockets with the server 'ws'",
         "'npm install ws' in a folder that WEBSOCKETS_NODE names",
     ];
-    let script = "tests/websockets/server.mjs";
-    let server = OutsideServer::start("node", script, &[&folder], skipped);
-    let Some(server) = server else { return };
+    let arguments = [&[&*folder], parameters].concat();
+    OutsideServer::start("node", "tests/websockets/server.mjs", &arguments, skipped)
+}
+
+#[test]
+fn a_server_of_the_package_websockets_has_what_was_sent() {
+    let Some(server) = websockets(&[]) else {
+        return;
+    };
     judge(server);
+}
+
+#[test]
+fn a_server_of_the_package_ws_has_what_was_sent() {
+    let Some(server) = ws(&[]) else { return };
+    judge(server);
+}
+
+/// The parameters that a server may answer an offer of permessage-deflate with.
+const TERMS: [&[&str]; 6] = [
+    &[],
+    &["client_no_context_takeover"],
+    &["server_no_context_takeover"],
+    &["server_no_context_takeover", "client_no_context_takeover"],
+    &["server_max_window_bits=9"],
+    &["server_max_window_bits=12", "client_no_context_takeover"],
+];
+/// How many messages of random length are sent beside those of certain lengths, for each of those terms.
+const RANDOM_LENGTHS: usize = 40;
+/// How many messages that is, in one piece and in several.
+const MESSAGES: usize = 2 * (51 + RANDOM_LENGTHS);
+
+/// Has a server read and return messages of all lengths, with and without context takeover.
+fn judge_compression(start: impl Fn(&[&str]) -> Option<OutsideServer>) {
+    for (seed, terms) in TERMS.into_iter().enumerate() {
+        let Some(server) = start(terms) else { return };
+        let url = format!("http://127.0.0.1:{}", server.port);
+        let count = format!("COUNT={RANDOM_LENGTHS}");
+        let seed = seed.to_string();
+        let more = ["-e", "PATHS=echo pieces", "-e", &count, "--seed", &seed];
+        let report = iterate_at("tests/websockets/deflate.lua", &url, 1, 1, &more);
+        assert_eq!(
+            report.task_failures(),
+            0,
+            "{terms:?}: {:?}",
+            report.errors()
+        );
+        let [seen] = &server.finish()[..] else {
+            panic!("it prints one line");
+        };
+        assert_eq!(seen["messages"], MESSAGES, "{terms:?}");
+    }
+}
+
+#[test]
+fn the_package_websockets_reads_every_message_that_is_compressed() {
+    judge_compression(websockets);
+}
+
+#[test]
+fn the_package_ws_reads_every_message_that_is_compressed() {
+    judge_compression(ws);
+}
+
+/// The kinds of cases, of which 13.3 to 13.6 need a client whose window a server may limit.
+const AUTOBAHN_KINDS: [&str; 4] = ["12.*", "13.1", "13.2", "13.7"];
+/// Of each kind, 1,000 messages of 1,024, 16,384 and 32,768 bytes, and of 32,768 in fragments.
+const AUTOBAHN_CASES: [u32; 4] = [4, 7, 8, 13];
+
+#[test]
+fn the_cases_of_autobahn_for_compression_pass() {
+    let Some(wstest) = found("AUTOBAHN_WSTEST", "autobahn/bin/wstest") else {
+        let wants = "'pip install autobahntestsuite==0.8.2' for Python 2.7; AUTOBAHN_WSTEST names its program 'wstest'";
+        return skip("WebSockets with Autobahn's test suite", wants);
+    };
+    let skipped = ["WebSockets with Autobahn's test suite", "'wstest'"];
+    let of_kind = |kind: &str| AUTOBAHN_CASES.map(|case| format!("{kind}.{case}"));
+    let cases: Vec<_> = AUTOBAHN_KINDS.into_iter().flat_map(of_kind).collect();
+    let arguments: Vec<&str> = [&wstest]
+        .into_iter()
+        .chain(&cases)
+        .map(|one| &**one)
+        .collect();
+    let server = OutsideServer::start(
+        "python3",
+        "tests/websockets/autobahn.py",
+        &arguments,
+        skipped,
+    );
+    let Some(server) = server else { return };
+    let url = format!("http://127.0.0.1:{}", server.port);
+    let report = iterate_at("tests/websockets/autobahn.lua", &url, 1, 1, &[]);
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    let [cases] = &server.finish()[..] else {
+        panic!("it prints one line");
+    };
+    let cases = cases.as_object().expect("an object");
+    assert_eq!(cases.len(), (5 + 3) * AUTOBAHN_CASES.len());
+    for (case, result) in cases {
+        assert_eq!(result["behavior"], "OK", "{case}: {result}");
+        assert_eq!(result["behaviorClose"], "OK", "{case}: {result}");
+    }
 }
 
 #[test]

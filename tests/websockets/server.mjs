@@ -1,6 +1,7 @@
 // A server of WebSockets of the package `ws` on a free port of 127.0.0.1, for the tests: as server.py.
 //
-// Called with the folder that has the package in its 'node_modules'.
+// Called with the folder that has the package in its 'node_modules', and the parameters of permessage-deflate as their header has
+// them, such as 'server_max_window_bits=9'.
 
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -13,10 +14,15 @@ try {
   console.error(`${process.argv[2]} has no ws ('npm install ws' in it)`);
   process.exit(77);
 }
+const terms = process.argv.slice(3).map((parameter) => {
+  const [name, value] = parameter.split("=");
+  const key = name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+  return [key, value === undefined ? true : Number(value)];
+});
 const server = new ws.WebSocketServer({
   host: "127.0.0.1",
   port: 0,
-  perMessageDeflate: { threshold: 0 },
+  perMessageDeflate: { threshold: 0, ...Object.fromEntries(terms) },
   maxPayload: 1 << 24,
 });
 server.on("listening", () => console.log(server.address().port));

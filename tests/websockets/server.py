@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A server of WebSockets on a free port of 127.0.0.1, for the tests: of the package `websockets`, or of `hypercorn` over HTTP/2.
 
-Called with the name of the package; hypercorn takes the files of its certificate and key, too. When it is ready it prints its
-port. When standard input is closed, it prints what it has seen as JSON, and ends: how many messages and bytes it has received, and the
+Called with the name of the package; hypercorn takes the files of its certificate and key, too, and websockets the parameters of
+permessage-deflate as their header has them, such as `server_max_window_bits=9`. When it is ready it prints its port. When standard input is closed, it prints what it has seen as JSON, and ends: how many messages and bytes it has received, and the
 codes with which sockets were closed. Exits with 77 and says why if the package is missing.
 
 The path says what it does: /echo returns messages, /ping returns them after its ping was answered, /pieces returns them in fragments,
@@ -31,9 +31,13 @@ async def end_of_input():
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 
 
-async def serve_websockets():
+async def serve_websockets(*parameters):
     from websockets.asyncio.server import serve
     from websockets.exceptions import ConnectionClosed
+    from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory
+
+    terms = dict(parameter.partition("=")[::2] for parameter in parameters)
+    deflate = ServerPerMessageDeflateFactory(**{name: int(value) if value else True for name, value in terms.items()})
 
     async def handle(connection):
         path = connection.request.path
@@ -54,7 +58,8 @@ async def serve_websockets():
 
     # With a queue that gets full, no pong would be read.
     limits = {"max_size": 1 << 24, "max_queue": None}
-    async with serve(handle, "127.0.0.1", 0, subprotocols=["v1"], **limits) as server:
+    terms = {"subprotocols": ["v1"], "extensions": [deflate], "compression": None}
+    async with serve(handle, "127.0.0.1", 0, **terms, **limits) as server:
         ready(server.sockets[0].getsockname()[1])
         await end_of_input()
 

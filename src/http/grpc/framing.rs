@@ -5,7 +5,7 @@ use crate::http::failure::{ErrorClass, Failure};
 use crate::units::show_size;
 use bytes::Bytes;
 use flate2::Compression;
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use std::io::{Read as _, Write as _};
 
@@ -148,7 +148,9 @@ impl MessageReader {
         }
         let mut decoded = Vec::new();
         let most = self.most as u64 + 1;
-        let read = GzDecoder::new(message).take(most).read_to_end(&mut decoded);
+        // Members of gzip may follow one another (RFC 1952, section 2.2), and nothing else may.
+        let decoder = MultiGzDecoder::new(message);
+        let read = decoder.take(most).read_to_end(&mut decoded);
         if read.is_err() {
             return wrong("a message is not gzip");
         }
@@ -168,6 +170,9 @@ impl MessageReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::{Rng as _, SeedableRng as _};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use zlib_rs::{InflateConfig, ReturnCode};
 
     fn read(reader: &mut MessageReader, bytes: &[u8], size: usize) -> Result<Vec<Framed>, Failure> {
         let mut all = Vec::new();
@@ -199,6 +204,58 @@ mod tests {
                 .collect();
             assert_eq!(lengths, [3, 0, 1000], "{size}");
             assert_eq!(reader.held(), 0);
+        }
+    }
+
+    /// Compresses a message as a body has it.
+    fn gzip(message: &[u8]) -> Vec<u8> {
+        let mut body = Vec::new();
+        write_message(&mut body, message, MessageCoding::Gzip);
+        body
+    }
+
+    #[test]
+    fn every_message_that_is_compressed_is_whole() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1952);
+        let borders = (0..=18).flat_map(|power| [(1 << power) - 1, 1 << power, (1 << power) + 1]);
+        for length in borders {
+            let mut message = vec![b'x'; length];
+            random.fill_bytes(&mut message[length / 2..]);
+            let body = gzip(&message);
+            let (mut room, config) = (vec![0; length + 1], InflateConfig { window_bits: 31 });
+            let (theirs, code) = zlib_rs::decompress_slice(&mut room, &body[HEAD..], config);
+            assert!(
+                theirs == message && code == ReturnCode::Ok,
+                "{length}: {code:?}"
+            );
+            let mut reader = MessageReader::new(length + 1_000, false);
+            reader.set_coding(MessageCoding::Gzip);
+            let ours = read(&mut reader, &body, 7_000).expect("a message");
+            assert!(ours == [Framed::Message(message.into())], "{length}");
+        }
+    }
+
+    #[test]
+    fn a_compressed_message_is_all_of_its_members_and_nothing_else() {
+        let [one, two] = [gzip(b"one "), gzip(b"two")];
+        let joined = |parts: &[&[u8]]| {
+            let mut body = Vec::new();
+            write_framed(&mut body, COMPRESSED, &parts.concat());
+            let mut reader = MessageReader::new(100, false);
+            reader.set_coding(MessageCoding::Gzip);
+            read(&mut reader, &body, 100)
+        };
+        let (one, two) = (&one[HEAD..], &two[HEAD..]);
+        let both = Framed::Message(Bytes::from_static(b"one two"));
+        assert_eq!(joined(&[one, two]), Ok(vec![both]));
+        for wrong in [
+            &[one, b"more"][..],
+            &[one, &two[..9]],
+            &[&one[..one.len() - 1]],
+            &[],
+        ] {
+            let failure = joined(wrong).expect_err("it is cut or has more");
+            assert_eq!(failure.class, ErrorClass::Decoding);
         }
     }
 

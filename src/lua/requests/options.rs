@@ -458,9 +458,12 @@ pub(super) fn read_timeout(value: &Value) -> Result<Duration, String> {
 mod tests {
     use super::*;
     use crate::lua::limits::VmLimits;
+    use rand::{Rng as _, SeedableRng as _};
+    use rand_xoshiro::Xoshiro256PlusPlus;
     use std::rc::Rc;
     use std::sync::Arc;
     use std::time::Duration;
+    use zlib_rs::{InflateConfig, ReturnCode};
 
     #[test]
     fn a_body_is_compressed_within_the_time_of_its_task() {
@@ -473,5 +476,24 @@ mod tests {
         assert!(compress(Duration::ZERO, 1 << 10).is_ok());
         let message = compress(Duration::ZERO, 1 << 20).expect_err("its time is over");
         assert!(message.contains("--lua-time"), "{message}");
+    }
+
+    #[test]
+    fn another_library_reads_a_body_that_is_compressed() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1952);
+        let borders = (0..=18).flat_map(|power| [(1 << power) - 1, 1 << power, (1 << power) + 1]);
+        let pieces = (1..=5).flat_map(|number| [-1, 0, 1].map(|by| number * (48 << 10) + by));
+        for length in borders.chain(pieces.map(|length| length as usize)) {
+            let mut body = vec![b'x'; length];
+            random.fill_bytes(&mut body[length / 2..]);
+            let limits = VmLimits::new(Duration::from_secs(60), 64 << 20, Some(Arc::default()));
+            let gzip = gzipped(&body, &Budget::new(0, &Rc::new(limits))).expect("time enough");
+            let (mut room, config) = (vec![0; length + 1], InflateConfig { window_bits: 31 });
+            let (read, code) = zlib_rs::decompress_slice(&mut room, &gzip, config);
+            assert!(
+                read == &body[..] && code == ReturnCode::Ok,
+                "{length}: {code:?}"
+            );
+        }
     }
 }

@@ -25,12 +25,23 @@ local function ask(service, request, statuses)
   return unary((plan("reflection", service .. "/ServerReflectionInfo", request, options)))
 end
 
--- Adds the files that a server has for a question.
+-- The statuses of calls that may succeed at another time.
+local PASSING = { CANCELLED = true, DEADLINE_EXCEEDED = true, ABORTED = true, UNAVAILABLE = true, RESOURCE_EXHAUSTED = true }
+
+-- Adds the files that a server has for a question. Gives the call that has failed if the server is to be asked at another time, or
+-- else why it has none.
 local function add_files(service, request, files)
   local call = ask(service, request)
-  if not call.ok then return call end
+  if not call.ok then
+    if PASSING[call.status] then return call end
+    return nil, call.error
+  end
   local described = call.message.file_descriptor_response
-  for _, file in ipairs(described and described.file_descriptor_proto or {}) do
+  if not described then
+    local refused = call.message.error_response
+    return nil, refused and refused.error_message or "it has no description"
+  end
+  for _, file in ipairs(described.file_descriptor_proto) do
     files[#files + 1] = file
   end
 end
@@ -44,11 +55,12 @@ local function reflect(server)
     list = ask(service, { list_services = "*" })
   end
   if not list.ok then return list end
-  local files, requested = {}, {}
+  local files, requested, undescribed = {}, {}, {}
   local services = list.message.list_services_response
   for _, one in ipairs(services and services.service or {}) do
-    local failed = add_files(service, { file_containing_symbol = one.name }, files)
+    local failed, why = add_files(service, { file_containing_symbol = one.name }, files)
     if failed then return failed end
+    undescribed[one.name] = why
   end
   while true do
     local distinct, missing = functions.missing_files(files)
@@ -57,14 +69,14 @@ local function reflect(server)
     for _, name in ipairs(missing) do
       if not requested[name] then
         requested[name], is_new = true, true
+        -- Nothing of it may be needed.
         local failed = add_files(service, { file_by_filename = name }, files)
         if failed then return failed end
       end
     end
     if not is_new then break end
   end
-  local problem = functions.keep_schema(server, files)
-  if problem then fail("the server describes its services in a way that cannot be read: " .. problem) end
+  functions.keep_schema(server, files, undescribed)
 end
 
 -- Of the users of a process, one asks a server, and the others wait for it.

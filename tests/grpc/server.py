@@ -12,7 +12,7 @@ from concurrent import futures
 
 try:
     import grpc
-    from grpc_reflection.v1alpha import reflection
+    from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
     from grpc_tools import protoc
 except ImportError as missing:
     print(f"{sys.executable}: {missing}", file=sys.stderr)
@@ -25,12 +25,15 @@ folder = tempfile.mkdtemp()
 include = os.path.join(os.path.dirname(protoc.__file__), "_proto")
 status = protoc.main(
     ["protoc", "-I" + PROTOS, "-I" + include, "--python_out=" + folder, "--grpc_python_out=" + folder]
-    + ["parts/color.proto", "kinds.proto"]
+    + ["parts/color.proto", "kinds.proto", "edition.proto", "mixed.proto", "beside.proto"]
 )
 assert status == 0, "the schema compiles"
 sys.path.insert(0, folder)
+import beside_pb2_grpc  # noqa: E402
+import edition_pb2_grpc  # noqa: E402
 import kinds_pb2  # noqa: E402
 import kinds_pb2_grpc  # noqa: E402
+import mixed_pb2_grpc  # noqa: E402
 
 
 class Kinds(kinds_pb2_grpc.KindsServicer):
@@ -70,10 +73,34 @@ class Kinds(kinds_pb2_grpc.KindsServicer):
         return request
 
 
+class Echo:
+    def Echo(self, request, context):
+        return request
+
+
+class Reflection(reflection.ReflectionServicer):
+    """Describes the services, but for one whose description it garbles, and one for which it has an error."""
+
+    def ServerReflectionInfo(self, requests, context):
+        for request in requests:
+            if request.file_containing_symbol == "test.v1.Refused":
+                context.abort(grpc.StatusCode.INTERNAL, "it is not for you")
+            elif request.file_containing_symbol == "test.v1.Garbled":
+                files = reflection_pb2.FileDescriptorResponse(file_descriptor_proto=[b"\x0a\x7f"])
+                yield reflection_pb2.ServerReflectionResponse(file_descriptor_response=files)
+            else:
+                yield from super().ServerReflectionInfo(iter([request]), context)
+
+
 server = grpc.server(futures.ThreadPoolExecutor(max_workers=16), compression=grpc.Compression.Gzip)
 kinds_pb2_grpc.add_KindsServicer_to_server(Kinds(), server)
-names = (kinds_pb2.DESCRIPTOR.services_by_name["Kinds"].full_name, reflection.SERVICE_NAME)
-reflection.enable_server_reflection(names, server)
+beside_pb2_grpc.add_BesideServicer_to_server(Echo(), server)
+edition_pb2_grpc.add_EditionsServicer_to_server(Echo(), server)
+mixed_pb2_grpc.add_MixedServicer_to_server(Echo(), server)
+own = ("test.v1.Kinds", "test.v2.Editions", "test.v3.Mixed", "test.v4.Beside")
+# These are not described.
+names = own + ("test.v1.Lost", "test.v1.Refused", "test.v1.Garbled", reflection.SERVICE_NAME)
+reflection_pb2_grpc.add_ServerReflectionServicer_to_server(Reflection(names), server)
 port, *pair = sys.argv[1:]
 if pair:
     certificate, key = (open(path, "rb").read() for path in pair)

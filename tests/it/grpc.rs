@@ -412,6 +412,40 @@ fn pythons_server_reads_all_kinds_of_fields_and_its_statuses_are_read() {
 }
 
 #[test]
+fn what_a_server_describes_and_lgoose_cannot_read_fails_by_name_and_the_rest_is_called() {
+    let Some(server) = grpcio(None) else {
+        return;
+    };
+    let url = format!("http://127.0.0.1:{}", server.port);
+    for client in ["direct", "reqwest"] {
+        let plan = "tests/lua/grpc_editions.lua";
+        let report = iterate_at(plan, &url, 1, 2, &["--client", client]);
+        assert_no_task_failed(&report);
+        // That of the service for which the server has an error.
+        assert_eq!(row(&report, "grpc reflection")["failures"], 1);
+        let read = row(&report, "read");
+        assert_eq!((&read["count"], &read["failures"]), (&4.into(), &0.into()));
+        let unread = row(&report, "unread");
+        assert_eq!(
+            (&unread["count"], &unread["failures"]),
+            (&20.into(), &20.into())
+        );
+    }
+}
+
+#[test]
+fn pythons_server_reads_every_message_that_is_compressed() {
+    let Some(server) = grpcio(None) else {
+        return;
+    };
+    let url = format!("http://127.0.0.1:{}", server.port);
+    let report = iterate_at("tests/lua/grpc_gzip.lua", &url, 1, 1, &["--seed", "1952"]);
+    assert_no_task_failed(&report);
+    let gzip = row(&report, "gzip");
+    assert_eq!((&gzip["count"], &gzip["failures"]), (&57.into(), &0.into()));
+}
+
+#[test]
 fn pythons_server_is_called_over_tls() {
     let authority = Authority::new();
     let identity = authority.sign(&["localhost"]).files("grpcio");

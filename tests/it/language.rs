@@ -49,6 +49,8 @@ const OTHERS: &[&str] = &[
     "events",
     "failures",
     "grpc",
+    "grpc_editions",
+    "grpc_gzip",
     "grpc_interop",
     "grpc_kinds",
     "grpc_web",

@@ -8,6 +8,14 @@ raises("'nope.proto' is not in '.' of the plan's folder", grpc.load, "nope.proto
 raises("unknown option 'path' in grpc.load; did you mean 'paths'?", grpc.load, { "kinds.proto", path = {} })
 raises("'kinds.proto' is not in '.'", grpc.load, { "kinds.proto" })
 raises("broken.proto:4:3: ", grpc.load, { "broken.proto", paths = { "protos/wrong" } })
+raises(
+  "'protos/wrong/edition.proto' has edition 2024 of Protocol Buffers, and lgoose reads proto2 and proto3",
+  grpc.load, { "imports.proto", paths = { "protos/wrong" } }
+)
+raises(
+  "'map.proto' has the map entry 'Entry' without a key and a value",
+  grpc.load, { "map.proto", paths = { "protos/wrong" } }
+)
 raises("which 'protos/wrong/import.proto' imports,", grpc.load, { "import.proto", paths = { "protos/wrong" } })
 
 grpc.load { "kinds.proto", paths = { "protos" } }

@@ -7,9 +7,10 @@ mod status;
 pub(crate) use framing::{Framed, MessageCoding, MessageReader, write_message};
 pub(crate) use status::{GrpcCode, GrpcStatus};
 
-use super::failure::Failure;
+use super::failure::{ErrorClass, Failure};
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 use std::task::Waker;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -35,6 +36,8 @@ pub(crate) struct CallTerms {
     pub(crate) coding: MessageCoding,
     /// The statuses that count as success; empty: OK.
     pub(crate) expected: Vec<GrpcCode>,
+    /// Why it is not sent at all.
+    pub(crate) refusal: Option<Arc<str>>,
 }
 
 /// The status of a response, and its headers in order with names in lower case.
@@ -229,6 +232,12 @@ impl GrpcCall {
         self.is_sent.get() && self.unsent.borrow().is_empty()
     }
 
+    /// The failure of a call that is not sent at all.
+    pub(super) fn refused(&self) -> Option<Failure> {
+        let refusal = self.terms.refusal.as_ref()?;
+        Some(Failure::new(ErrorClass::Decoding, &**refusal))
+    }
+
     /// Notes when its time is up.
     pub(super) fn set_due(&self, due: Instant) {
         self.due.set(Some(due));
@@ -289,6 +298,9 @@ impl GrpcCall {
         is_closed: bool,
     ) -> GrpcStatus {
         let own = |details: &str| GrpcStatus::own(GrpcCode::INTERNAL, details);
+        if let Some(refusal) = &self.terms.refusal {
+            return own(refusal);
+        }
         if let Some(status) = GrpcStatus::read(&self.trailers()) {
             return self.checked(status);
         }

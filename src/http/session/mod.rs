@@ -18,6 +18,7 @@ pub(crate) use cookies::{CookieScope, SetCookie, StoredCookie, is_cookie};
 use super::allowed::AllowedHosts;
 use super::client::Client;
 use super::failure::{ErrorClass, Failure};
+use super::grpc::GrpcCall;
 use super::hop::{Hop, is_redirect, redirect_target};
 use super::message::{
     self, BodyLimits, BodyRoom, DigestCredentials, Exchange, RawResponse, Request, Response,
@@ -272,11 +273,14 @@ impl Session {
                     let deadline = start + self.time_limit(request);
                     self.timers.limit(deadline, follow).await
                 }
-                // Boxed: few requests are streams.
-                Some(stream) => {
-                    let limited = stream.limit(self.time_limit(request), follow);
-                    Box::pin(limited).await
-                }
+                Some(stream) => match stream.call().and_then(GrpcCall::refused) {
+                    Some(failure) => Some(Err(failure)),
+                    // Boxed: few requests are streams.
+                    None => {
+                        let limited = stream.limit(self.time_limit(request), follow);
+                        Box::pin(limited).await
+                    }
+                },
             }
         };
         let mut exchange = progress.exchange(start, outcome);

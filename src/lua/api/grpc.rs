@@ -12,7 +12,8 @@ use crate::lua::requests::{
 };
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{
-    describe_mismatch, escape_invalid, list_values, read_string, shorten, to_one_line,
+    describe_mismatch, escape_invalid, list_values, read_string, shorten, shorten_reason,
+    to_one_line,
 };
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
@@ -162,9 +163,19 @@ pub(super) fn host_functions(lua: &Lua) -> mlua::Result<Table> {
     Ok(host)
 }
 
-/// Finds a method among the schemas that are known; the server, if that is to be asked first for its schema.
-fn find(lua: &Lua, kind: &str, name: &str) -> mlua::Result<Result<Arc<GrpcMethod>, String>> {
-    let method = |found: Result<_, String>| found.map(Ok).map_err(mlua::Error::runtime);
+/// A method that a plan calls.
+enum FoundMethod {
+    Known(Arc<GrpcMethod>),
+    /// Its schema is to be asked of that server first.
+    AskServer(String),
+}
+
+/// Finds a method among the schemas that are known.
+fn find(lua: &Lua, kind: &str, name: &str) -> mlua::Result<FoundMethod> {
+    let method = |found: Result<_, String>| {
+        let known = found.map(FoundMethod::Known);
+        known.map_err(mlua::Error::runtime)
+    };
     if kind == "reflection" {
         return method(reflection().and_then(|schemas| find_method(schemas, name)));
     }
@@ -179,10 +190,19 @@ fn find(lua: &Lua, kind: &str, name: &str) -> mlua::Result<Result<Arc<GrpcMethod
     }
     let server = server_of(lua)?;
     let Some(schema) = VmHost::of(lua).program.schemas.reflected(&server) else {
-        return Ok(Err(server));
+        return Ok(FoundMethod::AskServer(server));
     };
-    all.push(schema);
-    method(find_method(&all, name))
+    all.push(schema.clone());
+    let known = find_method(&all, name);
+    if known.is_err()
+        && let Some(reason) = schema.why_unread(name)
+    {
+        let reason = shorten_reason(reason);
+        let reason = format!("{reason}; 'grpc.load' takes a schema from a file instead");
+        let method = GrpcMethod::unread(name, kind == "stream", &reason);
+        return Ok(FoundMethod::Known(Arc::new(method)));
+    }
+    method(known)
 }
 
 /// Makes the request of a call; `nil` and the server if that is to be asked first for its schema.
@@ -202,8 +222,8 @@ fn plan(
         }
     };
     let method = match find(lua, &kind, &name)? {
-        Ok(method) => method,
-        Err(server) => return Ok((Value::Nil, Some(server))),
+        FoundMethod::Known(method) => method,
+        FoundMethod::AskServer(server) => return Ok((Value::Nil, Some(server))),
     };
     let streams = method.client_streams || method.server_streams;
     if kind == "unary" && streams || kind == "stream" && !streams {
@@ -231,7 +251,9 @@ fn server_of(lua: &Lua) -> mlua::Result<String> {
 /// Gives a call its method, by which its messages are read.
 fn adopt(_: &Lua, (call, planned): (Call, AnyUserData)) -> mlua::Result<()> {
     let planned = planned.borrow::<Held<PlannedGrpc>>()?;
-    call.method.replace(Some(planned.method.clone()));
+    if planned.method.unread.is_none() {
+        call.method.replace(Some(planned.method.clone()));
+    }
     Ok(())
 }
 
@@ -269,22 +291,24 @@ fn take(lua: &Lua, held: AnyUserData) -> mlua::Result<(bool, bool, Value)> {
     }
 }
 
-/// Keeps what a server has described.
-fn keep_schema(lua: &Lua, (server, files): (String, Table)) -> mlua::Result<Option<String>> {
+/// Keeps what a server has described, and the services that it lists and does not describe, each with the reason.
+fn keep_schema(
+    lua: &Lua,
+    (server, files, undescribed): (String, Table, Table),
+) -> mlua::Result<()> {
     let files = files
         .sequence_values::<LuaString>()
         .map(|file| file.map(|file| file.as_bytes().to_vec()))
         .collect::<mlua::Result<Vec<_>>>()?;
-    Ok(match Schema::of_descriptions(&files) {
-        Ok(schema) => {
-            VmHost::of(lua)
-                .program
-                .schemas
-                .keep_reflected(&server, schema);
-            None
-        }
-        Err(problem) => Some(problem),
-    })
+    let undescribed = undescribed.pairs::<LuaString, LuaString>().map(|pair| {
+        let (service, why) = pair?;
+        Ok((escape_invalid(&service), escape_invalid(&why)))
+    });
+    let undescribed = undescribed.collect::<mlua::Result<Vec<_>>>()?;
+    let schema = Schema::of_descriptions(&files, undescribed);
+    let schemas = &VmHost::of(lua).program.schemas;
+    schemas.keep_reflected(&server, schema);
+    Ok(())
 }
 
 /// Takes away descriptions that are there twice. Returns them, and the names of files that they import and that are missing.

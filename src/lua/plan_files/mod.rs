@@ -6,6 +6,7 @@ mod cache;
 mod classes;
 mod costly;
 mod data_files;
+mod descriptions;
 mod digest;
 mod json_tree;
 mod modules;

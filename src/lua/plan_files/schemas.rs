@@ -3,12 +3,13 @@
 
 use super::cache::TextCache;
 use super::data_files::{DataFiles, DataFormat};
+use super::descriptions::{check_maps, read_descriptions, unread_edition};
 use crate::error::nearest;
 use prost_reflect::prost::Message as _;
 use prost_reflect::prost_types::FileDescriptorProto;
 use prost_reflect::{DescriptorPool, MessageDescriptor};
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,6 +21,24 @@ pub(in crate::lua) struct GrpcMethod {
     pub(in crate::lua) output: MessageDescriptor,
     pub(in crate::lua) client_streams: bool,
     pub(in crate::lua) server_streams: bool,
+    /// Why it cannot be called, if its server describes it in a way that cannot be read. Its messages are empty then.
+    pub(in crate::lua) unread: Option<Arc<str>>,
+}
+
+impl GrpcMethod {
+    /// A method of whose messages nothing is known, for that reason.
+    pub(in crate::lua) fn unread(name: &str, streams: bool, reason: &str) -> GrpcMethod {
+        let empty = DescriptorPool::global().get_message_by_name("google.protobuf.Empty");
+        let empty = empty.expect("it is one of Google's own types");
+        GrpcMethod {
+            name: name.strip_prefix('/').unwrap_or(name).to_owned(),
+            input: empty.clone(),
+            output: empty,
+            client_streams: false,
+            server_streams: streams,
+            unread: Some(reason.into()),
+        }
+    }
 }
 
 impl Debug for GrpcMethod {
@@ -33,6 +52,10 @@ impl Debug for GrpcMethod {
 #[derive(Debug)]
 pub(in crate::lua) struct Schema {
     pub(in crate::lua) methods: BTreeMap<String, Arc<GrpcMethod>>,
+    /// The services that a server has and whose descriptions cannot be read, each with the reason.
+    unread_services: BTreeMap<String, Arc<str>>,
+    /// Why a description cannot be read whose services are not known.
+    undecoded: Option<Arc<str>>,
 }
 
 impl Schema {
@@ -47,11 +70,16 @@ impl Schema {
                     output: method.output(),
                     client_streams: method.is_client_streaming(),
                     server_streams: method.is_server_streaming(),
+                    unread: None,
                 };
                 methods.insert(name, Arc::new(method));
             }
         }
-        Schema { methods }
+        Schema {
+            methods,
+            unread_services: BTreeMap::new(),
+            undecoded: None,
+        }
     }
 
     /// Compiles a text that lgoose has itself.
@@ -63,25 +91,40 @@ impl Schema {
         Ok(Schema::of(&pool))
     }
 
-    /// Makes a schema of descriptions that a server has sent, in any order.
-    ///
-    /// # Errors
-    /// What is wrong with them.
-    pub(in crate::lua) fn of_descriptions(files: &[Vec<u8>]) -> Result<Schema, String> {
-        // Field 1 of 'FileDescriptorSet' repeats such descriptions.
-        let mut set = Vec::new();
-        for file in files {
-            set.push(0x0a);
-            let mut length = file.len();
-            while length >= 0x80 {
-                set.push(length as u8 | 0x80);
-                length >>= 7;
-            }
-            set.push(length as u8);
-            set.extend_from_slice(file);
+    /// Makes a schema of descriptions that a server has sent, in any order; `undescribed` are services that it lists and does
+    /// not describe, each with the reason. What cannot be read is left out.
+    pub(in crate::lua) fn of_descriptions(
+        descriptions: &[Vec<u8>],
+        undescribed: Vec<(String, String)>,
+    ) -> Schema {
+        let described = read_descriptions(descriptions);
+        let undecoded = described.undecoded;
+        let undecoded = undecoded.map(|error| {
+            format!("a description that the server has sent cannot be decoded: {error}").into()
+        });
+        let mut schema = Schema {
+            unread_services: described.unread_services,
+            undecoded,
+            ..Schema::of(&described.pool)
+        };
+        for (service, why) in undescribed {
+            let reason = format!("the server does not describe '{service}': {why}");
+            let services = &mut schema.unread_services;
+            services.entry(service).or_insert_with(|| reason.into());
         }
-        let pool = DescriptorPool::decode(&set[..]).map_err(|error| error.to_string())?;
-        Ok(Schema::of(&pool))
+        schema
+    }
+
+    /// Returns why nothing is known of a method that is not among [`Schema::methods`], if the server may have it.
+    pub(in crate::lua) fn why_unread(&self, method: &str) -> Option<&Arc<str>> {
+        let method = method.strip_prefix('/').unwrap_or(method);
+        let (service, _) = method.split_once('/')?;
+        let is_read = |name: &String| name.split_once('/').is_some_and(|(of, _)| of == service);
+        if self.methods.keys().any(is_read) {
+            return None;
+        }
+        let unread = self.unread_services.get(service);
+        unread.or(self.undecoded.as_ref())
     }
 }
 
@@ -150,7 +193,12 @@ fn compile(data: &DataFiles, files: &[String], paths: &[String]) -> Result<Schem
         let opened = compiler.open_file(file);
         opened.map_err(|error| described(&error))?;
     }
-    Ok(Schema::of(&compiler.descriptor_pool()))
+    let pool = compiler.descriptor_pool();
+    for file in pool.file_descriptor_protos() {
+        let checked = check_maps(&file.message_type);
+        checked.map_err(|problem| format!("'{}' {problem}", file.name()))?;
+    }
+    Ok(Schema::of(&pool))
 }
 
 /// Reads files and all that they import as files of the plan, so that workers of a run get them, too. What comes with every
@@ -188,6 +236,9 @@ fn read_all(
         let bytes = rows.whole().map(|file| file.bytes).unwrap_or_default();
         let text = String::from_utf8(bytes.to_vec());
         let text = text.map_err(|_| format!("'{place}' is not UTF-8"))?;
+        if let Some(edition) = edition_of(&text) {
+            return Err(format!("'{place}' {}", unread_edition(edition)));
+        }
         // Messages name the file as the plan's folder has it.
         File::from_source(&place, &text).map_err(|error| described(&error))?;
         let file = File::from_source(&name, &text).map_err(|error| described(&error))?;
@@ -199,6 +250,25 @@ fn read_all(
     Ok(read)
 }
 
+/// Returns the edition of a file that begins with one instead of a syntax.
+fn edition_of(text: &str) -> Option<&str> {
+    let mut rest = text.trim_start();
+    while let Some(comment) = rest.strip_prefix('/') {
+        let (_, after) = match comment.strip_prefix('*') {
+            Some(block) => block.split_once("*/")?,
+            None => comment.split_once('\n')?,
+        };
+        rest = after.trim_start();
+    }
+    let value = rest.strip_prefix("edition")?.trim_start();
+    let value = value.strip_prefix('=')?.trim_start();
+    let quote = value
+        .chars()
+        .next()
+        .filter(|quote| "\"'".contains(*quote))?;
+    value[1..].split(quote).next()
+}
+
 /// Returns an error as `file:line:column: message`.
 fn described(error: &protox::Error) -> String {
     let text = format!("{error:?}");
@@ -206,21 +276,23 @@ fn described(error: &protox::Error) -> String {
 }
 
 /// Returns the places of the descriptions that are not there twice, and the names of the files that they import and that are
-/// missing. What cannot be read is left to the compiler of the schema.
-pub(in crate::lua) fn described_files(files: &[Vec<u8>]) -> (Vec<usize>, Vec<String>) {
-    let mut names = BTreeMap::new();
+/// missing. Those that cannot be decoded are kept: the schema knows of them.
+pub(in crate::lua) fn described_files(descriptions: &[Vec<u8>]) -> (Vec<usize>, Vec<String>) {
+    let mut names = HashSet::new();
     let mut imports = Vec::new();
-    for (place, bytes) in files.iter().enumerate() {
-        let Ok(file) = FileDescriptorProto::decode(&bytes[..]) else {
-            continue;
-        };
-        names.entry(file.name().to_owned()).or_insert(place);
-        imports.extend(file.dependency);
+    let mut places = Vec::new();
+    for (place, bytes) in descriptions.iter().enumerate() {
+        match FileDescriptorProto::decode(&bytes[..]) {
+            Ok(file) if !names.insert(file.name().to_owned()) => continue,
+            Ok(file) => imports.extend(file.dependency),
+            Err(_) => {}
+        }
+        places.push(place);
     }
     imports.sort();
     imports.dedup();
-    imports.retain(|name| !names.contains_key(name));
-    (names.into_values().collect(), imports)
+    imports.retain(|name| !names.contains(name));
+    (places, imports)
 }
 
 /// Returns the method of that name in some schemas.

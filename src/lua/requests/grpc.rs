@@ -112,6 +112,7 @@ pub(in crate::lua) fn plan_grpc(
         }
     };
     let terms = &mut read.terms;
+    terms.refusal = method.unread.clone();
     terms.is_unary = is_unary;
     terms.has_one_response = is_unary || !method.server_streams;
     terms.has_deadline = is_unary || read.timeout.is_some();
@@ -144,7 +145,7 @@ pub(in crate::lua) fn plan_grpc(
         headers.push((HeaderName::from_static("grpc-timeout"), value));
     }
     headers.append(&mut read.metadata);
-    if let Some(message) = message {
+    if let Some(message) = message.filter(|_| method.unread.is_none()) {
         let message = encode(message, &method.input, budget)?;
         let mut body = Vec::with_capacity(message.len() + 8);
         budget.take(message.len())?;

@@ -1,0 +1,255 @@
+//! Descriptions of `.proto` files that a server has sent, which may be wrong in any way, as a pool of descriptors. A file that
+//! cannot be read is left out, with the reason. Knows no server.
+//!
+//! Each file is checked, and reduced to what its messages are encoded by, before the pool gets it: given a syntax that it does
+//! not know, an entry of a map without a key, options of another shape than Google's or public imports in a circle,
+//! `prost-reflect` panics or recurses without end.
+
+mod reduced;
+
+pub(super) use reduced::check_maps;
+
+use indexmap::IndexMap;
+use prost_reflect::prost::Message as _;
+use prost_reflect::prost_types::FileDescriptorProto;
+use prost_reflect::{DescriptorPool, DynamicMessage};
+use reduced::{NameRoom, reduce};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// The most memory, in bytes, that the names of what is described may take.
+const MAX_NAMES: usize = 64 << 20;
+
+/// What a server has described.
+#[derive(Debug)]
+pub(super) struct DescribedFiles {
+    /// The files that can be read, beside those that come with every compiler (`google/protobuf/…`), which are lgoose's own.
+    pub(super) pool: DescriptorPool,
+    /// The services of files that cannot be read, each with the reason.
+    pub(super) unread_services: BTreeMap<String, Arc<str>>,
+    /// Why a description is not even one of a file.
+    pub(super) undecoded: Option<Arc<str>>,
+}
+
+/// Reads descriptions in any order. Of those with the same name, the first counts.
+pub(super) fn read_descriptions(descriptions: &[Vec<u8>]) -> DescribedFiles {
+    let mut described = DescribedFiles {
+        pool: DescriptorPool::global(),
+        unread_services: BTreeMap::new(),
+        undecoded: None,
+    };
+    let mut files = IndexMap::new();
+    for bytes in descriptions {
+        match FileDescriptorProto::decode(&bytes[..]) {
+            Ok(file) if described.pool.get_file_by_name(file.name()).is_some() => {}
+            Ok(file) => {
+                let name = file.name().to_owned();
+                files.entry(name).or_insert(DescribedFile { file, bytes });
+            }
+            Err(error) => described.undecoded = Some(error.to_string().into()),
+        }
+    }
+    let mut reader = DescriptionReader {
+        described,
+        public_imports: HashMap::new(),
+        unread: HashMap::new(),
+        room: NameRoom::new(MAX_NAMES),
+    };
+    for file in in_order(&files) {
+        if let Err(unread) = reader.add(file) {
+            reader.leave_out(&file.file, unread);
+        }
+    }
+    for (name, file) in &files {
+        if !reader.has_seen(name) {
+            let unread = Unread::new(name, "is one of files that import each other in a circle");
+            reader.leave_out(&file.file, unread);
+        }
+    }
+    reader.described
+}
+
+/// The syntax of files that have an edition instead.
+const EDITIONS: &str = "editions";
+
+/// A file as it was described.
+struct DescribedFile<'a> {
+    file: FileDescriptorProto,
+    bytes: &'a [u8],
+}
+
+impl DescribedFile<'_> {
+    /// Returns the number of its edition, which the types of `prost` lack: 1000 is 2023.
+    fn edition(&self) -> Option<i32> {
+        let kind = "google.protobuf.FileDescriptorProto";
+        let kind = DescriptorPool::global().get_message_by_name(kind)?;
+        let file = DynamicMessage::decode(kind, self.bytes).ok()?;
+        file.get_field_by_name("edition")?.as_enum_number()
+    }
+}
+
+/// Returns the files so that each comes after those that it imports. Those that import each other in a circle, or such a file,
+/// are not among them.
+fn in_order<'a>(files: &'a IndexMap<String, DescribedFile<'a>>) -> Vec<&'a DescribedFile<'a>> {
+    let mut importers: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut pending: HashMap<&str, usize> = HashMap::new();
+    let mut ready = Vec::new();
+    for (name, DescribedFile { file, .. }) in files {
+        let imports: BTreeSet<&String> = file.dependency.iter().collect();
+        let imports = imports
+            .into_iter()
+            .filter(|import| files.contains_key(*import));
+        let mut count = 0;
+        for import in imports {
+            importers.entry(import).or_default().push(name);
+            count += 1;
+        }
+        if count == 0 {
+            ready.push(&**name);
+        }
+        pending.insert(name, count);
+    }
+    let mut next = 0;
+    while let Some(name) = ready.get(next) {
+        next += 1;
+        for importer in importers.remove(name).unwrap_or_default() {
+            if let Some(count) = pending.get_mut(importer) {
+                *count -= 1;
+                if *count == 0 {
+                    ready.push(importer);
+                }
+            }
+        }
+    }
+    ready.into_iter().map(|name| &files[name]).collect()
+}
+
+/// Why a file cannot be read: for what it is itself, or for lack of another one that it imports.
+#[derive(Debug, Clone)]
+struct Unread {
+    cause: Arc<str>,
+    /// What is wrong with that one, as the predicate of a sentence.
+    problem: Arc<str>,
+    /// What is wrong with the file without it.
+    error: Option<String>,
+}
+
+impl Unread {
+    fn new(cause: &str, problem: impl Into<Arc<str>>) -> Unread {
+        Unread {
+            cause: cause.into(),
+            problem: problem.into(),
+            error: None,
+        }
+    }
+
+    /// Returns the reason for a file of that name.
+    fn reason(&self, name: &str) -> String {
+        let Unread { cause, problem, .. } = self;
+        match &self.error {
+            None => format!("'{name}' {problem}"),
+            Some(error) => {
+                format!("'{name}' is wrong: {error}; it lacks '{cause}', which {problem}")
+            }
+        }
+    }
+}
+
+/// Adds files to a pool, each after those that it imports.
+struct DescriptionReader {
+    described: DescribedFiles,
+    /// For each file that was read, those that its importers see, too.
+    public_imports: HashMap<String, Vec<String>>,
+    unread: HashMap<String, Unread>,
+    room: NameRoom,
+}
+
+impl DescriptionReader {
+    fn has_seen(&self, name: &str) -> bool {
+        self.public_imports.contains_key(name) || self.unread.contains_key(name)
+    }
+
+    /// Notes that a file is left out, with its services.
+    fn leave_out(&mut self, file: &FileDescriptorProto, unread: Unread) {
+        let name = file.name();
+        let reason: Arc<str> = unread.reason(name).into();
+        for service in &file.service {
+            let service = match file.package() {
+                "" => service.name().to_owned(),
+                package => format!("{package}.{}", service.name()),
+            };
+            let services = &mut self.described.unread_services;
+            services.entry(service).or_insert_with(|| reason.clone());
+        }
+        self.unread.insert(name.to_owned(), unread);
+    }
+
+    /// Adds a file.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn add(&mut self, described: &DescribedFile<'_>) -> Result<(), Unread> {
+        let file = &described.file;
+        let name = file.name();
+        let own = |problem: String| Unread::new(name, problem);
+        let mut reduced = self.reduced(described).map_err(own)?;
+        // What is not there is no matter unless a type is missing then: many imports are for options alone.
+        let mut absent = None;
+        let mut visible = BTreeSet::new();
+        let mut public = BTreeSet::new();
+        let public_places: BTreeSet<i32> = file.public_dependency.iter().copied().collect();
+        for (place, import) in (0..).zip(&file.dependency) {
+            if self.described.pool.get_file_by_name(import).is_none() {
+                let unread = self.unread.get(import).cloned();
+                let missing = || Unread::new(import, "the server does not describe");
+                absent = absent.or_else(|| Some(unread.unwrap_or_else(missing)));
+                continue;
+            }
+            let by_way = self.public_imports.get(import).into_iter().flatten();
+            for import in by_way.chain([import]) {
+                let size = size_of::<String>() + import.len();
+                self.room.take(size).map_err(own)?;
+                visible.insert(import.clone());
+                if public_places.contains(&place) {
+                    public.insert(import.clone());
+                }
+            }
+        }
+        reduced.dependency = visible.into_iter().collect();
+        let added = self.described.pool.add_file_descriptor_proto(reduced);
+        added.map_err(|error| match absent {
+            None => own(format!("is wrong: {error}")),
+            Some(absent) => Unread {
+                error: Some(error.to_string()),
+                ..absent
+            },
+        })?;
+        let public = public.into_iter().collect();
+        self.public_imports.insert(name.to_owned(), public);
+        Ok(())
+    }
+
+    /// Returns a file reduced to what its messages are encoded by, without its imports.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn reduced(&mut self, described: &DescribedFile<'_>) -> Result<FileDescriptorProto, String> {
+        match described.file.syntax() {
+            "" | "proto2" | "proto3" => reduce(&described.file, &mut self.room),
+            EDITIONS => Err(match described.edition() {
+                Some(1000) => unread_edition("2023"),
+                Some(1001) => unread_edition("2024"),
+                other => unread_edition(&format!("number {}", other.unwrap_or_default())),
+            }),
+            other => Err(format!("has the syntax '{other}', which is not known")),
+        }
+    }
+}
+
+/// What is wrong with a file that has an edition.
+pub(super) fn unread_edition(edition: &str) -> String {
+    format!("has edition {edition} of Protocol Buffers, and lgoose reads proto2 and proto3")
+}
+
+#[cfg(test)]
+mod tests;

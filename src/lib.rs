@@ -134,8 +134,9 @@ pub mod report {
         HopRow, LabelRow, Latency, LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag,
         LiveTask, LiveWorker, LoadKind, LogRow, MachineRow, Messages, Metric, MetricKind, PartRow,
         PhasesMs, PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase,
-        RunSettings, ScenarioRow, SeriesPoint, SlowRequest, Snapshot, StepResult, TagRow, TaskRow,
-        ThresholdRow, TraceRow, Usl, Verdict, VerdictResult, WorkerRow, WorkerState, join,
+        RunSettings, ScenarioArrivals, ScenarioRow, SeriesPoint, SlowRequest, Snapshot, StepResult,
+        SubjectKind, SubjectRow, TagRow, TaskRow, ThresholdRow, TraceRow, Usl, Verdict,
+        VerdictResult, WorkerRow, WorkerState, join,
     };
     pub use crate::output::json::snapshot as render_snapshot;
     pub use crate::output::render;

@@ -52,7 +52,7 @@ lua       allotment shared_state plan threshold config protocols http metrics ph
 engine    allotment lua plan config threshold protocols http metrics control machine phases tags trace error units
 capacity  threshold metrics units
 compare   metrics error units
-output    compare metrics config trace error units
+output    compare metrics config threshold trace error units
 tui       output metrics control console error units
 demo      error units
 telemetry output metrics

@@ -91,6 +91,8 @@ pub(super) struct Resolved {
     pub(super) plan: Plan,
     pub(super) config: Config,
     pub(super) name: String,
+    /// What the selection of scenarios and tasks has taken away with them, in sentences.
+    pub(super) notes: Vec<String>,
 }
 
 /// What runs: a run that is ready to start, with what this process does around it.
@@ -101,6 +103,8 @@ pub(super) struct PreparedRun {
     /// The built-in sites that run for this test.
     pub(super) sites: Sites,
     pub(super) placement: Placement,
+    /// What the test leaves out, in sentences.
+    pub(super) notes: Vec<String>,
 }
 
 /// Where users run, and how they get new versions of the plan.
@@ -174,6 +178,7 @@ impl PreparedRun {
             screen: config.screen,
             sites: Sites::default(),
             placement: Placement::default(),
+            notes: Vec::new(),
         }
     }
 }
@@ -192,6 +197,7 @@ pub(super) fn prepare(mut test: TestInput) -> Result<PreparedRun, Error> {
         plan,
         config,
         name,
+        notes,
     } = resolve(test, rand::random::<u32>().into())?;
     not_empty(&config)?;
     enough_memory(config.local.memory)?;
@@ -227,6 +233,7 @@ pub(super) fn prepare(mut test: TestInput) -> Result<PreparedRun, Error> {
         screen: config.screen,
         sites,
         placement: Placement::default(),
+        notes,
     })
 }
 
@@ -255,7 +262,8 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
     own_limits.map_err(|mistake| mistake.at(&name, None, &test.source))?;
     let settings = typed.over(settings.relative_to(&test.folder));
     let mut config = Config::new(settings, cores, seed)?;
-    plan::select(&mut plan, &config.run)?;
+    let left_out = plan::select(&mut plan, &config.run)?;
+    let notes = left_out.take_thresholds(&mut config.run.thresholds);
     if let Some(show) = test.command.once {
         once(&mut config, &mut plan);
         config.local.show = show;
@@ -268,6 +276,7 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         plan,
         config,
         name,
+        notes,
     })
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct StepIterations<'a> {
     pub scenarios: &'a [IterationCounts],
     /// Iterations under way.
     pub under_way: f64,
+    /// Iterations of all scenarios that have ended since the figures began to count, and in which something failed.
+    pub failed: u64,
 }
 
 /// A step that was over before as many iterations ended as started.
@@ -193,6 +195,7 @@ mod tests {
             let now = StepIterations {
                 scenarios: &counts,
                 under_way: rate * at - ended(at),
+                failed: 0,
             };
             flow.note(at - begin, &now);
         }

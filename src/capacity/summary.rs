@@ -30,16 +30,23 @@ pub(crate) fn summary(findings: SearchSummary) -> Capacity {
     });
     let limited_by = limiting.and_then(|step| step.limited_by.clone());
     let last = steps.last().and_then(|step| step.reason.clone());
+    let held = steps.iter().rev().find(|step| {
+        step.result == StepResult::Held && end.low.is_some_and(|low| step.load == low)
+    });
+    let good = held.map_or(1.0, good_share);
     Capacity {
         by: aims.by,
-        rate: end.low.filter(|_| aims.by == LoadKind::Rate),
+        rate: end
+            .low
+            .filter(|_| aims.by == LoadKind::Rate)
+            .map(|rate| rate * good),
         users: end
             .low
             .filter(|_| aims.by == LoadKind::Users)
             .map(|users| users as u64),
         low: end.low,
         high: end.high,
-        text: text(aims, &end, limited_by.as_deref(), last.as_deref()),
+        text: text(aims, &end, good, limited_by.as_deref(), last.as_deref()),
         limited_by,
         outcome: end.outcome,
         confirmed: end.confirmed,
@@ -51,7 +58,20 @@ pub(crate) fn summary(findings: SearchSummary) -> Capacity {
     }
 }
 
-fn text(aims: SearchAims, end: &SearchEnd, limited_by: Option<&str>, last: Option<&str>) -> String {
+/// Returns the share of a step's iterations in which nothing failed.
+fn good_share(step: &CapacityStep) -> f64 {
+    let failed = step.iterations_failed as f64;
+    1.0 - failed / step.iterations_ended.max(step.iterations_failed).max(1) as f64
+}
+
+/// Returns the result in one sentence; of the iterations at the load that held, that share was good.
+fn text(
+    aims: SearchAims,
+    end: &SearchEnd,
+    good: f64,
+    limited_by: Option<&str>,
+    last: Option<&str>,
+) -> String {
     let by = aims.by;
     let so_far = match (end.low, end.high) {
         (Some(low), Some(high)) => format!(
@@ -64,7 +84,15 @@ fn text(aims: SearchAims, end: &SearchEnd, limited_by: Option<&str>, last: Optio
         (None, None) => "no step was completed".to_owned(),
     };
     let because = limited_by.map_or_else(String::new, |limit| format!(" ({limit})"));
-    let low = end.low.map(|low| by.shown(low)).unwrap_or_default();
+    let low = end.low.map(|low| match by {
+        LoadKind::Rate if good < 1.0 => format!(
+            "{} without a failure, of {} that start",
+            by.shown((low * good * 10.0).floor() / 10.0),
+            by.shown(low)
+        ),
+        _ => by.shown(low),
+    });
+    let low = low.unwrap_or_default();
     let why = last.map_or_else(String::new, |why| format!(": {why}"));
     match end.outcome {
         CapacityOutcome::Found => format!(

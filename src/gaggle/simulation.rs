@@ -242,7 +242,7 @@ impl SimulatedFigures {
             let start = end - latency;
             let name = format!("page {}", number % NAMES);
             let request = recorder.request("GET", &name);
-            let flight = recorder.start_request(end);
+            let flight = recorder.start_request(end, request);
             recorder.end_request(flight, end, Duration::ZERO, true);
             recorder.record(&Sample {
                 request,

@@ -561,7 +561,7 @@ impl Vm {
 
     /// Returns whether the plan may overrule the verdicts of a task's requests until the task ends.
     pub fn judges(&self) -> bool {
-        self.host.program.sources.judge()
+        self.host.program.judges()
     }
 
     /// Calls `judge` for every response of the latest operation, whose verdict the plan can no longer change.

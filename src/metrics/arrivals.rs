@@ -3,8 +3,8 @@
 
 use super::counted::Counted;
 use super::latency::{self, Burst, ExactFigures, nanoseconds};
-use super::plausible;
-use super::report::ArrivalsRow;
+use super::report::{ArrivalsRow, ScenarioArrivals, ScenarioRow};
+use crate::error::printable;
 use crate::units::show_count;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -16,11 +16,6 @@ use std::time::Duration;
 pub(super) struct ArrivalDelta<L = Burst> {
     delays: ExactFigures,
     pub(super) all: L,
-    #[serde(deserialize_with = "plausible::count")]
-    dropped: u64,
-    /// Those among the dropped ones that were started, and ended before their first request.
-    #[serde(deserialize_with = "plausible::count")]
-    given_up: u64,
 }
 
 impl<L> ArrivalDelta<L> {
@@ -29,28 +24,13 @@ impl<L> ArrivalDelta<L> {
         ArrivalDelta {
             delays: self.delays,
             all: form(&self.all),
-            dropped: self.dropped,
-            given_up: self.given_up,
         }
-    }
-
-    /// Returns how many iterations were started, and how many found no free user.
-    pub(super) fn counts(&self) -> (u64, u64) {
-        let started = self.delays.count.saturating_sub(self.given_up);
-        (started, self.dropped)
-    }
-
-    /// Adds everything but the latencies.
-    fn add<M>(&mut self, other: &ArrivalDelta<M>) {
-        self.delays = self.delays.merged(&other.delays);
-        self.dropped += other.dropped;
-        self.given_up += other.given_up;
     }
 }
 
 impl ArrivalDelta<Counted> {
     pub(super) fn merge(&mut self, other: &ArrivalDelta<Counted>) {
-        self.add(other);
+        self.delays = self.delays.merged(&other.delays);
         self.all.merge(&other.all);
     }
 }
@@ -62,58 +42,38 @@ impl ArrivalDelta {
         self.all.record(ns);
     }
 
-    pub(super) fn dropped(&mut self) {
-        self.dropped += 1;
-    }
-
-    /// Takes a start back that has led to no request.
-    pub(super) fn given_up(&mut self) {
-        self.dropped += 1;
-        self.given_up += 1;
-    }
-
     pub(super) fn is_empty(&self) -> bool {
-        self.delays.count + self.dropped == 0
+        self.delays.count == 0
     }
 
     /// Clears the counters and keeps their memory.
     pub(super) fn clear(&mut self) {
         self.delays = ExactFigures::default();
-        (self.dropped, self.given_up) = (0, 0);
         self.all.clear();
     }
 }
 
-/// Starts of iterations over the whole run.
+/// Starts of iterations over the whole run: how late they were. How many there were is counted by scenario.
 #[derive(Debug, Default)]
 pub(super) struct ArrivalLog {
     /// All of them, with latencies once there were any.
     sums: ArrivalDelta<Option<Histogram<u64>>>,
-    /// Those among the dropped ones that lost workers were to start.
+    /// Iterations of which nothing is known, since lost workers were to start them.
     missing: u64,
 }
 
 impl ArrivalLog {
     pub(super) fn merge(&mut self, delta: &ArrivalDelta) {
         if !delta.is_empty() {
-            self.sums.add(delta);
+            self.sums.delays = self.sums.delays.merged(&delta.delays);
             let all = self.sums.all.get_or_insert_with(latency::histogram);
             delta.all.add_to(all);
         }
     }
 
-    /// Counts as dropped what lost workers were to start: `due` were to be started in all.
-    pub(super) fn drop_missing(&mut self, due: u64) {
-        let (started, dropped) = self.counts();
-        self.missing = due.saturating_sub(started + dropped);
-        self.sums.dropped += self.missing;
-        // A run whose workers started nothing has a row, too.
-        self.sums.all.get_or_insert_with(latency::histogram);
-    }
-
-    /// Returns how many iterations were started, and how many were not.
-    pub(super) fn counts(&self) -> (u64, u64) {
-        self.sums.counts()
+    /// Sets the number of iterations of which nothing is known.
+    pub(super) fn set_missing(&mut self, missing: u64) {
+        self.missing = missing;
     }
 
     /// Returns the delay that 99 % of the starts did not exceed; zero in a run of users.
@@ -123,40 +83,57 @@ impl ArrivalLog {
     }
 
     /// Returns the row of the report; `None` in a run of users.
-    pub(super) fn row(&self) -> Option<ArrivalsRow> {
-        let all = self.sums.all.as_ref()?;
-        let (started, dropped) = self.counts();
-        Some(ArrivalsRow {
-            started,
-            dropped,
-            delay_ms: latency::summary(&self.sums.delays, all),
+    pub(super) fn row(&self, counts: ScenarioArrivals) -> Option<ArrivalsRow> {
+        let all = self.sums.all.as_ref();
+        let is_empty = counts.due() + self.missing == 0 && all.is_none();
+        (!is_empty).then(|| ArrivalsRow {
+            started: counts.started,
+            dropped: counts.dropped,
+            missing: self.missing,
+            delay_ms: all.and_then(|all| latency::summary(&self.sums.delays, all)),
+        })
+    }
+
+    /// Returns a warning about iterations of which nothing is known.
+    pub(super) fn missing(&self, counts: ScenarioArrivals) -> Option<String> {
+        (self.missing > 0).then(|| {
+            format!(
+                "nothing is known of {} of {} iterations: they were due on workers that were lost, which may have started them",
+                show_count(self.missing),
+                show_count(counts.due() + self.missing)
+            )
         })
     }
 }
 
-impl ArrivalLog {
-    /// Returns a warning about iterations that lost workers were to start.
-    pub(super) fn missing(&self) -> Option<String> {
-        let (started, dropped) = self.counts();
-        (self.missing > 0).then(|| {
-            format!(
-                "{} of {} iterations count as dropped: they were due on workers that were lost",
-                show_count(self.missing),
-                show_count(started + dropped)
-            )
-        })
-    }
-
-    /// Returns a warning about the percentiles if starts were dropped.
-    pub(super) fn warning(&self) -> Option<String> {
-        let (started, dropped) = self.counts();
-        let (due, dropped) = (started + dropped, dropped - self.missing);
-        (dropped > 0).then(|| {
-            format!(
-                "{} of {} iterations found no free user, or no turn under a limit on the rate, and were dropped, so the percentiles are too low: the dropped ones would have waited longest; raise '--max-users' or that limit",
-                show_count(dropped),
-                show_count(due)
-            )
-        })
-    }
+/// Returns a warning about the percentiles if starts were dropped, given the counts of each scenario.
+pub(super) fn dropped_warning(scenarios: &[ScenarioRow]) -> Option<String> {
+    let rows = || {
+        scenarios
+            .iter()
+            .filter_map(|row| Some((&row.name, row.arrivals?)))
+    };
+    let mut all = ScenarioArrivals::default();
+    rows().for_each(|(_, counts)| all.add(counts));
+    let of = |counts: ScenarioArrivals| {
+        format!(
+            "{} of {}",
+            show_count(counts.dropped),
+            show_count(counts.due())
+        )
+    };
+    let by_scenario: Vec<String> = rows()
+        .filter(|(_, counts)| counts.dropped > 0)
+        .map(|(name, counts)| format!("{} of '{}'", of(counts), printable(name)))
+        .collect();
+    let which = match rows().count() {
+        0 | 1 => String::new(),
+        _ => format!(" ({})", by_scenario.join(", ")),
+    };
+    (all.dropped > 0).then(|| {
+        format!(
+            "{} iterations found no free user, or no turn under a limit on the rate, and were dropped{which}, so the percentiles are too low: the dropped ones would have waited longest; raise '--max-users' or that limit",
+            of(all)
+        )
+    })
 }

@@ -10,12 +10,13 @@ use super::counted::Counted;
 use super::exemplars::Exemplars;
 use super::generator::Effort;
 use super::latency::{Burst, ExactFigures};
+use super::load_counts::LoadCounts;
 use super::measures::MeasureDelta;
 use super::names::GroupedName;
 use super::plausible;
 use super::request::RequestDelta;
-use super::sample::SampleFailure;
-use super::under_way::QuietTime;
+use super::sample::{RequestId, SampleFailure};
+use super::under_way::{QuietTime, WaitingRequests};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -34,6 +35,8 @@ pub struct Delta {
     pub(super) covered: Covered,
     /// The time without a response up to that moment, however short.
     pub(super) quiet: Option<QuietTime>,
+    /// When the first request ended whose verdict the plan may still change, in nanoseconds since the run began.
+    pub(super) undecided: Option<u64>,
 }
 
 impl Delta {
@@ -85,10 +88,15 @@ impl Delta {
             slices: self.slices.split_off(at),
             covered: self.covered,
             quiet: self.quiet,
+            undecided: self.undecided,
             ..Delta::new(self.shard)
         }
     }
 }
+
+/// The longest time, in nanoseconds, for which the verdict on a request keeps the interval in which the request ended from
+/// being judged.
+pub(super) const UNDECIDED: u64 = 10_000_000_000;
 
 /// How far a shard has handed over what it measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -196,6 +204,8 @@ pub(super) struct SliceDelta {
     pub(super) late: ExactFigures,
     pub(super) errors: Vec<ErrorDelta>,
     pub(super) errors_left_out: i64,
+    /// Requests that have waited for long at the end of the slice, until they are counted in their rows.
+    pub(super) waiting: Vec<(RequestId, WaitingRequests)>,
     /// Long times without a response that ended in the slice.
     pub(super) quiet: Vec<QuietTime>,
     /// State at the end of the slice; `None` while more of it may come.
@@ -287,6 +297,7 @@ impl SliceDelta {
         }
         for row in &mut self.scenarios {
             (row.iterations, row.change, row.rise) = (0, 0, 0);
+            row.load = LoadCounts::default();
         }
         for row in &mut self.measures {
             row.measure.clear();
@@ -294,6 +305,7 @@ impl SliceDelta {
         self.arrivals.clear();
         self.errors.clear();
         self.errors_left_out = 0;
+        self.waiting.clear();
         self.quiet.clear();
         self.border = None;
     }
@@ -348,6 +360,7 @@ pub(super) struct ScenarioDelta {
     pub(super) change: i64,
     /// The highest value of `change` within the slice.
     pub(super) rise: i64,
+    pub(super) load: LoadCounts,
 }
 
 impl ScenarioDelta {
@@ -357,11 +370,12 @@ impl ScenarioDelta {
             iterations: 0,
             change: 0,
             rise: 0,
+            load: LoadCounts::default(),
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        (self.iterations, self.change, self.rise) == (0, 0, 0)
+        (self.iterations, self.change, self.rise) == (0, 0, 0) && self.load == LoadCounts::default()
     }
 }
 

@@ -79,7 +79,7 @@ impl Player {
                 Ok(status) => (status, None),
                 Err((status, message)) => (status, Some(message)),
             };
-            let flight = self.recorder.start_request(start);
+            let flight = self.recorder.start_request(start, request);
             self.recorder
                 .end_request(flight, start, latency, status > 0);
             self.recorder.record(&Sample {

@@ -27,6 +27,7 @@ mod identity;
 mod join;
 mod latency;
 mod lateness;
+mod load_counts;
 mod measures;
 mod names;
 mod part_times;
@@ -78,9 +79,9 @@ pub use report::{
     ArrivalsRow, Capacity, CapacityOutcome, CapacityStep, Cause, Check, CoFigures, CoMitigation,
     CoRow, Ending, ErrorRow, Event, EventKind, Exemplar, Figures, GeneratorRow, HopRow, LabelRow,
     Latency, LoadKind, LogRow, MachineRow, Messages, Metric, MetricKind, PartRow, PhasesMs,
-    PointGenerator, PointLatency, Report, RequestRow, RunSettings, ScenarioRow, SeriesPoint,
-    SlowRequest, StepResult, TagRow, TaskRow, ThresholdRow, TraceRow, Usl, Verdict, VerdictResult,
-    WorkerRow, WorkerState,
+    PointGenerator, PointLatency, Report, RequestRow, RunSettings, ScenarioArrivals, ScenarioRow,
+    SeriesPoint, SlowRequest, StepResult, SubjectKind, SubjectRow, TagRow, TaskRow, ThresholdRow,
+    TraceRow, Usl, Verdict, VerdictResult, WorkerRow, WorkerState,
 };
 pub(crate) use report::{Cadence, MOST_MISSING};
 pub(crate) use request_log::{

@@ -11,6 +11,7 @@ use super::sample::{Sample, SampleResponse, Traffic};
 use super::slowest::Slowest;
 use super::timed::Timed;
 use super::traced::NameTraces;
+use super::under_way::WaitingRequests;
 use crate::phases::Phase;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Instant;
@@ -33,6 +34,8 @@ pub(super) struct RequestDelta<L = Burst> {
     pub(super) service: L,
     /// Latencies filled in for late users; allocated with the first.
     pub(super) filled: Option<Box<Timed<L>>>,
+    /// Those that had waited for long at the end of the slice.
+    pub(super) waiting: WaitingRequests,
     pub(super) slowest: Slowest,
     /// Sampled traces; allocated with the first.
     pub(super) traced: Option<Box<NameTraces>>,
@@ -48,6 +51,7 @@ impl<L> RequestDelta<L> {
             && filled.is_none_or(|filled| filled.is_empty())
             && self.part_times.is_empty()
             && self.counts.traffic.messages_sent == 0
+            && self.waiting.count == 0
     }
 
     /// Returns the same figures with latencies in another form.
@@ -64,6 +68,7 @@ impl<L> RequestDelta<L> {
             passed_later: form(&self.passed_later),
             service: form(&self.service),
             filled: filled.map(|filled| Box::new(filled.map(&form))),
+            waiting: self.waiting,
             slowest: self.slowest.clone(),
             traced: self.traced.clone(),
             part_times: PartDeltas(part_times.collect()),
@@ -94,10 +99,12 @@ impl RequestDelta<Counted> {
             passed_later,
             service,
             filled,
+            waiting,
             slowest,
             traced,
             part_times,
         } = other;
+        self.waiting.add(*waiting);
         self.counts.add(counts);
         self.counts.status.sort_unstable();
         self.all.merge(all);
@@ -129,6 +136,7 @@ impl RequestDelta<Counted> {
             passed_later,
             service,
             filled,
+            waiting: _,
             slowest: _,
             traced: _,
             part_times,
@@ -216,10 +224,12 @@ impl RequestDelta {
             passed_later,
             service,
             filled,
+            waiting,
             slowest,
             traced,
             part_times,
         } = self;
+        *waiting = WaitingRequests::default();
         counts.clear();
         slowest.clear();
         let failed = [failures, failed_at_once, failed_later, passed_later];

@@ -3,8 +3,10 @@
 //! Users who wait send nothing, so an outage leaves few traces in the percentiles of a run of users: a handful of
 //! slow requests. A silence shows it for what it was. Driven by the store; times are nanoseconds since the run began.
 
+use super::latency::nanoseconds;
 use super::under_way::QuietTime;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// A time without any response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +16,15 @@ pub(super) struct Silence {
     pub(super) to: u64,
     /// The most requests that waited at once, as far as is known.
     pub(super) waiting: u64,
+}
+
+/// Length of a silence that is worth reporting, in median latencies; it is never less than a second.
+const MEDIANS: u32 = 10;
+const LEAST: Duration = Duration::from_secs(1);
+
+/// Returns the shortest time without a response, in nanoseconds, that is a silence where the median latency is this.
+pub(super) fn least_silence(median: Duration) -> u64 {
+    nanoseconds((median * MEDIANS).max(LEAST))
 }
 
 impl Silence {

@@ -102,6 +102,18 @@ impl Sketcher {
         found
     }
 
+    /// Splits the latencies of a sketch into those that are not among `part`, and `part`.
+    pub(super) fn split(&mut self, whole: &Sketch, part: &Sketch) -> [Sketch; 2] {
+        self.gather([whole]);
+        if let Some(part) = part.histogram()
+            && self.histogram.subtract(part).is_err()
+        {
+            // A verdict has come before its request.
+            self.gather([whole]);
+        }
+        [self.finish(), part.clone()]
+    }
+
     /// Begins a sketch with the counts of another one.
     pub(super) fn start(&mut self, sketch: &Sketch) {
         self.gather([sketch]);

@@ -6,9 +6,13 @@
 //! they ended.
 
 use super::axis::Axis;
-use super::delta::{Covered, Delta, SliceBorder, SliceDelta};
+use super::delta::{Covered, Delta, SliceBorder, SliceDelta, UNDECIDED};
 use super::latency::nanoseconds;
-use super::under_way::{InFlightRequests, InFlightSlot};
+use super::names::GroupedName;
+use super::sample::RequestId;
+use super::under_way::{InFlightRequests, InFlightSlot, LEAST_QUIET};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -29,6 +33,8 @@ pub(super) struct Slices {
     latest: u64,
     users: u64,
     under_way: InFlightRequests,
+    /// Ends of the requests whose verdicts the plan may still change, each with how many ended then.
+    undecided: BTreeMap<u64, u32>,
 }
 
 impl Slices {
@@ -50,6 +56,7 @@ impl Slices {
             latest: 0,
             users: 0,
             under_way: InFlightRequests::default(),
+            undecided: BTreeMap::new(),
         }
     }
 
@@ -157,6 +164,13 @@ impl Slices {
             oldest: stood.oldest,
         };
         self.open().border = Some(border);
+        if stood.oldest >= LEAST_QUIET {
+            let waiting = self.under_way.waiting(self.to);
+            let open = self.delta.slices.last_mut();
+            open.expect("a recorder always has an open slice")
+                .waiting
+                .extend(waiting);
+        }
         let span;
         (span, self.from, self.to) = self.axis.span_at(self.to);
         let slice = self.empty(span);
@@ -178,15 +192,32 @@ impl Slices {
     }
 
     /// Notes that a request is sent.
-    pub(super) fn start_request(&mut self, at: Instant) -> InFlightSlot {
+    pub(super) fn start_request(&mut self, at: Instant, row: RequestId) -> InFlightSlot {
         let at = self.since(at);
         self.advance(at);
-        self.under_way.start(at)
+        self.under_way.start(at, row)
     }
 
     /// Notes that the process stood still for that long.
     pub(super) fn stood_still(&mut self, ns: u64) {
         self.under_way.stood_still(ns);
+    }
+
+    /// Notes that the shard was not at work for that long until `now`.
+    pub(super) fn was_away(&mut self, now: Instant, ns: u64) {
+        self.under_way.was_away(self.since(now), ns);
+    }
+
+    /// Counts the requests that have waited for long by their names; `labels` are all that the shard knows.
+    pub(super) fn name_waiting(&mut self, labels: &[Arc<GroupedName>]) {
+        for slice in &mut self.delta.slices {
+            for (row, waiting) in std::mem::take(&mut slice.waiting) {
+                slice.cover_requests(labels);
+                if let Some(row) = slice.requests.get_mut(row.0 as usize) {
+                    row.figures.waiting.add(waiting);
+                }
+            }
+        }
     }
 
     /// Notes that a request has ended `ns` nanoseconds after it began.
@@ -204,6 +235,25 @@ impl Slices {
         }
     }
 
+    /// Notes that the verdict on a request that has ended may change.
+    pub(super) fn leave_undecided(&mut self, start: Instant, ns: u64) {
+        let end = self.since(start).saturating_add(ns);
+        *self.undecided.entry(end).or_default() += 1;
+    }
+
+    /// Notes that the verdict on a request that was left undecided is final. Returns whether it came too late for the intervals
+    /// that thresholds look at.
+    pub(super) fn decide(&mut self, start: Instant, ns: u64) -> bool {
+        let end = self.since(start).saturating_add(ns);
+        if let Entry::Occupied(mut count) = self.undecided.entry(end) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+        self.latest.saturating_sub(end) > UNDECIDED
+    }
+
     /// Returns the delta that the next [`Slices::take`] hands over, for what belongs to no slice.
     pub(super) fn delta(&mut self) -> &mut Delta {
         &mut self.delta
@@ -215,6 +265,7 @@ impl Slices {
         self.advance(now);
         self.delta.covered = Covered::Until(now);
         self.delta.quiet = Some(self.under_way.quiet(now));
+        self.delta.undecided = self.undecided.keys().next().copied();
     }
 
     /// Marks the shard as ended: nothing more comes.

@@ -3,7 +3,7 @@
 
 use super::filled::FilledLatencies;
 use super::latency::{self, ExactFigures};
-use super::report::MetricKind;
+use super::report::{MetricKind, ScenarioArrivals};
 use super::request::{RequestCounts, RequestDelta};
 use super::spread::{BucketLimit, Spread};
 use crate::threshold::{FigureKind, LatencySubset, Threshold, Unit};
@@ -22,8 +22,9 @@ const SEVERAL_KINDS: &str = "metrics of two kinds have that name; give each a na
 pub(super) struct ThresholdFigures {
     pub(super) subject: ThresholdSubject,
     pub(super) count: u64,
-    /// Failed requests, checks that did not hold, values of a rate that were false.
-    pub(super) failures: u64,
+    /// Failed requests, checks that did not hold, values of a rate that were false. Negative in a part of the run where verdicts
+    /// are taken back on requests that are counted in another one.
+    pub(super) failures: i64,
     pub(super) bytes: u64,
     /// Sum of all values, in milliseconds or in a metric's unit, like all that follows.
     pub(super) sum: f64,
@@ -96,16 +97,16 @@ impl ThresholdFigures {
     ) -> ThresholdFigures {
         ThresholdFigures {
             count,
-            failures,
+            failures: failures as i64,
             values: SubjectValues::Numbers(values.clone()),
             ..ThresholdFigures::nothing(subject)
         }
     }
 
     /// Adds iterations that were due.
-    pub(super) fn add_arrivals(&mut self, (started, dropped): (u64, u64)) {
-        self.count += started + dropped;
-        self.failures += dropped;
+    pub(super) fn add_arrivals(&mut self, counts: ScenarioArrivals) {
+        self.count += counts.due();
+        self.failures += counts.dropped as i64;
     }
 
     /// Adds tasks or transactions.
@@ -115,7 +116,7 @@ impl ThresholdFigures {
         failed: &ExactFigures,
         add: impl FnOnce(&mut Histogram<u64>),
     ) {
-        self.failures += failed.count;
+        self.failures += failed.count as i64;
         self.add_times(&ok.merged(failed), add);
     }
 
@@ -184,9 +185,7 @@ impl ThresholdFigures {
         add: impl FnOnce(&mut Histogram<u64>),
     ) {
         self.add_times(exact, add);
-        self.failures = self
-            .failures
-            .saturating_add_signed(counts.failures_change());
+        self.failures += counts.failures_change();
         self.bytes += counts.traffic.received;
     }
 
@@ -225,6 +224,14 @@ impl ThresholdFigures {
         self.is_of_all |= other.is_of_all;
         if let Some(more) = &other.without {
             latency::add(self.without.get_or_insert_with(latency::histogram), more);
+        }
+    }
+
+    /// Returns the median latency; zero without any.
+    pub(super) fn median(&self) -> Duration {
+        match &self.values {
+            SubjectValues::Latencies(all) => Duration::from_micros(all.value_at_quantile(0.5)),
+            SubjectValues::Numbers(_) => Duration::ZERO,
         }
     }
 
@@ -268,13 +275,14 @@ impl ThresholdFigures {
         let share = |part: u64| (self.count > 0).then(|| 100.0 * part as f64 / count);
         let per_second = |amount: f64| Some(if seconds > 0.0 { amount / seconds } else { 0.0 });
         // A verdict may arrive before the request that it is about.
-        let passes = self.count.saturating_sub(self.failures);
+        let failures = self.failures.max(0) as u64;
+        let passes = self.count.saturating_sub(failures);
         Ok(match (self.subject, figure, unit) {
             // Where none was due, none was dropped.
             (ThresholdSubject::Arrivals, FigureKind::Dropped, Unit::Percent) => {
-                share(self.failures).or(Some(0.0))
+                share(failures).or(Some(0.0))
             }
-            (ThresholdSubject::Arrivals, FigureKind::Dropped, _) => Some(self.failures as f64),
+            (ThresholdSubject::Arrivals, FigureKind::Dropped, _) => Some(failures as f64),
             (
                 ThresholdSubject::Requests | ThresholdSubject::Tasks | ThresholdSubject::Checks,
                 FigureKind::Rate,
@@ -291,9 +299,9 @@ impl ThresholdFigures {
             (ThresholdSubject::Requests, FigureKind::Bytes, Unit::SizePerSecond(size)) => {
                 per_second(self.bytes as f64 / size.bytes())
             }
-            (_, FigureKind::Failures, Unit::Percent) if self.has_failures() => share(self.failures),
+            (_, FigureKind::Failures, Unit::Percent) if self.has_failures() => share(failures),
             (_, FigureKind::Failures, _) if self.has_failures() => {
-                (self.count > 0).then_some(self.failures as f64)
+                (self.count > 0).then_some(failures as f64)
             }
             (ThresholdSubject::Requests, FigureKind::Oldest, _) => {
                 let scale = unit.per_millisecond().ok_or(self.figures())?;
@@ -315,11 +323,9 @@ impl ThresholdFigures {
                 per_second(self.sum)
             }
             (ThresholdSubject::Metric(_), FigureKind::Rate, Unit::PerSecond) => per_second(count),
-            (
-                ThresholdSubject::Metric(MetricKind::Counter),
-                FigureKind::Count | FigureKind::Value,
-                Unit::None,
-            ) => Some(self.sum),
+            (ThresholdSubject::Metric(MetricKind::Counter), FigureKind::Value, Unit::None) => {
+                Some(self.sum)
+            }
             (ThresholdSubject::Metric(_), FigureKind::Count, _) => Some(count),
             (ThresholdSubject::Metric(MetricKind::Gauge), FigureKind::Value, Unit::None) => {
                 self.last

@@ -177,6 +177,7 @@ fn the_last_export_has_all_iterations_and_no_users() {
         users,
         iterations,
         iteration_ms: None,
+        ..ScenarioRow::default()
     };
     let (handle, control) = Control::open();
     // As of the last tick before the end.

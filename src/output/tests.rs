@@ -70,6 +70,7 @@ fn full() -> Report {
         started: 10,
         dropped: 2,
         delay_ms: None,
+        missing: 0,
     });
     report.warmup = Some(Box::new(fixture::report()));
     report

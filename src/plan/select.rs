@@ -3,17 +3,79 @@
 use super::{Plan, Scenario, Task};
 use crate::config::RunConfig;
 use crate::error::{Diagnostic, nearest};
+use crate::tags::{SCENARIO, Tags, split_selector};
+use crate::threshold::Threshold;
 use crate::wildcard::fits;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Keeps of the plan what the configuration of a run chooses: scenarios by name, tasks by tags.
+/// Keeps of the plan what the configuration of a run chooses: scenarios by name, tasks by tags. Returns what is left out.
 ///
 /// # Errors
 /// A name or a tag that nothing in the plan has, or a choice that leaves nothing to run.
-pub(crate) fn select(plan: &mut Plan, config: &RunConfig) -> Result<(), Diagnostic> {
+pub(crate) fn select(plan: &mut Plan, config: &RunConfig) -> Result<LeftOut, Diagnostic> {
+    let before = titles(plan);
     retain_scenarios(plan, &config.scenarios)?;
     leave_out_unweighted(plan)?;
     exclude_tags(plan, &config.exclude_tags)?;
-    retain_tags(plan, &config.tags)
+    retain_tags(plan, &config.tags)?;
+    let rest = titles(plan);
+    Ok(LeftOut { before, rest })
+}
+
+/// Titles of tasks by scenario.
+type Titles = BTreeMap<String, BTreeSet<String>>;
+
+fn titles(plan: &Plan) -> Titles {
+    let of = |scenario: &Scenario| {
+        let tasks = scenario.tasks.iter().map(|task| task.title().to_owned());
+        (scenario.name.clone(), tasks.collect())
+    };
+    plan.scenarios.iter().map(of).collect()
+}
+
+/// What a selection has left out of a plan.
+#[derive(Debug)]
+pub(crate) struct LeftOut {
+    before: Titles,
+    rest: Titles,
+}
+
+impl LeftOut {
+    /// Takes the thresholds away that are about a scenario or task that is left out, and returns notes about them. One whose
+    /// name may also be that of requests stays, and is judged if there are some.
+    pub(crate) fn take_thresholds(&self, thresholds: &mut Vec<Threshold>) -> Vec<String> {
+        let mut notes = Vec::new();
+        thresholds.retain_mut(|threshold| {
+            let whole = threshold.name.clone().unwrap_or_default();
+            let (tags, name) = split_selector(&whole).unwrap_or((Tags::default(), &*whole));
+            let scenario = tags.get(SCENARIO);
+            let is_left_out = |scenario: &str| {
+                self.before.contains_key(scenario) && !self.rest.contains_key(scenario)
+            };
+            if let Some(scenario) = scenario.filter(|scenario| is_left_out(scenario)) {
+                notes.push(format!(
+                    "the threshold '{whole}: {threshold}' is left out with the scenario '{scenario}'"
+                ));
+                return false;
+            }
+            let has = |titles: &Titles, title: &str| {
+                let mut of = titles
+                    .iter()
+                    .filter(|(name, _)| scenario.is_none_or(|one| one == *name));
+                of.any(|(_, titles)| titles.contains(title))
+            };
+            let lacks = |title: &str| has(&self.before, title) && !has(&self.rest, title);
+            if let Some(title) = name.strip_prefix("task ").filter(|title| lacks(title)) {
+                notes.push(format!(
+                    "the threshold '{whole}: {threshold}' is left out with the task '{title}'"
+                ));
+                return false;
+            }
+            threshold.of_left_out = lacks(name);
+            true
+        });
+        notes
+    }
 }
 
 /// Keeps the scenarios whose name matches one of the patterns, in which `*` stands for any text; all if there

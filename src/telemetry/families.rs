@@ -182,6 +182,13 @@ fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
                 .iter()
                 .map(|row| (scenario(&row.name), counter(row.iterations))),
         ),
+        family(
+            "users_lost",
+            "Users that an error ended in on_start",
+            now.scenarios
+                .iter()
+                .map(|row| (scenario(&row.name), counter(row.users_lost))),
+        ),
         gauge(
             "connections",
             "Connections open now",
@@ -195,14 +202,14 @@ fn load(report: &Report, now: &Snapshot) -> Vec<Family> {
             rate,
         ));
     }
-    if let Some(arrivals) = &report.arrivals {
-        let dropped = counter(arrivals.dropped);
+    let at_rate = now.scenarios.iter().filter_map(|row| {
+        let counts = row.arrivals?;
+        Some((scenario(&row.name), counter(counts.dropped)))
+    });
+    let at_rate: Vec<_> = at_rate.collect();
+    if !at_rate.is_empty() {
         let help = "Iterations that found no free user, in a run at a rate";
-        families.push(family(
-            "iterations_dropped",
-            help,
-            [(Labels::new(), dropped)],
-        ));
+        families.push(family("iterations_dropped", help, at_rate));
     }
     families
 }

@@ -41,6 +41,9 @@ pub struct Threshold {
     /// The beginning of the run that is left out. For figures that only grow (`count`, `value`) nothing is left
     /// out: there it is the time from which on `abort` looks.
     pub after: Option<Duration>,
+    /// Whether its name is that of a task which the run leaves out: without data, it says nothing then.
+    #[serde(default)]
+    pub of_left_out: bool,
 }
 
 /// The requests whose latency is judged.
@@ -70,7 +73,7 @@ pub enum FigureKind {
     Failures,
     /// The rate per second; of checks and of a custom rate also the share that was true.
     Rate,
-    /// The count; of a counter the sum.
+    /// The count; of a counter the number of additions, whose sum is its value.
     Count,
     /// The share of checks that passed.
     Checks,
@@ -134,6 +137,15 @@ impl Threshold {
         match self.figure {
             FigureKind::Count | FigureKind::Value => true,
             FigureKind::Bytes => matches!(self.unit, Unit::Size(_)),
+            _ => false,
+        }
+    }
+
+    /// Returns whether the limit is on how many failed, and so says how many may.
+    pub fn is_on_failures(&self) -> bool {
+        match self.figure {
+            FigureKind::Failures | FigureKind::Checks => true,
+            FigureKind::Rate => self.unit == Unit::Percent,
             _ => false,
         }
     }

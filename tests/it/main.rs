@@ -111,6 +111,7 @@ mod typed_words;
 mod umami;
 mod unanswered;
 mod uncounted;
+mod verdicts;
 mod view;
 mod web;
 mod web_client;

@@ -66,7 +66,8 @@ fn thresholds_that_hold_leave_the_exit_code_alone() {
     assert_eq!(
         report.json["thresholds"][1],
         json!({ "threshold": "failures <= 50%", "name": null, "value": 50.0, "limit": 50.0, "unit": "%",
-                "passed": true, "broken_s": null })
+                "passed": true, "broken_s": null,
+                "subject": { "kind": "requests", "name": null, "scenarios": [] } })
     );
 }
 

@@ -82,6 +82,9 @@ fn announce_run(prepared: &PreparedRun, flags: &cli::RunArgs) {
     }
     let unset = lua::unset_variables(&prepared.run.plan_version.program);
     unset.iter().for_each(warn);
+    for note in &prepared.notes {
+        warn(&Diagnostic::new(note));
+    }
     let thresholds = &prepared.run.config.thresholds;
     for ambiguous in prepared.plan().ambiguous_thresholds(thresholds) {
         warn(&Diagnostic::new(ambiguous));

@@ -70,6 +70,7 @@ pub(in crate::app) async fn attach(
             versions: manager.versions,
             logs: None,
         },
+        notes: Vec::new(),
     };
     let introduction = if is_led {
         format!(

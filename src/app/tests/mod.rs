@@ -1,3 +1,4 @@
 //! Tests of whole runs and of what is said about them.
 
 mod verdict_model;
+mod verdicts;

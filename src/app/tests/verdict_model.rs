@@ -1,6 +1,7 @@
 //! A second, slow and plain implementation of thresholds, which judges by the log of requests and tasks alone: random
 //! plans whose requests, tasks, transactions, checks and metrics share few names are judged by both, with pauses and resets
-//! of the figures, and limits that stop the run; some are played on workers, too.
+//! of the figures, and limits that stop the run; some are played on workers, too. Plans judge responses late, users are lost
+//! in `on_start`, and the site falls silent for single names.
 
 use crate::config::{LoadPart, Settings};
 use crate::control::Command;
@@ -194,7 +195,7 @@ fn figure(kind: Kind, rows: &[&Row], of: &Threshold, seconds: f64) -> Option<f64
         }
         FigureKind::Rate if kind == Kind::Counter => per_second(sum),
         FigureKind::Rate => per_second(count),
-        FigureKind::Count | FigureKind::Value if kind == Kind::Counter => Some(sum),
+        FigureKind::Value if kind == Kind::Counter => Some(sum),
         FigureKind::Count => Some(count),
         FigureKind::Max => times.last().copied(),
         FigureKind::Min => times.first().copied(),
@@ -264,6 +265,80 @@ fn near(figure: f64, own: f64) -> bool {
     (figure - own).abs() <= 1.2e-3 * own.abs() + 6e-4
 }
 
+/// Returns the figure of a stretch with the requests that users would have sent while they waited and no response came to any of
+/// these; `None` if there was no such time.
+fn with_waiting(
+    rows: &[&Row],
+    of: &Threshold,
+    (from, to): (i64, i64),
+    course: &Course,
+) -> Option<f64> {
+    let start = |row: &Row| row.end - (row.ms * 1e6).round() as i64;
+    let ended = |from: i64, to: i64| rows.iter().filter(move |row| (from..to).contains(&row.end));
+    let mut all: Vec<f64> = ended(from, to).map(|row| row.ms).collect();
+    all.sort_by(f64::total_cmp);
+    let median = all.get((all.len().max(1) - 1) / 2).copied().unwrap_or(0.0);
+    let least = 1e9_f64.max(median * 10.0 * 1e6);
+    // From, to and the most that waited, quarter of a second by quarter of a second.
+    let mut silences: Vec<(i64, i64, usize)> = Vec::new();
+    let (mut responded, mut goes_on) = (from, false);
+    for slice in (from..to).step_by(GRID as usize) {
+        let border = slice + GRID;
+        let waiting = rows.iter().filter(|row| {
+            start(row) < border && row.end >= border && border - start(row) >= 2 * GRID
+        });
+        let oldest = waiting.clone().map(|row| start(row)).min();
+        match oldest {
+            _ if ended(slice, border).next().is_some() => (responded, goes_on) = (border, false),
+            None => goes_on = false,
+            Some(oldest) => {
+                match silences.last_mut().filter(|_| goes_on) {
+                    Some(last) => *last = (last.0, border, last.2.max(waiting.count())),
+                    None => silences.push((oldest.max(responded), border, waiting.count())),
+                }
+                goes_on = true;
+            }
+        }
+    }
+    silences.retain(|(since, until, _)| (until - since) as f64 >= least);
+    let mut times: Vec<f64> = ended(from, to)
+        .filter(|row| !(row.failed && of.among == LatencySubset::Ok))
+        .map(|row| row.ms)
+        .collect();
+    let (mut count, mut sum) = (all.len() as u64, all.iter().sum::<f64>());
+    let lasted = course.lasted(from, to) as f64;
+    if silences.is_empty() {
+        return None;
+    }
+    for (since, until, waiting) in silences {
+        let silent = (until - since) as f64;
+        let responsive = lasted - silent;
+        let unsent = if responsive > 0.1 * lasted {
+            (count as f64 * silent / responsive) as u64
+        } else {
+            count
+        };
+        let unsent = unsent.max(waiting as u64);
+        for step in 0..100 {
+            let until = |part: u64| (unsent * part).div_ceil(100);
+            let longest = silent / 1e6 * (100 - step) as f64 / 100.0;
+            times.extend((until(99 - step)..until(100 - step)).map(|_| longest));
+        }
+        count += unsent;
+        sum += unsent as f64 * silent / 2e6;
+    }
+    times.sort_by(f64::total_cmp);
+    match of.figure {
+        FigureKind::Avg if of.among == LatencySubset::All => Some(sum / count as f64),
+        FigureKind::Avg => Some(times.iter().sum::<f64>() / times.len() as f64),
+        FigureKind::Percentile(percent) => {
+            let rank = (percent / 100.0 * times.len() as f64).ceil().max(1.0) as usize;
+            times.get(rank - 1).copied()
+        }
+        _ => times.last().copied(),
+    }
+}
+
 /// Judges a threshold that is about these rows: returns its figure; `None` if it has none.
 fn judge(
     kind: Kind,
@@ -316,9 +391,23 @@ fn judge(
                     && (!is_number || of.is_upper() || lasted + 1_000_000 >= to - from)
             };
             let spans = stretches.map(|to| (((to - length) / step * step).max(after), to));
+            let value = |(from, to): (i64, i64)| {
+                let seen = between(from, to);
+                let counts_waiting = kind == Kind::Request
+                    && of.name.is_some()
+                    && of.is_upper()
+                    && matches!(
+                        of.figure,
+                        FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Max
+                    );
+                let waiting = counts_waiting
+                    .then(|| with_waiting(rows, of, (from, to), course))
+                    .flatten();
+                seen.into_iter().chain(waiting).reduce(f64::max)
+            };
             let values = spans
                 .filter(|(from, to)| counts(*from, *to))
-                .filter_map(|(from, to)| between(from, to));
+                .filter_map(value);
             return values.reduce(if of.is_upper() { f64::max } else { f64::min });
         }
     }
@@ -357,8 +446,11 @@ fn judge(
             has_some
                 && values.all(|value| !of.holds(value * scale) && !near(of.limit, value * scale))
         };
+        // Verdicts that the plan speaks later are waited for, and the run may be over before.
+        let waits = kind == Kind::Request
+            && (of.figure == FigureKind::Failures || of.among == LatencySubset::Ok);
         let broken = looks
-            .filter(|at| *at >= first && course.is_whole)
+            .filter(|at| *at >= first && course.is_whole && !waits)
             .find(breaks);
         assert!(
             broken.is_none(),
@@ -399,6 +491,12 @@ impl Case {
         let mut source = counters.to_owned();
         for scenario in ["A", "B"].iter().take(random.random_range(1..=2)) {
             source += &format!("scenario {{ '{scenario}',\n");
+            if random.random_bool(0.15) {
+                let every = random.random_range(1..=3);
+                source += &format!(
+                    "  task {{ 'log in', on_start = true, function(user) if user.id % {every} == 0 then error 'no' end end }},\n"
+                );
+            }
             for _ in 0..random.random_range(1..=2) {
                 let name = NAMES.choose(random).expect("some");
                 source += &format!("  task {{ '{name}', function(user)\n{}", body(random));
@@ -421,6 +519,12 @@ impl Case {
                 .then_some(Duration::from_millis(400)),
             ..Settings::default()
         };
+        let thresholds: &Vec<Threshold> = settings.thresholds.as_ref().expect("some");
+        let of_all = |of: &Threshold| of.name.is_none() && of.during.is_some();
+        if thresholds.iter().any(of_all) {
+            // Silences of the whole site are no part of the model.
+            source = source.replace("/slow?", "/p?");
+        }
         let mut case = Case {
             source,
             settings,
@@ -490,6 +594,9 @@ fn body(random: &mut StdRng) -> String {
     for _ in 0..random.random_range(1..=3) {
         let name = NAMES.choose(random).expect("some");
         let mut path = "'/p?'".to_owned();
+        if random.random_bool(0.1) {
+            path = format!("({} and '/slow?' or '/p?')", sometimes(random));
+        }
         let mut then = String::new();
         if random.random_bool(0.3) {
             let held = sometimes(random);
@@ -516,6 +623,30 @@ fn body(random: &mut StdRng) -> String {
         let request = format!(
             "    user:get({path}, {{ {own}{tags}expect = {{ status = ({fails}) and 404 or 200 }} }})\n{then}"
         );
+        let request = match random.random_range(0..10) {
+            // The plan changes its mind, at once or after a wait.
+            verdict @ 0..3 => {
+                let changes = if verdict == 0 {
+                    "pass()"
+                } else {
+                    "fail 'late'"
+                };
+                let wait = if random.random_bool(0.7) {
+                    format!(
+                        "user:wait({})",
+                        random.random_range(1..=9) as f64 / 10.0 + 0.0137
+                    )
+                } else {
+                    String::new()
+                };
+                let request = request.trim_start();
+                let when = sometimes(random);
+                format!(
+                    "    do local response = {request}    {wait} if {when} then response:{changes} end end\n"
+                )
+            }
+            _ => request,
+        };
         if random.random_bool(0.2) {
             body += &format!("    user:transaction('{name}', function()\n{request}    end)\n");
         } else {
@@ -669,7 +800,7 @@ async fn compare(seed: u64) {
         );
         all_hold &= row.passed;
     }
-    let failed = !all_hold || fails_otherwise(&all, &thresholds, &report);
+    let failed = !all_hold || fails_otherwise(&all, declared, &thresholds, &report);
     let verdict = output::judge(&report, None);
     assert_eq!(
         verdict.exit_code,
@@ -695,19 +826,28 @@ async fn compare(seed: u64) {
     }
 }
 
+/// How long the site takes for what it answers late.
+const SLOW: Duration = Duration::from_millis(2_300);
+
 /// Returns how long the site takes to answer what arrives at a moment.
 fn by_time(at: Duration, path: &str) -> Duration {
+    if path.starts_with("/slow") {
+        return SLOW;
+    }
     let mixed = at.as_micros() as u64 * 7_919 + path.len() as u64 * 104_729;
     Duration::from_micros(1_300 + mixed % 40_009)
 }
 
 /// Returns the same at every moment, since what workers send may come a moment later.
 fn by_path(_: Duration, path: &str) -> Duration {
+    if path.starts_with("/slow") {
+        return SLOW;
+    }
     Duration::from_micros(3_300 + path.len() as u64 * 4_729 % 40_009)
 }
 
 /// Returns whether a run fails whatever its thresholds say: nothing succeeded, or a task or check never did.
-fn fails_otherwise(all: &[Row], thresholds: &[Threshold], report: &Report) -> bool {
+fn fails_otherwise(all: &[Row], declared: bool, thresholds: &[Threshold], report: &Report) -> bool {
     let in_warmup = report
         .ending
         .as_ref()
@@ -725,85 +865,186 @@ fn fails_otherwise(all: &[Row], thresholds: &[Threshold], report: &Report) -> bo
             .entry((row.kind, &*row.name, scenario))
             .or_insert(0) += u64::from(!row.failed);
     }
-    let is_accepted = |kind: &str, name: &str| {
+    // Of the whole run: that is what a bare name is chosen by.
+    let is_accepted = |kind: Kind, name: &str, scenario: &str| {
         thresholds.iter().any(|of| {
-            let own = of.name.as_deref().unwrap_or("");
-            let is_of = own == name
-                || own.strip_prefix(kind) == Some(name)
-                || kind == "check " && own.is_empty() && of.figure == FigureKind::Checks;
             let of_failures = match of.figure {
                 FigureKind::Failures | FigureKind::Checks => true,
                 FigureKind::Rate => of.unit == Unit::Percent,
                 _ => false,
             };
-            is_of && of_failures
+            let text = of.name.as_deref().unwrap_or("");
+            // Of checks with a tag, the limit is not one on all of them.
+            let is_part = kind == Kind::Check && text.contains('=');
+            let rows = subject(all, declared, of).filter(|(own, _)| *own == kind && !is_part);
+            of_failures
+                && rows.is_some_and(|(_, rows)| {
+                    let mut rows = rows.iter();
+                    rows.any(|row| {
+                        row.name == name && (kind == Kind::Check || row.scenario == scenario)
+                    })
+                })
         })
     };
     let never = successes
         .iter()
-        .any(|((kind, name, _), successes)| match kind {
-            Kind::Task => *successes == 0 && !is_accepted("task ", name),
-            Kind::Check => *successes == 0 && !is_accepted("check ", name),
+        .any(|((kind, name, scenario), successes)| match kind {
+            Kind::Task | Kind::Check => *successes == 0 && !is_accepted(*kind, name, scenario),
             Kind::Request | Kind::Counter => false,
         });
-    in_warmup || requests.all(|row| row.failed) || never
+    let all_lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
+    all_lost
+        || in_warmup
+        || requests.all(|row| row.failed)
+        || never
+        || loses_judged_users(all, declared, thresholds, report)
 }
 
-/// Plays a run at a rate of iterations that make one request each, and compares what is said of the dropped ones with what
-/// has arrived at the site.
+/// Returns whether more than one of a hundred users of a scenario were lost in `on_start` that some threshold is about.
+fn loses_judged_users(
+    all: &[Row],
+    declared: bool,
+    thresholds: &[Threshold],
+    report: &Report,
+) -> bool {
+    let losing = report.scenarios.iter().filter(|row| {
+        let is_login = |task: &&Row| {
+            task.kind == Kind::Task && task.name == "log in" && task.scenario == row.name
+        };
+        let lost = all
+            .iter()
+            .filter(is_login)
+            .filter(|task| task.failed)
+            .count();
+        lost as f64 > row.users_started as f64 * 0.01
+    });
+    let mut losing = losing.map(|row| &*row.name).peekable();
+    let all_lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
+    losing.peek().is_some()
+        && !all_lost
+        && losing.any(|scenario| {
+            thresholds.iter().any(|of| {
+                let text = of.name.as_deref().unwrap_or("");
+                let other = |name: &&str| {
+                    *name != scenario && text.starts_with(&format!("scenario={name}"))
+                };
+                if ["A", "B"].iter().any(|name| other(name)) {
+                    return false;
+                }
+                let Some((kind @ (Kind::Request | Kind::Task), rows)) = subject(all, declared, of)
+                else {
+                    return true;
+                };
+                let own = |row: &&Row| {
+                    row.kind == kind && row.scenario == scenario && row.name != "log in"
+                };
+                text.is_empty()
+                    || rows.iter().any(|row| row.scenario == scenario)
+                    || !all.iter().any(|row| own(&row))
+            })
+        })
+}
+
+/// Plays a run of two scenarios at rates of their own, whose iterations make one request each, and compares what is said of the
+/// dropped ones with what has arrived at the site.
 async fn compare_rate(seed: u64) {
     let random = &mut StdRng::seed_from_u64(seed);
-    let (rate, seconds, users) = (
-        random.random_range(5..=60_u32),
-        random.random_range(2..=4),
-        random.random_range(1..=4),
-    );
+    let seconds = random.random_range(2..=4);
+    let mut source = String::new();
+    let mut rates = Vec::new();
+    for scenario in ["A", "B"].iter().take(random.random_range(1..=2)) {
+        let (rate, users) = (random.random_range(5..=60_u32), random.random_range(1..=4));
+        rates.push((*scenario, rate));
+        source += &format!(
+            "scenario {{ '{scenario}', rate = '{rate}/s', max_users = {users}, task {{ 't', function(user) user:get '/{scenario}' end }} }}\n"
+        );
+    }
     let limit = random.random_range(0..=30);
-    let texts: &[&str] = match random.random_range(0..3) {
-        0 => &["max < 10s"],
-        1 => &["failures < 5% after 0.5s"],
-        _ => &[&format!("dropped <= {limit}%")],
+    let texts: Vec<String> = match random.random_range(0..6) {
+        0 => vec!["max < 10s".to_owned()],
+        1 => vec!["failures < 5% after 0.5s".to_owned()],
+        2 => vec!["scenario=A: max < 10s".to_owned()],
+        3 => vec![
+            "GET t: max < 10s".to_owned(),
+            format!("scenario=A: dropped <= {limit}%"),
+        ],
+        4 => vec![
+            "scenario=B: max < 10s".to_owned(),
+            format!("dropped <= {limit}%"),
+        ],
+        _ => vec![format!("dropped <= {limit}%")],
     };
+    // A scenario that there is not has no data.
+    let texts: Vec<&String> = texts
+        .iter()
+        .filter(|text| rates.len() > 1 || !text.contains("scenario="))
+        .collect();
+    let read = |text: &&String| Threshold::read(text).expect("a threshold");
     let settings = Settings {
-        rate: Some(f64::from(rate)),
-        max_users: Some(users),
         run_time: Some(Duration::from_secs(seconds)),
-        thresholds: Some(
-            texts
-                .iter()
-                .map(|text| Threshold::read(text).expect("a threshold"))
-                .collect(),
-        ),
+        thresholds: Some(texts.iter().map(read).collect()),
         ..Settings::default()
     };
+    let source: &'static str = Box::leak(source.into_boxed_str());
     let run = TestRun {
         response_time: |at, _| {
             Duration::from_micros(1_300 + at.as_micros() as u64 * 7_919 % 150_013)
         },
-        ..TestRun::new("task { function(user) user:get '/' end }", settings)
+        ..TestRun::new(source, settings)
     };
     let (arrived, outcome) = run.play().await;
-    let due = u64::from(rate) * seconds;
-    let dropped = due - arrived.len() as u64;
-    let share = 100.0 * dropped as f64 / due as f64;
-    let shown = format!("seed {seed}: {dropped} of {due} dropped, {texts:?}");
-    let row = &outcome.report.thresholds[0];
-    let allowed = match &*row.threshold {
-        text if text.starts_with("dropped") => {
+    let dropped = |of: &str| {
+        let mut sum = (0, 0);
+        for (scenario, rate) in rates
+            .iter()
+            .filter(|(name, _)| of.is_empty() || *name == of)
+        {
+            let due = u64::from(*rate) * seconds;
+            let path = format!("/{scenario}");
+            let came = arrived
+                .iter()
+                .filter(|(_, arrived)| *arrived == path)
+                .count() as u64;
+            sum = (sum.0 + due - came, sum.1 + due);
+        }
+        sum
+    };
+    let share = |of: &str| 100.0 * dropped(of).0 as f64 / dropped(of).1 as f64;
+    let shown = format!("seed {seed}: {texts:?}\n{source}");
+    let own = |text: &str, scenario: &str| text.starts_with(&format!("scenario={scenario}:"));
+    let mut fails = false;
+    for (text, row) in texts.iter().zip(&outcome.report.thresholds) {
+        if text.contains("dropped") {
+            let of = if own(text, "A") { "A" } else { "" };
             assert!(
-                row.value.is_some_and(|figure| near(figure, share)),
+                row.value.is_some_and(|figure| near(figure, share(of))),
                 "{shown}: {row:?}"
             );
-            f64::from(limit)
+            fails |= share(of) > f64::from(limit);
         }
-        _ => 1.0,
-    };
+    }
+    for (scenario, _) in &rates {
+        let other = if *scenario == "A" { "B" } else { "A" };
+        let is_judged = texts.is_empty() || texts.iter().any(|text| !own(text, other));
+        let of_arrivals = |text: &&&String| text.contains("dropped") && !own(text, other);
+        let allowed = if texts.iter().any(|text| of_arrivals(&text)) {
+            f64::from(limit)
+        } else {
+            1.0
+        };
+        fails |= is_judged && !texts.is_empty() && share(scenario) > allowed;
+        let row = outcome
+            .report
+            .scenarios
+            .iter()
+            .find(|row| row.name == *scenario);
+        let counts = row
+            .and_then(|row| row.arrivals)
+            .map(|counts| (counts.dropped, counts.due()));
+        assert_eq!(counts, Some(dropped(scenario)), "{shown}");
+    }
     let verdict = output::judge(&outcome.report, None);
-    assert_eq!(
-        verdict.exit_code,
-        u8::from(share > allowed),
-        "{shown}: {verdict:?}"
-    );
+    assert_eq!(verdict.exit_code, u8::from(fails), "{shown}: {verdict:?}");
 }
 
 /// Seeds of the runs that each test of the suite plays.

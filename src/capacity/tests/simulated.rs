@@ -245,6 +245,7 @@ impl SimulatedCounts {
             unit: limit.unit.text().to_owned(),
             passed: value.is_some_and(|value| limit.holds(value)),
             broken_s: None,
+            subject: None,
         };
         slo.iter().zip(values).map(row).collect()
     }
@@ -325,6 +326,7 @@ impl SimulatedSearch<'_> {
                 iterations: StepIterations {
                     scenarios: &counts,
                     under_way: (before(elapsed_s) - before(elapsed_s - takes_s)) as f64,
+                    failed: 0,
                 },
             };
             match watch.look(&look) {

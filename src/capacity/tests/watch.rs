@@ -42,6 +42,7 @@ fn limits(points: &[SeriesPoint]) -> Vec<ThresholdRow> {
         unit: limit.unit.text().to_owned(),
         passed: limit.holds(value),
         broken_s: None,
+        subject: None,
     };
     let (failures, count) = points.iter().fold((0, 0), |(failures, count), point| {
         (failures + point.failures, count + point.count)
@@ -92,6 +93,7 @@ fn watched_with(
                     ended: (ends(at + 1.0) - ends(began)) as u64,
                 }],
                 under_way: (at + 1.0) * RATE as f64 - ends(at + 1.0),
+                failed: 0,
             },
         };
         match watch.look(&look) {
@@ -215,6 +217,7 @@ fn more_and_more_iterations_under_way_are_a_drift_even_if_latencies_are_steady()
             iterations: StepIterations {
                 scenarios: &counts,
                 under_way: 20.0 + seconds,
+                failed: 0,
             },
         };
         match watch.look(&look) {

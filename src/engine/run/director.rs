@@ -732,7 +732,7 @@ impl Director {
         let from = self.store.measured_from();
         let from = self.directives.borrow().clock.elapsed(from);
         let due = self.steering.arrivals_between(from, end);
-        self.store.drop_missing(due);
+        self.store.set_arrivals_due(due);
     }
 
     /// Returns the report of the run, with that of its warm-up.

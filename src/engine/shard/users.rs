@@ -305,7 +305,7 @@ impl ShardUsers {
                 }
             }
             Service::Nobody if own && self.pass_on(channels, arrival) => {}
-            Service::Nobody => self.shared.recorder.borrow_mut().dropped(),
+            Service::Nobody => self.drop_arrival(scenario),
         }
     }
 
@@ -337,8 +337,14 @@ impl ShardUsers {
 
     /// Drops and counts the arrivals that other shards passed on too late.
     pub(super) fn drop_incoming(&self, channels: &mut Channels) {
-        while channels.transfers.incoming.try_recv().is_ok() {
-            self.shared.recorder.borrow_mut().dropped();
+        while let Ok(Arrival { lane, number, .. }) = channels.transfers.incoming.try_recv() {
+            self.drop_arrival(self.directive.plan_version.lanes.scenario_of(lane, number));
         }
+    }
+
+    /// Counts an iteration of a scenario that nobody serves.
+    fn drop_arrival(&self, scenario: usize) {
+        let name = &self.roles[scenario].scenario.name;
+        self.shared.recorder.borrow_mut().dropped(name);
     }
 }

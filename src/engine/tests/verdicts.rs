@@ -368,3 +368,191 @@ fn lines_of(log: &mpsc::Receiver<LogMessage>) -> u64 {
     let lines = chunks.map(|chunk| chunk.entries().filter(is_request).count() as u64);
     lines.sum()
 }
+
+/// Judges a run of ten seconds of ten users.
+async fn over_ten_seconds(
+    source: &'static str,
+    response_time: fn(Duration, &str) -> Duration,
+    texts: &[&str],
+) -> Report {
+    let settings = Settings {
+        users: Some(10),
+        startup_time: Some(Duration::ZERO),
+        run_time: Some(Duration::from_secs(10)),
+        stop_timeout: Some(Duration::from_secs(1)),
+        thresholds: thresholds(texts),
+        ..Settings::default()
+    };
+    let run = TestRun {
+        response_time,
+        ..TestRun::new(source, settings)
+    };
+    run.play().await.1.report
+}
+
+/// The site answers within 10 ms, but a path with 'hang' not from second 4 on.
+fn hangs(at: Duration, path: &str) -> Duration {
+    if path.contains("hang") && at > Duration::from_secs(4) {
+        Duration::from_secs(600)
+    } else {
+        Duration::from_millis(10)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_is_silent_breaks_its_limits_whoever_else_gets_responses() {
+    let source = "task { 't', function(user)
+        local x = user.id <= 5
+        user:get(x and '/hang' or '/', { name = x and 'x' or 'y', tags = { area = x and 'eu' or 'us' } })
+        user:wait(0.1)
+    end }";
+    for (text, holds) in [
+        ("x: p95 < 300ms during 2s", false),
+        ("GET x: p95 < 300ms during 2s", false),
+        ("GET x: p95 < 300ms during 1s", false),
+        ("GET x: max < 1s during 3s", false),
+        ("GET x: avg < 200ms during 3s", false),
+        ("GET x: ok p95 < 300ms during 2s", false),
+        ("GET x: first_byte p95 < 300ms during 2s", false),
+        ("area=eu: p95 < 300ms during 2s", false),
+        ("area=eu, x: p95 < 300ms during 2s", false),
+        ("area=eu, GET x: p95 < 300ms during 2s", false),
+        ("x: p95 < 300ms during 2s abort", false),
+        ("y: p95 < 300ms during 2s", true),
+        ("area=us: p95 < 300ms during 2s", true),
+        ("p50 < 300ms during 2s", true),
+    ] {
+        let report = over_ten_seconds(source, hangs, &[text]).await;
+        assert_eq!(
+            report.thresholds[0].passed, holds,
+            "{text}: {:?}",
+            report.thresholds
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_responses_are_no_silence_where_they_are_usual() {
+    let source = "task { 't', function(user) user:get('/', { name = 'x' }) end }";
+    let slow = |_: Duration, _: &str| Duration::from_secs(2);
+    let texts = [
+        "x: p50 > 1.9s during 3s",
+        "x: p95 < 2.1s during 3s",
+        "x: p95 < 2.1s during 1s",
+    ];
+    let report = over_ten_seconds(source, slow, &texts).await;
+    assert!(
+        report.thresholds.iter().all(|row| row.passed),
+        "{:?}",
+        report.thresholds
+    );
+    // Short waits beside long responses make no figure better.
+    let report = over_ten_seconds(source, slow, &["x: p50 < 1.5s during 5s"]).await;
+    assert!(!report.thresholds[0].passed, "{:?}", report.thresholds);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_verdict_belongs_to_the_second_in_which_its_request_ended() {
+    // By the time of the verdict, many windows have gone by.
+    let fails = "task { 't', function(user)
+        local response = user:get('/', { name = 'x' })
+        user:wait(3)
+        response:fail 'late'
+        user:get('/', { name = 'y' })
+    end }";
+    let passes = "task { 't', function(user)
+        local response = user:get('/', { name = 'x', expect = { status = 404 } })
+        user:wait(3)
+        response:pass()
+        user:get('/', { name = 'y' })
+    end }";
+    for (text, of_failing, of_passing) in [
+        ("x: failures < 5% during 2s", 100.0, 0.0),
+        ("GET x: failures < 5% during 1s", 100.0, 0.0),
+        ("x: failures < 5% abort", 100.0, 0.0),
+        ("x: failures < 5% abort after 1s", 100.0, 0.0),
+        ("x: failures < 5", 9.0, 0.0),
+        ("x: failures < 5%", 100.0, 0.0),
+        ("y: failures < 5% during 2s", 0.0, 0.0),
+    ] {
+        let report = judged(fails, 3, 3, &[text]).await;
+        let row = &report.thresholds[0];
+        let stopped = row.broken_s.is_some() && text.contains("abort");
+        assert_eq!(row.passed, of_failing == 0.0, "{text}: {row:?}");
+        if !stopped {
+            assert_eq!(row.value, Some(of_failing), "{text}");
+        }
+        let report = judged(passes, 3, 3, &[text]).await;
+        let row = &report.thresholds[0];
+        assert_eq!((row.value, row.passed), (Some(of_passing), true), "{text}");
+        assert_eq!(row.broken_s, None, "{text}");
+    }
+    let report = judged(fails, 3, 3, &["x: ok p95 < 1s during 2s"]).await;
+    assert_eq!(
+        report.thresholds[0].value, None,
+        "all have failed in the end"
+    );
+    // The series say so, too.
+    let failed: u64 = report.series.iter().map(|point| point.failures).sum();
+    let x = report
+        .requests
+        .iter()
+        .find(|row| row.name == "x")
+        .expect("a row");
+    assert_eq!(
+        (failed, x.figures.failures),
+        (x.figures.count, x.figures.count)
+    );
+    let late = report
+        .series
+        .iter()
+        .find(|point| point.failures > 0)
+        .expect("some");
+    assert!(late.latency.failed_p95_ms.is_some(), "{late:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_verdict_after_ten_seconds_counts_in_the_tables_with_a_warning() {
+    let source = "task { 't', function(user)
+        local response = user:get('/', { name = 'x' })
+        user:wait(14)
+        response:fail 'very late'
+    end }";
+    let settings = Settings {
+        users: Some(2),
+        startup_time: Some(Duration::ZERO),
+        iterations: Some(1),
+        thresholds: thresholds(&["x: failures < 5% during 2s", "x: failures < 5%"]),
+        ..Settings::default()
+    };
+    let report = TestRun::new(source, settings).play().await.1.report;
+    let passed: Vec<bool> = report.thresholds.iter().map(|row| row.passed).collect();
+    assert_eq!(passed, [true, false], "{:?}", report.thresholds);
+    let is_late = |warning: &String| warning.contains("more than 10 s after they had ended");
+    assert!(report.warnings.iter().any(is_late), "{:?}", report.warnings);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_counter_count_is_how_often_and_value_how_much() {
+    let source = "local things = metric.counter 'things'
+        task { 't', function(user) user:get '/' things:add(2) end }";
+    let texts = [
+        "things: count > 64",
+        "things: count >= 40",
+        "things: value >= 80",
+        "things: rate > 0/s",
+        "things: count > 64 abort after 60s",
+    ];
+    let report = judged(source, 1, 40, &texts).await;
+    let values: Vec<_> = report.thresholds.iter().map(|row| row.value).collect();
+    assert_eq!(
+        (values[0], values[1], values[2]),
+        (Some(40.0), Some(40.0), Some(80.0))
+    );
+    let passed: Vec<bool> = report.thresholds.iter().map(|row| row.passed).collect();
+    assert_eq!(passed[..4], [false, true, true, true]);
+    assert_eq!(
+        (report.metrics[0].count, report.metrics[0].value),
+        (40, Some(80.0))
+    );
+}

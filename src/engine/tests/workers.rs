@@ -351,12 +351,14 @@ async fn what_a_lost_worker_leaves_undone_is_in_the_report() {
         let end = report.ending.expect("it ended").at_s;
         let counts = report.arrivals.expect("a run at a rate");
         let due = (end * f64::from(rate)).ceil() as u64;
-        let counted = counts.started + counts.dropped;
+        let counted = counts.started + counts.dropped + counts.missing;
         assert!(
             counted.abs_diff(due) <= 1,
             "{seed}: {counted} of {due}: {shown}"
         );
         assert!(counts.started <= arrived.len() as u64, "{seed}: {shown}");
+        // What nothing is known of was not dropped for lack of a user.
+        assert_eq!(counts.dropped, 0, "{seed}: {shown}");
 
         let all = random.random_range(100..2_000);
         let settings = Settings {

@@ -11,6 +11,9 @@ use tokio::time::Instant;
 /// long has stood still.
 const LEAST: Duration = Duration::from_secs(1);
 
+/// Least time for which a thread counts as away: it is woken at every tick, which is twice as often.
+const AWAY: Duration = Duration::from_millis(500);
+
 /// Detector of the time for which one thread stood still.
 #[derive(Debug)]
 pub(crate) struct Standstill {
@@ -19,6 +22,8 @@ pub(crate) struct Standstill {
     /// The thread's time on a core and ready for one, as of the last tick.
     used: Cell<Duration>,
     lost: Cell<Duration>,
+    /// The time for which the thread could not look at anything, though the process did not stand still.
+    away: Cell<Duration>,
 }
 
 impl Default for Standstill {
@@ -27,6 +32,7 @@ impl Default for Standstill {
             seen: Cell::new(None),
             used: Cell::new(Duration::ZERO),
             lost: Cell::new(Duration::ZERO),
+            away: Cell::new(Duration::ZERO),
         }
     }
 }
@@ -40,6 +46,9 @@ impl Standstill {
         };
         let gap = now.saturating_duration_since(seen);
         if gap < LEAST {
+            if gap >= AWAY {
+                self.away.set(self.away.get() + gap);
+            }
             self.seen.set(Some(now.max(seen)));
             return Duration::ZERO;
         }
@@ -50,6 +59,7 @@ impl Standstill {
         let stood = used.saturating_sub(self.used.replace(used)) < gap / 2;
         let lost = if stood { gap } else { Duration::ZERO };
         self.lost.set(self.lost.get() + lost);
+        self.away.set(self.away.get() + gap - lost);
         lost
     }
 
@@ -59,6 +69,11 @@ impl Standstill {
         self.seen.set(Some(now));
         self.used.set(used());
         lost
+    }
+
+    /// Returns the time for which the thread has been away until now: busy, or kept off the cores.
+    pub(crate) fn away(&self) -> Duration {
+        self.away.get()
     }
 
     /// Returns the time for which it has stood still until now.

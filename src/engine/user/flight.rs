@@ -2,7 +2,7 @@
 
 use crate::engine::user::shared::ShardState;
 use crate::http::{ErrorClass, Exchange, Failure};
-use crate::metrics::InFlightSlot;
+use crate::metrics::{InFlightSlot, RequestId};
 use std::ops::Deref;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -19,10 +19,12 @@ pub(super) struct Flight<S> {
 }
 
 impl<S: Deref<Target = ShardState>> Flight<S> {
-    /// Begins it.
-    pub(super) fn new(shared: S, start: Instant) -> Flight<S> {
+    /// Begins it; it is counted in that row.
+    pub(super) fn new(shared: S, start: Instant, row: RequestId) -> Flight<S> {
         shared.see(start);
-        let slot = shared.recorder.borrow_mut().start_request(start.into_std());
+        let mut recorder = shared.recorder.borrow_mut();
+        let slot = recorder.start_request(start.into_std(), row);
+        drop(recorder);
         Flight {
             start,
             lost: shared.lost(),

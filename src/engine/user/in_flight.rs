@@ -37,7 +37,7 @@ impl<'a> InFlight<'a> {
             requests,
             op,
             row: requests.open.rows[place],
-            flight: Flight::new(&*requests.shared, start),
+            flight: Flight::new(&*requests.shared, start, requests.open.rows[place]),
             meter: TransferMeter::default(),
             trace: trace.map(|trace| (trace.first, trace.set_by_plan)),
         }

@@ -230,8 +230,9 @@ impl User {
     /// Counts an iteration that has ended.
     fn count_iteration(&self, start: Instant, end: Instant) {
         let took = end.saturating_duration_since(start);
+        let failed = self.runner.requests.failed.take();
         self.count(|recorder, scenario| {
-            recorder.iteration(scenario, self.role.iterations, took);
+            recorder.iteration(scenario, self.role.iterations, took, failed);
         });
     }
 
@@ -364,6 +365,9 @@ impl User {
         raised: Option<&RaisedError>,
     ) {
         let (task, name) = &self.role.tasks[index];
+        if raised.is_some() {
+            self.runner.requests.failed.set(true);
+        }
         self.shared.recorder.borrow_mut().record_task(&TaskRun {
             task: *task,
             start: start.into_std(),
@@ -397,6 +401,8 @@ impl User {
 
     /// Counts the user as one that has begun, or that the plan has ended before although it had more to do.
     fn note_started(&self) {
+        // What failed in 'on_start' belongs to no iteration.
+        self.runner.requests.failed.set(false);
         let quits = self.runner.ended && self.role.schedule.has_iterations();
         self.shared.departed(|departures| {
             if quits {
@@ -419,13 +425,14 @@ impl User {
     fn note_lost(&self) {
         self.shared.departed(|departures| departures.lost += 1);
         self.count(|recorder, scenario| {
+            recorder.lost(scenario);
             recorder.warn(format!(
                 "users of scenario '{scenario}' ended at once: one of their 'on_start' tasks failed, so fewer users run than asked for"
             ));
         });
     }
 
-    fn count(&self, count: impl FnOnce(&mut Recorder, &str)) {
+    pub(super) fn count(&self, count: impl FnOnce(&mut Recorder, &str)) {
         count(
             &mut self.shared.recorder.borrow_mut(),
             &self.role.scenario.name,

@@ -32,7 +32,8 @@ impl OnCall {
         let mut call = self.member.called();
         while let Some(scheduled) = call {
             let delay = Instant::now().saturating_duration_since(scheduled);
-            self.user.shared.recorder.borrow_mut().arrival(delay);
+            self.user
+                .count(|recorder, scenario| recorder.arrival(scenario, delay));
             self.user.runner.requests.delay.set(Some(delay));
             if !began && !self.user.run_on_start(true, born).await {
                 return key;
@@ -77,7 +78,7 @@ impl OnCall {
             if user.runner.gave_up {
                 // The run is over.
                 if is_first {
-                    user.shared.recorder.borrow_mut().given_up();
+                    user.count(|recorder, scenario| recorder.given_up(scenario));
                 }
                 return;
             }

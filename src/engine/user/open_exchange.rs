@@ -40,7 +40,7 @@ impl OpenExchange {
             failure: None,
             row,
             delay,
-            flight: Flight::new(shared.clone(), Instant::now()),
+            flight: Flight::new(shared.clone(), Instant::now(), row),
         }
     }
 

@@ -67,7 +67,7 @@ impl OpenStream {
         let of_request = (&op.request.url, &op.expect);
         let sending = Rc::new(Sending {
             meter: TransferMeter::default(),
-            flight: RefCell::new(Flight::new(shared.clone(), start)),
+            flight: RefCell::new(Flight::new(shared.clone(), start, operation.rows[0])),
             exchange: RefCell::default(),
         });
         let stream = ResponseStream::new(body, of_request, start, after_stop);

@@ -50,6 +50,7 @@ pub(crate) struct ShardState {
     pub(crate) timers: Timers,
     /// How much time of standstill the recorder knows of.
     reported_standstill: Cell<Duration>,
+    reported_away: Cell<Duration>,
     /// Limit on the requests of all users; `None` without one, and then a request only looks here.
     throttle: Option<Arc<Throttle>>,
     /// The hosts that are down, for whose return users wait.
@@ -100,6 +101,7 @@ impl ShardState {
             run: Rc::new(run),
             timers: context.timers(),
             reported_standstill: Cell::default(),
+            reported_away: Cell::default(),
             throttle: context.throttle.clone(),
             recoveries: context.recoveries.clone(),
             tickets: context.tickets.clone(),
@@ -142,6 +144,12 @@ impl ShardState {
         let before = self.reported_standstill.replace(lost);
         if lost > before {
             self.recorder.borrow_mut().stood_still(lost - before);
+        }
+        let away = self.timers.standstill.away();
+        let before = self.reported_away.replace(away);
+        if away > before {
+            let now = Instant::now().into_std();
+            self.recorder.borrow_mut().was_away(now, away - before);
         }
     }
 

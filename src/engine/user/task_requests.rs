@@ -52,6 +52,8 @@ pub(super) struct TaskRequests {
     pub(super) sockets: OpenSockets,
     /// Delay of the iteration in a run at a rate; zero once a request has counted it.
     pub(super) delay: Rc<Cell<Option<Duration>>>,
+    /// Whether something has failed in the iteration.
+    pub(super) failed: Rc<Cell<bool>>,
     /// Cycles of the user, if requests that it could not make are to be filled in.
     pub(super) cycles: Option<Box<Cycles>>,
 }
@@ -80,6 +82,7 @@ impl TaskRequests {
             exchange_count: 0,
             sockets: OpenSockets::default(),
             delay: Rc::default(),
+            failed: Rc::default(),
         }
     }
 
@@ -100,6 +103,7 @@ impl TaskRequests {
             exchange_count: 0,
             sockets: self.sockets.clone(),
             delay: self.delay.clone(),
+            failed: self.failed.clone(),
             cycles: None,
         }
     }
@@ -365,9 +369,13 @@ impl TaskRequests {
     /// Records a call that has ended or was cut off.
     pub(super) fn record_call(&self, op: &CallOp, finished: &FinishedCall) {
         let outcome = CallOutcome { op, finished };
+        let sample = finished.sample();
+        if sample.failure.is_some() {
+            self.failed.set(true);
+        }
         self.shared.recorder.borrow_mut().record(&Sample {
             context: Some(self.identity().context_of(None, None, &outcome)),
-            ..finished.sample()
+            ..sample
         });
     }
 
@@ -507,6 +515,7 @@ impl TaskRequests {
             operation: &open.operation,
             session: &self.session,
             identity: RequestOrigin::of(self.number, &self.role, open.task),
+            failed: &self.failed,
         };
         let mut recorder = self.shared.recorder.borrow_mut();
         conclusion.of(0, &finished, &mut recorder);
@@ -546,6 +555,7 @@ impl TaskRequests {
             operation: open,
             session: &self.session,
             identity: RequestOrigin::of(self.number, &self.role, self.task),
+            failed: &self.failed,
         };
         let cycles = &mut self.cycles;
         let (observes, shown) = (vm.observes_requests(), self.shared.show);
@@ -607,6 +617,7 @@ impl TaskRequests {
             operation: &earlier.operation,
             session: &self.session,
             identity: self.identity(),
+            failed: &self.failed,
         };
         let (observes, shown) = (vm.observes_requests(), self.shared.show);
         let mut counted = Vec::new();
@@ -686,6 +697,7 @@ impl TaskRequests {
             operation: &self.open,
             session: &self.session,
             identity: self.identity(),
+            failed: &self.failed,
         };
         let failure = SampleFailure {
             message: &raised.message,
@@ -710,6 +722,7 @@ impl TaskRequests {
         let session = &*self.session;
         let identity = RequestOrigin::of(self.number, &self.role, self.task);
         let recorder = &mut *self.shared.recorder.borrow_mut();
+        let judges = vm.judges();
         vm.each_open(|place, finished| {
             if !finished.was_sent() {
                 return;
@@ -717,7 +730,7 @@ impl TaskRequests {
             let verdict = finished.verdict().map(std::borrow::Cow::into_owned);
             let sample = open.sample(place, finished, verdict.as_deref());
             if finished.entered.is_none() {
-                recorder.enter(&sample);
+                recorder.enter(&sample, judges);
             }
             let failed = finished.entered.unwrap_or(sample.failure.is_some());
             let outcome = open.outcome(place, finished, session);
@@ -740,6 +753,7 @@ struct OperationConclusion<'a> {
     operation: &'a LatestOperation,
     session: &'a Session,
     identity: RequestOrigin<'a>,
+    failed: &'a Cell<bool>,
 }
 
 impl OperationConclusion<'_> {
@@ -748,6 +762,9 @@ impl OperationConclusion<'_> {
             return;
         }
         let verdict = finished.verdict();
+        if verdict.is_some() {
+            self.failed.set(true);
+        }
         let count = |sample: &Sample<'_>| match finished.entered {
             None => recorder.record(sample),
             Some(failed) => recorder.conclude(sample, &before(failed, finished)),

@@ -82,6 +82,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// Returns whether the plan may overrule verdicts on its requests.
+    pub fn judges(&self) -> bool {
+        self.sources.judge()
+    }
+
     /// Creates a program without the plan's own code. If that does not compile, its errors refer to the sources.
     pub(in crate::lua) fn new(
         name: &str,

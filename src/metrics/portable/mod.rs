@@ -46,6 +46,7 @@ pub(crate) struct PortableDelta {
 pub(super) struct ShardHandover {
     pub(super) effort: Effort,
     pub(super) quiet: Option<QuietTime>,
+    pub(super) undecided: Option<u64>,
 }
 
 impl From<&Delta> for PortableDelta {
@@ -54,6 +55,7 @@ impl From<&Delta> for PortableDelta {
         let stand = ShardHandover {
             effort: delta.effort.clone(),
             quiet: delta.quiet,
+            undecided: delta.undecided,
         };
         let mut portable = PortableDelta {
             stands: BTreeMap::from([((delta.covered, shard), stand)]),
@@ -126,6 +128,7 @@ impl PortableDelta {
         based.stands = stands
             .map(|((covered, shard), mut stand)| {
                 stand.quiet = stand.quiet.map(|quiet| quiet.earlier(origin));
+                stand.undecided = stand.undecided.map(|at| at.saturating_sub(origin));
                 let covered = covered.earlier(origin);
                 ((covered, shard), stand)
             })

@@ -9,6 +9,7 @@ use super::super::delta::{
 };
 use super::super::exemplars::Exemplars;
 use super::super::latency::{Burst, ExactFigures};
+use super::super::load_counts::LoadCounts;
 use super::super::measures::{Measure, MeasureDelta, MeasureKind};
 use super::super::names::GroupedName;
 use super::super::plausible;
@@ -60,6 +61,7 @@ pub(in super::super) struct Population {
     pub(in super::super) change: i64,
     #[serde(deserialize_with = "plausible::change")]
     pub(in super::super) rise: i64,
+    load: LoadCounts,
 }
 
 impl Population {
@@ -70,6 +72,7 @@ impl Population {
             iterations: self.iterations,
             change: self.change,
             rise: self.rise,
+            load: self.load,
         }
     }
 }
@@ -114,6 +117,7 @@ impl Slice {
                 iterations: row.iterations,
                 change: row.change,
                 rise: row.rise,
+                load: row.load,
             };
             let key = (shard, covered, row.name.to_string());
             slice.scenarios.insert(key, population);
@@ -250,8 +254,8 @@ impl Slice {
         Ok((first, self))
     }
 
-    /// Converts the rows back to those of a shard, without scenarios and times without a response, which are kept by
-    /// shard.
+    /// Converts the rows back to those of a shard, without times without a response, which are kept by shard. Of a
+    /// scenario, there is a row for each shard.
     pub(in super::super) fn to_delta(&self, epoch: u64, from: u64) -> SliceDelta {
         let mut delta = SliceDelta::default();
         (delta.span.epoch, delta.span.from, delta.span.to) = (epoch, from, self.to);
@@ -264,6 +268,7 @@ impl Slice {
                 measure: measure.clone(),
             })
             .collect();
+        delta.scenarios = self.populations().map(|(_, row)| row).collect();
         delta.arrivals = self.arrivals.map(Burst::of);
         delta.late = self.late;
         for ((who, message, line), error) in &self.errors {

@@ -30,6 +30,10 @@ use std::time::{Duration, Instant};
 /// The most distinct warnings that one shard passes on.
 const MAX_WARNINGS: usize = 100;
 
+/// The warning about verdicts that come after the intervals of their requests were judged.
+const LATE_VERDICTS: &str = "the plan judged requests more than 10 s after they had ended: such verdicts count in the tables, but not \
+     in the intervals ('during') and aborts of thresholds";
+
 /// Records what the users of one shard do.
 #[derive(Debug)]
 pub struct Recorder {
@@ -146,9 +150,14 @@ impl Recorder {
         TaskId(interned.id)
     }
 
-    /// Notes that a request is sent. The caller gives the returned flight back to [`Recorder::request_ends`].
-    pub fn start_request(&mut self, at: Instant) -> InFlightSlot {
-        self.slices.start_request(at)
+    /// Notes that a request of a row is sent. The caller gives the returned flight back to [`Recorder::end_request`].
+    pub fn start_request(&mut self, at: Instant, row: RequestId) -> InFlightSlot {
+        self.slices.start_request(at, row)
+    }
+
+    /// Notes that the shard was not at work for that long until `now`: no response could be noticed.
+    pub fn was_away(&mut self, now: Instant, time: Duration) {
+        self.slices.was_away(now, nanoseconds(time));
     }
 
     /// Notes that the process stood still for that long, which makes no request under way older.
@@ -186,11 +195,15 @@ impl Recorder {
         self.log(sample);
     }
 
-    /// Counts a finished request whose verdict the plan may still change; its error is not recorded yet.
-    /// [`Recorder::conclude`] makes it final.
-    pub fn enter(&mut self, sample: &Sample<'_>) {
+    /// Counts a finished request before [`Recorder::conclude`] makes its verdict final; its error is not recorded yet.
+    /// `may_change` says whether the plan may change the verdict until then.
+    pub fn enter(&mut self, sample: &Sample<'_>, may_change: bool) {
         if sample.request == RequestId::UNCOUNTED {
             return;
+        }
+        if may_change {
+            self.slices
+                .leave_undecided(sample.start, nanoseconds(sample.latency));
         }
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         slice.requests[sample.request.0 as usize]
@@ -232,6 +245,13 @@ impl Recorder {
     pub fn conclude(&mut self, sample: &Sample<'_>, before: &ProvisionalCounts<'_>) {
         if sample.request == RequestId::UNCOUNTED {
             return;
+        }
+        let changes = sample.failure.is_some() != before.failed;
+        let is_late = self
+            .slices
+            .decide(sample.start, nanoseconds(sample.latency));
+        if changes && is_late && !self.warned.contains(LATE_VERDICTS) {
+            self.warn(LATE_VERDICTS.to_owned());
         }
         let slice = slice_of(&mut self.slices, &self.requests, sample);
         revise(slice, sample, before, self.origin);
@@ -392,11 +412,13 @@ impl Recorder {
     }
 
     /// Counts a finished iteration of a user of the scenario in its row, and how long it took, from its first task to
-    /// the end of its last.
-    pub fn iteration(&mut self, scenario: &str, TaskId(row): TaskId, took: Duration) {
+    /// the end of its last. It `failed` if a request or task of it did.
+    pub fn iteration(&mut self, scenario: &str, TaskId(row): TaskId, took: Duration, failed: bool) {
         let ns = nanoseconds(took);
         let slice = self.slices.open();
-        slice.scenario(scenario).iterations += 1;
+        let counts = slice.scenario(scenario);
+        counts.iterations += 1;
+        counts.load.failed += u64::from(failed);
         if slice.tasks.len() <= row as usize {
             slice.cover_tasks(self.tasks.labels());
         }
@@ -405,25 +427,33 @@ impl Recorder {
         row.ok.record(ns);
     }
 
-    /// Counts an iteration of a run at a rate that was started with this delay.
-    pub fn arrival(&mut self, delay: Duration) {
-        self.slices.open().arrivals.started(delay);
+    /// Counts an iteration of a scenario at a rate that was started with this delay.
+    pub fn arrival(&mut self, scenario: &str, delay: Duration) {
+        let slice = self.slices.open();
+        slice.arrivals.started(delay);
+        slice.scenario(scenario).load.start();
     }
 
-    /// Counts an iteration of a run at a rate that found no free user.
-    pub fn dropped(&mut self) {
-        self.slices.open().arrivals.dropped();
+    /// Counts an iteration of a scenario at a rate that found no free user.
+    pub fn dropped(&mut self, scenario: &str) {
+        self.slices.open().scenario(scenario).load.drop_one();
     }
 
-    /// Counts an iteration of a run at a rate that was started, and ended before its first request.
-    pub fn given_up(&mut self) {
-        self.slices.open().arrivals.given_up();
+    /// Counts an iteration of a scenario at a rate that was started, and ended before its first request.
+    pub fn given_up(&mut self, scenario: &str) {
+        self.slices.open().scenario(scenario).load.give_up();
+    }
+
+    /// Counts a user of the scenario that an error has ended in `on_start`.
+    pub fn lost(&mut self, scenario: &str) {
+        self.slices.open().scenario(scenario).load.lost += 1;
     }
 
     /// Counts a user of the scenario that starts.
     pub fn user_started(&mut self, scenario: &str, at: Instant) {
         let row = self.slices.user_started(at).scenario(scenario);
         row.change += 1;
+        row.load.users += 1;
         row.rise = row.rise.max(row.change);
     }
 
@@ -449,11 +479,13 @@ impl Recorder {
     /// Advances the time to `now`: the next [`Recorder::take`] returns everything until then.
     pub fn come_to(&mut self, now: Instant) {
         self.slices.come_to(now);
+        self.slices.name_waiting(self.requests.labels());
     }
 
     /// Marks the shard as ended: the next [`Recorder::take`] returns the last delta.
     pub fn end(&mut self, now: Instant) {
         self.slices.end(now);
+        self.slices.name_waiting(self.requests.labels());
     }
 
     /// Returns what was measured since the last call and starts anew.

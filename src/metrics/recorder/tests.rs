@@ -89,10 +89,10 @@ fn a_request_counts_in_the_slice_in_which_it_ended_whenever_it_is_recorded() {
     let zero = recorder.zero();
     let at = |ms| zero + Duration::from_millis(ms);
     recorder.user_started("s", at(10));
-    let flight = recorder.start_request(at(100));
+    let flight = recorder.start_request(at(100), id);
     // It takes 3 ms; time has gone on when it is recorded.
     recorder.end_request(flight, at(1_246), Duration::from_millis(3), true);
-    let _under_way = recorder.start_request(at(1_249));
+    let _under_way = recorder.start_request(at(1_249), id);
     recorder.come_to(at(2_100));
     recorder.record(&sample(at(1_246), id, None));
     recorder.record(&sample(at(1_247), id, None));
@@ -123,7 +123,7 @@ fn a_later_verdict_reaches_the_slice_of_its_request() {
         line: None,
     };
     let plain = sample(zero, id, None);
-    recorder.enter(&plain);
+    recorder.enter(&plain, true);
     let entered = recorder.take();
     assert_eq!(slices_of(&entered), [(0, 1, 0, None)]);
     assert_eq!(entered.slices[0].requests[0].figures.counts.ok.count, 0);
@@ -141,7 +141,7 @@ fn a_later_verdict_reaches_the_slice_of_its_request() {
         (1, "bad")
     );
     // The other way round: what failed passes after all.
-    recorder.enter(&sample(zero, id, Some(bad)));
+    recorder.enter(&sample(zero, id, Some(bad)), true);
     let before = ProvisionalCounts {
         failed: true,
         failure: Some(bad),

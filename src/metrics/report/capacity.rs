@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct Capacity {
     /// What the search raised: iterations started per second, or users.
     pub by: LoadKind,
-    /// The greatest rate that held, in iterations started per second; absent if none held, and in a search by users.
+    /// The rate of good iterations, in which nothing failed, at the greatest load that held, per second; absent if none held, and
+    /// in a search by users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// The greatest number of users that held; absent if none held, and in a search by rate.
@@ -117,6 +118,9 @@ pub struct CapacityStep {
     /// Iterations that ended in it.
     #[serde(default)]
     pub iterations_ended: u64,
+    /// Iterations among those in which a request or task failed.
+    #[serde(default)]
+    pub iterations_failed: u64,
     /// Seconds within which 99 % of those were over, in the scenario whose iterations take longest; `null` if none ended.
     #[serde(default)]
     pub iteration_s: Option<f64>,

@@ -166,6 +166,9 @@ pub struct ArrivalsRow {
     pub started: u64,
     /// Iterations that found no free user, or no turn under a limit on the rate of requests until the run ended.
     pub dropped: u64,
+    /// Iterations of which nothing is known: they were due on workers that were lost.
+    #[serde(default)]
+    pub missing: u64,
     /// Delay of the starts against the schedule; `null` if no iteration was started.
     pub delay_ms: Option<Latency>,
 }
@@ -296,7 +299,7 @@ pub struct Messages {
 }
 
 /// Figures for one scenario.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ScenarioRow {
@@ -306,10 +309,46 @@ pub struct ScenarioRow {
     pub users: u64,
     /// Completed iterations.
     pub iterations: u64,
+    /// Iterations among them in which a request or task failed.
+    #[serde(default)]
+    pub iterations_failed: u64,
+    /// Iterations that were due in a run at a rate; `null` in a run of users.
+    #[serde(default)]
+    pub arrivals: Option<ScenarioArrivals>,
+    /// Users that were started, each as often as it was.
+    #[serde(default)]
+    pub users_started: u64,
+    /// Users among them that an error ended in `on_start`.
+    #[serde(default)]
+    pub users_lost: u64,
     /// Duration of the iterations, from the start of the first task to the end of the last, including the pauses
     /// between tasks; absent in a snapshot, and if none was completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iteration_ms: Option<Latency>,
+}
+
+/// Iterations of a scenario that were due in a run at a rate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct ScenarioArrivals {
+    /// Iterations that were started.
+    pub started: u64,
+    /// Iterations that found no free user, or no turn under a limit on the rate of requests until the run ended.
+    pub dropped: u64,
+}
+
+impl ScenarioArrivals {
+    /// Returns how many iterations were due.
+    pub fn due(self) -> u64 {
+        self.started + self.dropped
+    }
+
+    /// Adds those of another scenario.
+    pub fn add(&mut self, other: ScenarioArrivals) {
+        self.started += other.started;
+        self.dropped += other.dropped;
+    }
 }
 
 /// Figures for one task or transaction.
@@ -350,6 +389,41 @@ pub struct ThresholdRow {
     /// When an interval broke the threshold or the threshold stopped the run, in seconds since the start of the
     /// measurement; `null` if neither happened.
     pub broken_s: Option<f64>,
+    /// The rows that the threshold is about; `null` in reports of older versions.
+    #[serde(default)]
+    pub subject: Option<SubjectRow>,
+}
+
+/// The rows that a threshold is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct SubjectRow {
+    /// Kind of the rows.
+    pub kind: SubjectKind,
+    /// Their name; `null` for all rows of the kind. A name of requests may begin with their method, one of checks and metrics
+    /// that are selected by tags with these.
+    pub name: Option<String>,
+    /// The scenarios that the rows belong to, as far as the run has shown; empty for all.
+    pub scenarios: Vec<String>,
+}
+
+/// Kind of the rows that a threshold is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum SubjectKind {
+    /// Requests.
+    Requests,
+    /// Runs of a task or transaction, or iterations.
+    Task,
+    /// Iterations that were due in a run at a rate.
+    Arrivals,
+    /// Checks.
+    Check,
+    /// A custom metric.
+    Metric,
 }
 
 impl Report {

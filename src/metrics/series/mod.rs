@@ -150,12 +150,20 @@ impl Series {
             if !more.finally_failed.is_empty() {
                 point.failed_sketch = sketcher.joined([&point.failed_sketch, &failed]);
             }
+            let is_revised = more.failures != 0 || !more.finally_failed.is_empty();
             point.failures += more.failures;
             point.bytes += more.bytes;
             if more.exact.count > 0 {
                 point.exact = point.exact.merged(&more.exact);
                 point.sketch = sketcher.joined([&point.sketch, &sketch]);
                 point.percentiles = sketcher.quantiles([&point.sketch], &point.exact, QUANTILES);
+            }
+            if is_revised {
+                let parts = sketcher.split(&point.sketch, &point.failed_sketch);
+                point.apart = parts.map(|part| {
+                    let p95 = || sketcher.quantiles([&part], &point.exact, [0.95])[0];
+                    (part != Sketch::default()).then(p95)
+                });
             }
         }
         self.sketcher = sketcher;

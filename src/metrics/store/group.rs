@@ -10,7 +10,7 @@ use super::super::identity::RunIdentity;
 use super::super::latency::nanoseconds;
 use super::super::portable::{ShardHandover, Slice};
 use super::super::report::Report;
-use super::super::silence::{Silence, Silences};
+use super::super::silence::{Silence, Silences, least_silence};
 use super::super::thresholds::{FigureView, Judges};
 use super::super::under_way::QuietTime;
 use super::judging::{self, Verdicts};
@@ -21,10 +21,6 @@ use super::warnings::Warnings;
 use crate::units::counted;
 use std::ops::Range;
 use std::time::Duration;
-
-/// Length of a silence that is worth reporting, in median latencies; it is never less than a second.
-const MEDIANS: u32 = 10;
-const LEAST: Duration = Duration::from_secs(1);
 
 /// Figures of a group of shards, with the verdicts on them.
 #[derive(Debug)]
@@ -63,6 +59,7 @@ impl ShardGroup {
     /// Notes that a shard will hand over nothing more: no second waits for it.
     pub(super) fn lose(&mut self, shard: usize) {
         self.time.cover(shard, Covered::Whole);
+        self.time.undecided(shard, None);
         self.silences.stands(shard, None);
         self.measured.scenarios.lose(shard);
         self.measured.generator.lose(shard);
@@ -108,16 +105,18 @@ impl ShardGroup {
         covered: Covered,
         effort: &Effort,
         quiet: Option<QuietTime>,
+        undecided: Option<u64>,
     ) {
         self.measured
             .merge_effort(shard, covered, effort, &self.time);
         self.silences.stands(shard, quiet);
         self.time.cover(shard, covered);
+        self.time.undecided(shard, undecided);
     }
 
     /// Notes the state of a shard of another process.
     pub(super) fn merge_stand_of(&mut self, shard: usize, covered: Covered, stand: &ShardHandover) {
-        self.merge_stand(shard, covered, &stand.effort, stand.quiet);
+        self.merge_stand(shard, covered, &stand.effort, stand.quiet, stand.undecided);
     }
 
     /// Ends a tick at `now` since the start of the run.
@@ -199,8 +198,10 @@ impl ShardGroup {
         let lasted = |from, to| self.time.lasted(from, to);
         see(&FigureView {
             until,
+            decided: self.time.decided_of_measurement_ns().min(until),
             whole: &|selector, threshold| judging::figures(&self.measured, selector, threshold),
             lasted: &lasted,
+            scenarios: &|selector| judging::scenarios(&self.measured, selector),
             silences: &self.silences(),
         })
     }
@@ -210,7 +211,7 @@ impl ShardGroup {
         let least = self.least_silence();
         let origin = self.time.origin_ns();
         let users = self.measured.scenarios.users.peak().max(1);
-        for mut silence in self.silences.over(self.time.complete_ns(), least) {
+        for mut silence in self.silences.over(self.time.covered_ns(), least) {
             // A user may wait for several requests at once.
             silence.waiting = silence.waiting.min(users);
             silence.from = silence.from.max(origin);
@@ -232,7 +233,7 @@ impl ShardGroup {
     fn least_silence(&self) -> u64 {
         let total = &self.measured.requests.total;
         let [median] = total.exact().quantiles(&total.all, [0.5]);
-        nanoseconds((median * MEDIANS).max(LEAST))
+        least_silence(median)
     }
 
     /// Returns all silences so far, the one that goes on included, in nanoseconds since the measurement began.
@@ -240,7 +241,7 @@ impl ShardGroup {
         let origin = self.time.origin_ns();
         let going_on = self
             .silences
-            .going_on(self.time.complete_ns())
+            .going_on(self.time.covered_ns())
             .filter(|silence| {
                 silence.to.saturating_sub(silence.from.max(origin)) >= self.least_silence()
             });

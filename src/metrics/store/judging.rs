@@ -5,12 +5,12 @@ use super::super::names::ITERATION;
 use super::super::report::ThresholdRow;
 use super::super::threshold_figures::{ThresholdFigures, ThresholdSubject};
 use super::super::thresholds::{
-    ITERATIONS, RowSelector, SelectedFigures, UnjudgedThreshold, row_selectors,
+    ITERATIONS, RowSelector, SelectedFigures, Selection, UnjudgedThreshold, row_selectors,
 };
 use super::measured::MeasuredFigures;
 use crate::error::nearest;
 use crate::phases::TimedPart;
-use crate::tags::{Tags, split_selector};
+use crate::tags::{SCENARIO, Tags, split_selector};
 use crate::threshold::Threshold;
 
 /// Verdicts on thresholds, and the reasons for those that could not be judged.
@@ -42,9 +42,12 @@ pub(super) fn figures(
         measured.requests.total.show(&mut figures, threshold);
         return Some(figures);
     }
-    if *selector == RowSelector::Arrivals {
+    if let RowSelector::Arrivals { .. } = selector {
         let mut figures = ThresholdFigures::nothing(ThresholdSubject::Arrivals);
-        figures.add_arrivals(measured.arrivals.counts());
+        let rows = measured.scenarios.rows.iter();
+        for row in rows.filter(|row| selector.arrivals_of(&row.name)) {
+            figures.add_arrivals(row.load.arrivals());
+        }
         return Some(figures);
     }
     let mut found = SelectedFigures::default();
@@ -65,6 +68,44 @@ pub(super) fn figures(
         }
     }
     found.0
+}
+
+/// Returns the scenarios that the selected rows belong to, where some do not; empty for all. One that has made no request, or
+/// run no task, may have been kept from it, and belongs to them.
+pub(super) fn scenarios(measured: &MeasuredFigures, selector: &RowSelector) -> Vec<String> {
+    if let Some(scenario) = selector.scenario() {
+        return vec![scenario];
+    }
+    let requests = &measured.requests;
+    let labels = requests.by_label.names.labels();
+    let has_rows = |scenario: &str| match selector {
+        RowSelector::Requests { .. } => {
+            let tag = format!("{SCENARIO}={scenario}");
+            let tagged = requests.by_tag.rows().find(|(text, _)| *text == tag);
+            tagged.is_none_or(|(_, tagged)| {
+                let mut names = tagged.names.keys();
+                names.any(|at| selector.is_request_of(&labels[*at]))
+            })
+        }
+        RowSelector::Tasks { .. } => {
+            let of_scenario = measured
+                .tasks
+                .named()
+                .filter(|(label, row)| *label.group == *scenario && row.runs() > 0);
+            let mut labels = of_scenario.map(|(label, _)| label).peekable();
+            labels.peek().is_none() || labels.any(|label| selector.task(label) != Selection::No)
+        }
+        _ => true,
+    };
+    let all = measured.scenarios.rows.iter().map(|row| &row.name);
+    let own: Vec<String> = all
+        .filter(|name| has_rows(name))
+        .map(|name| name.to_string())
+        .collect();
+    if own.len() == measured.scenarios.rows.len() {
+        return Vec::new();
+    }
+    own
 }
 
 /// Returns whether the run has anything that a threshold can be about.

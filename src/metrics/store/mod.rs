@@ -100,7 +100,13 @@ impl Store {
                 run.merge_slice_of_shard(delta.shard, slice);
             }
         }
-        run.merge_stand(delta.shard, delta.covered, &delta.effort, delta.quiet);
+        run.merge_stand(
+            delta.shard,
+            delta.covered,
+            &delta.effort,
+            delta.quiet,
+            delta.undecided,
+        );
         for warning in delta.warnings.drain(..) {
             run.warnings.add(warning);
         }
@@ -308,11 +314,11 @@ impl Store {
         Duration::from_nanos(self.run.time.origin_ns())
     }
 
-    /// Counts as dropped what lost workers were to start, of the iterations that were `due` in this measurement.
-    pub(crate) fn drop_missing(&mut self, due: Option<u64>) {
-        if let Some(due) = due {
-            self.run.measured.arrivals.drop_missing(due);
-        }
+    /// Notes how many iterations were `due` in this measurement: of those that are not counted, nothing is known.
+    pub(crate) fn set_arrivals_due(&mut self, due: Option<u64>) {
+        let counted = self.run.measured.scenarios.arrivals().due();
+        let missing = due.map_or(0, |due| due.saturating_sub(counted));
+        self.run.measured.arrivals.set_missing(missing);
     }
 
     /// Sets the beginning of the load, as the time since the clock of the logs began.

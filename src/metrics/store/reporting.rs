@@ -1,5 +1,6 @@
 //! Makes the report of a group of shards so far.
 
+use super::super::arrivals::dropped_warning;
 use super::super::columns::NameSeries;
 use super::super::detail::Detail;
 use super::super::events::{Event, EventKind};
@@ -30,7 +31,8 @@ pub(super) fn build(
     let with_latencies = detail == Detail::Whole && !group.identity.no_intervals;
     let measured = group.time.active(elapsed);
     let (checks, metrics) = group.measured.measures.rows();
-    let arrivals = group.measured.arrivals.row();
+    let counts = group.measured.scenarios.arrivals();
+    let arrivals = group.measured.arrivals.row(counts);
     let (origin, now) = (group.time.origin_ns(), nanoseconds(elapsed));
     let lasted = |from, to| group.time.lasted(from, to);
     let until = now.saturating_sub(origin);
@@ -48,8 +50,9 @@ pub(super) fn build(
         _ => by_name.columns(at, until, lasted, with_latencies),
     });
     let (generator, saturated) = own_part(group, measured);
-    let dropped = group.measured.arrivals.warning();
-    let missing = group.measured.arrivals.missing();
+    let scenarios = scenarios_with_durations(group);
+    let dropped = dropped_warning(&scenarios);
+    let missing = group.measured.arrivals.missing(counts);
     let mut events = group.events.rows(origin);
     events.extend(saturations(&series));
     events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
@@ -81,7 +84,7 @@ pub(super) fn build(
             Detail::Whole | Detail::Live => tag_rows(group, measured),
         },
         aggregated: group.measured.requests.total.figures(measured),
-        scenarios: scenarios_with_durations(group),
+        scenarios,
         tasks: tasks(group)
             .map(|(label, row)| TaskRow {
                 scenario: label.group.to_string(),
@@ -144,6 +147,10 @@ pub(super) fn scenario_rows(group: &ShardGroup, users: fn(&UserCounts) -> u64) -
         name: scenario.name.to_string(),
         users: users(&scenario.users),
         iterations: scenario.iterations,
+        iterations_failed: scenario.load.failed,
+        arrivals: Some(scenario.load.arrivals()).filter(|counts| counts.due() > 0),
+        users_started: scenario.load.users,
+        users_lost: scenario.load.lost,
         iteration_ms: None,
     };
     let mut rows: Vec<ScenarioRow> = group.measured.scenarios.rows.iter().map(row).collect();

@@ -1,6 +1,8 @@
 //! Scenarios in the store: the users and iterations of each, and the users of all together.
 
 use super::super::delta::ScenarioDelta;
+use super::super::load_counts::LoadCounts;
+use super::super::report::ScenarioArrivals;
 use super::super::users::UserCounts;
 use std::sync::Arc;
 
@@ -18,6 +20,7 @@ pub(super) struct ScenarioCounts {
     pub(super) name: Arc<str>,
     pub(super) users: UserCounts,
     pub(super) iterations: u64,
+    pub(super) load: LoadCounts,
 }
 
 impl Scenarios {
@@ -29,6 +32,7 @@ impl Scenarios {
                 name: row.name.clone(),
                 users: UserCounts::default(),
                 iterations: 0,
+                load: LoadCounts::default(),
             });
             self.rows.len() - 1
         });
@@ -37,6 +41,15 @@ impl Scenarios {
         let scenario = &mut self.rows[at];
         scenario.users.add(source, row.change, row.rise);
         scenario.iterations += row.iterations;
+        scenario.load.add(&row.load);
+    }
+
+    /// Returns how many iterations of all scenarios were due.
+    pub(super) fn arrivals(&self) -> ScenarioArrivals {
+        let mut all = ScenarioArrivals::default();
+        let rows = self.rows.iter();
+        rows.for_each(|row| all.add(row.load.arrivals()));
+        all
     }
 
     /// Returns the number of a scenario, 0 for one that was not seen.
@@ -75,6 +88,7 @@ impl Scenarios {
         for scenario in &mut self.rows {
             scenario.users.reset();
             scenario.iterations = 0;
+            scenario.load.forget_iterations();
         }
     }
 }

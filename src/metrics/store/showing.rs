@@ -48,7 +48,7 @@ pub(super) fn snapshot(
         total: live_row(&GroupedName::default(), total, active, recent.total_rates()),
         rows,
     };
-    let arrivals = &group.measured.arrivals;
+    let arrivals = group.measured.scenarios.arrivals();
     let tasks = reporting::tasks(group).map(|(label, row)| LiveTask {
         scenario: (*label.group).into(),
         name: (*label.name).into(),
@@ -73,9 +73,9 @@ pub(super) fn snapshot(
         metrics,
         errors: group.measured.errors.top(LIVE_ERRORS),
         arrivals: LiveArrivals {
-            started: arrivals.counts().0,
-            dropped: arrivals.counts().1,
-            late_p99: arrivals.late_p99(),
+            started: arrivals.started,
+            dropped: arrivals.dropped,
+            late_p99: group.measured.arrivals.late_p99(),
         },
         connections: group.measured.generator.connections_now(),
         warnings: group.warnings.all().clone(),

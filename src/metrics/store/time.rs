@@ -2,9 +2,10 @@
 //! pause, and up to which moment each shard has handed over. Driven by the store; moments are since the run began.
 
 use super::super::axis::SECOND;
-use super::super::delta::Covered;
+use super::super::delta::{Covered, UNDECIDED};
 use super::super::events::Pauses;
 use super::super::latency::nanoseconds;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -23,6 +24,8 @@ pub(super) struct MeasuredTime {
     pauses: Pauses,
     /// How far each shard has handed over.
     covered: Vec<Covered>,
+    /// When the first request of each shard ended whose verdict may still change.
+    undecided: BTreeMap<usize, u64>,
 }
 
 impl MeasuredTime {
@@ -49,6 +52,7 @@ impl MeasuredTime {
     pub(super) fn without_shards(&self) -> MeasuredTime {
         MeasuredTime {
             covered: Vec::new(),
+            undecided: BTreeMap::new(),
             pauses: self.pauses.clone(),
             ..*self
         }
@@ -79,16 +83,41 @@ impl MeasuredTime {
         }
     }
 
+    /// Notes when the first request of a shard ended whose verdict may still change, if there is one.
+    pub(super) fn undecided(&mut self, shard: usize, since: Option<u64>) {
+        match since {
+            Some(since) => self.undecided.insert(shard, since),
+            None => self.undecided.remove(&shard),
+        };
+    }
+
     /// Notes that nothing more is expected of any shard.
     pub(super) fn cover_all(&mut self) {
         self.covered.fill(Covered::Whole);
+        self.undecided.clear();
     }
 
-    /// Returns the moment up to which everything is known, in nanoseconds since the run began.
+    /// Returns the moment up to which all shards have handed over, in nanoseconds since the run began.
+    pub(super) fn covered_ns(&self) -> u64 {
+        let now = self.now_ns();
+        self.covered.iter().min().map_or(now, |first| first.at(now))
+    }
+
+    /// Returns the moment up to which everything is known, or as good as, in nanoseconds since the run began.
     pub(super) fn complete_ns(&self) -> u64 {
         let now = self.now_ns();
-        let first = self.covered.iter().min().map_or(now, |first| first.at(now));
-        first.max(now.saturating_sub(PATIENCE))
+        self.covered_ns().max(now.saturating_sub(PATIENCE))
+    }
+
+    /// Returns the moment up to which all verdicts are known, in nanoseconds since the measurement began; those on requests that
+    /// ended long ago are not waited for.
+    pub(super) fn decided_of_measurement_ns(&self) -> u64 {
+        let complete = self.complete_ns();
+        let first = self.undecided.values().min().copied();
+        let decided = first.map_or(complete, |first| {
+            first.clamp(complete.saturating_sub(UNDECIDED), complete)
+        });
+        decided.saturating_sub(self.origin_ns())
     }
 
     /// Returns how far the shard that is furthest behind lags at that moment; `None` if no shard is to hand over.

@@ -3,12 +3,13 @@
 
 use super::super::axis::GRID;
 use super::super::delta::SliceDelta;
-use super::super::silence::Silence;
+use super::super::silence::{Silence, least_silence};
 use super::super::threshold_figures::{ThresholdFigures, ThresholdSubject};
 use super::selector::RowSelector;
+use super::waits::RowWaits;
 use super::{FigureView, nanoseconds};
 use crate::phases::{Phase, TimedPart};
-use crate::threshold::{FigureKind, LatencySubset, Threshold, Unit};
+use crate::threshold::{FigureKind, Threshold, Unit};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -26,12 +27,18 @@ pub(super) struct GatheredFigures {
     /// What the figures are of, once it is known.
     subject: Option<ThresholdSubject>,
     figures: StoredFigures,
+    /// Times without a response to the requests, where waiting for one counts.
+    waits: Option<RowWaits>,
 }
 
 #[derive(Debug)]
 enum StoredFigures {
     /// All figures together.
-    All(Option<Box<ThresholdFigures>>),
+    All {
+        sum: Option<Box<ThresholdFigures>>,
+        /// Those that are not in the sum yet; `None` if no verdicts are waited for.
+        undecided: Option<UndecidedFigures>,
+    },
     /// Figures by cells, each known by its beginning.
     Cells {
         length: u64,
@@ -42,12 +49,23 @@ enum StoredFigures {
     },
 }
 
+/// Figures of slices in which verdicts on requests may change.
+#[derive(Debug, Default)]
+struct UndecidedFigures {
+    /// Ends and figures of the slices, by their beginnings.
+    slices: BTreeMap<u64, (u64, ThresholdFigures)>,
+    /// End of the last slice in which they are decided.
+    to: u64,
+}
+
 /// Figures of a stretch of the run.
 #[derive(Debug)]
 pub(super) struct ThresholdStretch {
     from: u64,
     pub(super) to: u64,
     threshold_figures: ThresholdFigures,
+    /// Silences of the selected requests alone.
+    silences: Vec<Silence>,
 }
 
 impl GatheredFigures {
@@ -59,6 +77,11 @@ impl GatheredFigures {
         selector: &RowSelector,
     ) -> Option<GatheredFigures> {
         let grows = threshold.only_grows();
+        let waits = threshold.abort && selector.waits_for_verdicts(threshold);
+        let all = || StoredFigures::All {
+            sum: None,
+            undecided: waits.then(UndecidedFigures::default),
+        };
         let mut after = nanoseconds(threshold.after);
         let figures = match threshold.during {
             Some(during) => {
@@ -74,23 +97,24 @@ impl GatheredFigures {
                 if grows {
                     after = 0;
                 }
-                StoredFigures::All(None)
+                all()
             }
-            // Sums over the whole run know a success only once the plan can no longer overrule it.
-            None if threshold.abort && threshold.among == LatencySubset::Ok => {
-                StoredFigures::All(None)
-            }
+            None if waits => all(),
             None if grows
                 || (threshold.after.is_none() && threshold.figure != FigureKind::Oldest) =>
             {
                 return None;
             }
-            None => StoredFigures::All(None),
+            None => all(),
         };
         Some(GatheredFigures {
             after,
             subject: None,
             figures,
+            waits: (threshold.during.is_some()
+                && matches!(selector, RowSelector::Requests { .. })
+                && counts_waiting(threshold))
+            .then(RowWaits::default),
         })
     }
 
@@ -105,6 +129,10 @@ impl GatheredFigures {
         if from < self.after {
             return;
         }
+        if let Some(waits) = &mut self.waits {
+            let (ended, waiting) = selector.waiting_in(slice);
+            waits.add(&slice.span, ended, waiting);
+        }
         let Some(mut threshold_figures) = selector.figures(threshold, slice) else {
             return;
         };
@@ -113,8 +141,17 @@ impl GatheredFigures {
             threshold_figures.oldest = threshold_figures.oldest.max(border.oldest as f64 / 1e6);
         }
         match &mut self.figures {
-            StoredFigures::All(Some(all)) => all.add(&threshold_figures),
-            StoredFigures::All(none) => *none = Some(Box::new(threshold_figures)),
+            StoredFigures::All {
+                undecided: Some(undecided),
+                ..
+            } => match undecided.slices.get_mut(&from) {
+                Some((_, existing)) => existing.add(&threshold_figures),
+                None => {
+                    let slice = (slice.span.to, threshold_figures);
+                    drop(undecided.slices.insert(from, slice));
+                }
+            },
+            StoredFigures::All { sum, .. } => add(sum, threshold_figures),
             StoredFigures::Cells { step, cells, .. } => {
                 let cell = (from / *step * *step).max(self.after);
                 match cells.get_mut(&cell) {
@@ -143,10 +180,38 @@ impl GatheredFigures {
     /// Returns everything that was kept.
     pub(super) fn all(&self) -> Option<ThresholdFigures> {
         match &self.figures {
-            StoredFigures::All(Some(all)) => Some(ThresholdFigures::clone(all)),
-            StoredFigures::All(None) => self.subject.map(ThresholdFigures::nothing),
+            StoredFigures::All {
+                sum: all,
+                undecided,
+            } => {
+                let undecided = undecided.iter().flat_map(|all| all.slices.values());
+                let undecided = undecided.map(|(_, figures)| figures);
+                Some(sum(
+                    self.subject?,
+                    all.iter().map(|all| &**all).chain(undecided),
+                ))
+            }
             StoredFigures::Cells { cells, .. } => Some(sum(self.subject?, cells.values())),
         }
+    }
+
+    /// Returns what was kept of the slices that are over at `until`, in which no verdict changes any more, and the end of the last
+    /// of them.
+    pub(super) fn decide(&mut self, until: u64) -> Option<(u64, &ThresholdFigures)> {
+        let StoredFigures::All { sum, undecided } = &mut self.figures else {
+            return None;
+        };
+        let (to, slices) = undecided
+            .as_mut()
+            .map(|all| (&mut all.to, &mut all.slices))?;
+        while let Some(entry) = slices.first_entry()
+            && entry.get().0 <= until
+        {
+            let (end, figures) = entry.remove();
+            *to = end.max(*to);
+            add(sum, figures);
+        }
+        Some((*to, sum.as_deref()?))
     }
 
     /// Returns the next stretch that is over at `until` and was not judged yet.
@@ -170,12 +235,38 @@ impl GatheredFigures {
         *judged = to;
         let from = ((to - *length) / *step * *step).max(self.after);
         *cells = cells.split_off(&from);
+        let threshold_figures = sum(subject, cells.range(..to).map(|(_, cell)| cell));
+        let silences = self.waits.as_mut().map_or_else(Vec::new, |waits| {
+            waits.forget_before(from);
+            waits.silences(to, least_silence(threshold_figures.median()))
+        });
         Some(ThresholdStretch {
             from,
             to,
-            threshold_figures: sum(subject, cells.range(..to).map(|(_, cell)| cell)),
+            threshold_figures,
+            silences,
         })
     }
+}
+
+/// Adds figures to the sum.
+fn add(sum: &mut Option<Box<ThresholdFigures>>, more: ThresholdFigures) {
+    match sum {
+        Some(all) => all.add(&more),
+        None => *sum = Some(Box::new(more)),
+    }
+}
+
+/// Returns whether requests that wait for a response count for the figure of a threshold.
+fn counts_waiting(threshold: &Threshold) -> bool {
+    let is_latency = matches!(
+        threshold.figure,
+        FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Max | FigureKind::Oldest
+    );
+    is_latency
+        && threshold
+            .part
+            .is_none_or(|part| part == TimedPart::Phase(Phase::FirstByte))
 }
 
 fn sum<'a>(
@@ -210,19 +301,25 @@ impl ThresholdStretch {
         if is_number && !threshold.is_upper() && lasted + BORDER < length {
             return Ok(None);
         }
-        let is_latency = matches!(
-            threshold.figure,
-            FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Max | FigureKind::Oldest
-        ) && threshold
-            .part
-            .is_none_or(|part| part == TimedPart::Phase(Phase::FirstByte));
-        if is_latency && threshold.name.is_none() {
-            for silence in view.silences {
-                self.wait_for(silence, lasted);
-            }
+        let silences = match (counts_waiting(threshold), &threshold.name) {
+            (false, _) => Vec::new(),
+            (true, None) => view.silences.to_vec(),
+            (true, Some(_)) => std::mem::take(&mut self.silences),
+        };
+        let seen = self
+            .threshold_figures
+            .value(threshold, lasted.as_secs_f64())?;
+        if silences.is_empty() || !threshold.is_upper() {
+            return Ok(seen);
         }
-        self.threshold_figures
-            .value(threshold, lasted.as_secs_f64())
+        for silence in &silences {
+            self.wait_for(silence, lasted);
+        }
+        let with_waiting = self
+            .threshold_figures
+            .value(threshold, lasted.as_secs_f64())?;
+        // Short waits beside long responses must not make them look better.
+        Ok(seen.into_iter().chain(with_waiting).reduce(f64::max))
     }
 
     fn wait_for(&mut self, silence: &Silence, lasted: Duration) {

@@ -7,6 +7,7 @@
 
 mod gathering;
 mod selector;
+mod waits;
 
 use super::delta::SliceDelta;
 use super::report::ThresholdRow;
@@ -14,7 +15,7 @@ use super::silence::Silence;
 use super::threshold_figures::{ThresholdFigures, ThresholdSubject};
 use crate::threshold::{FigureKind, Threshold};
 use gathering::{GatheredFigures, ThresholdStretch};
-pub(super) use selector::{ITERATIONS, RowSelector, SelectedFigures, row_selectors};
+pub(super) use selector::{ITERATIONS, RowSelector, SelectedFigures, Selection, row_selectors};
 use std::time::Duration;
 
 /// Thresholds of a run and their state.
@@ -57,10 +58,14 @@ struct Candidate {
 pub(super) struct FigureView<'a> {
     /// The moment up to which everything is known.
     pub(super) until: u64,
+    /// The moment up to which all verdicts of the plan on requests are known, too.
+    pub(super) decided: u64,
     /// Returns the figures of the rows of the whole run that are selected; `None` if there are none.
     pub(super) whole: &'a dyn Fn(&RowSelector, &Threshold) -> Option<ThresholdFigures>,
     /// Returns how much of a stretch, given by its two ends, was not spent in a pause.
     pub(super) lasted: &'a dyn Fn(u64, u64) -> Duration,
+    /// Returns the scenarios that the selected rows belong to, where some do not; empty for all.
+    pub(super) scenarios: &'a dyn Fn(&RowSelector) -> Vec<String>,
     /// Times without any response while users waited, including one that still lasts.
     pub(super) silences: &'a [Silence],
 }
@@ -171,6 +176,9 @@ impl Judges {
             } else {
                 judge.subject().last_word(threshold, view)
             };
+            if threshold.of_left_out && matches!(seen, Ok(None)) {
+                continue;
+            }
             if !matches!(seen, Ok(Some(_))) {
                 let why = seen.err();
                 let name = judge.name.as_deref();
@@ -180,7 +188,11 @@ impl Judges {
                     why,
                 });
             }
-            rows.push(judge.row(seen.unwrap_or(None)));
+            let mut row = judge.row(seen.unwrap_or(None));
+            if let Some(subject) = &mut row.subject {
+                subject.scenarios = (view.scenarios)(&judge.subject().selector);
+            }
+            rows.push(row);
         }
         (rows, unjudged)
     }
@@ -285,6 +297,7 @@ impl Judge {
             unit: threshold.unit.text().to_owned(),
             passed: holds && broken.is_none(),
             broken_s: broken.map(|(at, _)| at as f64 / 1e9),
+            subject: Some(self.subject().selector.row()),
         }
     }
 }
@@ -325,8 +338,13 @@ impl Candidate {
         held: bool,
     ) {
         self.find_declared(threshold, view);
+        let known = if self.selector.waits_for_verdicts(threshold) {
+            view.decided
+        } else {
+            view.until
+        };
         if threshold.during.is_some() {
-            let until = ended.map_or(view.until, |ended| view.until.min(ended));
+            let until = ended.map_or(known, |ended| known.min(ended));
             while let Some(stretch) = self.next_stretch(until) {
                 let end = stretch.to;
                 let Ok(Some(value)) = stretch.value(threshold, view) else {
@@ -347,15 +365,40 @@ impl Candidate {
             FigureKind::Rate | FigureKind::Bytes if from > 0 => LEAST_FOR_A_RATE,
             _ => 0,
         };
-        let has_started = view.until >= from.saturating_add(least);
+        let (known, seen) = self.decided(threshold, view, (known, seen));
+        let has_started = known >= from.saturating_add(least);
         if let Some(value) = seen
             && threshold.abort
             && has_started
             && !held
             && ended.is_none()
         {
-            self.judge(threshold, view.until, value);
+            self.judge(threshold, known, value);
         }
+    }
+
+    /// Returns the figure as far as the verdicts on all requests are known, and up to when that is; what was `seen` where the
+    /// figure waits for none.
+    fn decided(
+        &mut self,
+        threshold: &Threshold,
+        view: &FigureView<'_>,
+        seen: (u64, Option<f64>),
+    ) -> (u64, Option<f64>) {
+        let gathered = self
+            .gathered
+            .as_mut()
+            .filter(|_| threshold.abort && self.selector.waits_for_verdicts(threshold));
+        let Some(gathered) = gathered else {
+            return seen;
+        };
+        let after = gathered.after;
+        let Some((until, figures)) = gathered.decide(seen.0) else {
+            return (seen.0, None);
+        };
+        let lasted = (view.lasted)(after, until.max(after));
+        let value = figures.value(threshold, lasted.as_secs_f64());
+        (until, value.unwrap_or(None))
     }
 
     fn next_stretch(&mut self, until: u64) -> Option<ThresholdStretch> {

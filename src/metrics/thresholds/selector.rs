@@ -7,9 +7,11 @@
 use super::super::delta::SliceDelta;
 use super::super::measures::{MeasureDelta, MeasureKind};
 use super::super::names::{GroupedName, ITERATION, OTHER};
+use super::super::report::{SubjectKind, SubjectRow};
 use super::super::threshold_figures::{MAY_LACK, ThresholdFigures, ThresholdSubject};
+use super::super::under_way::WaitingRequests;
 use crate::tags::{SCENARIO, Tags, split_selector};
-use crate::threshold::{FigureKind, Threshold};
+use crate::threshold::{FigureKind, LatencySubset, Threshold};
 
 /// Name that stands for all checks together.
 const ALL_CHECKS: &str = "checks";
@@ -22,8 +24,10 @@ pub(in super::super) const ITERATIONS: &str = "iterations";
 pub(in super::super) enum RowSelector {
     AllRequests,
     AllChecks,
-    /// Iterations that were due in a run at a rate.
-    Arrivals,
+    /// Iterations that were due in a run at a rate, of one scenario or of all.
+    Arrivals {
+        scenario: Option<String>,
+    },
     /// Requests of a name with these tags; of any name if it is empty.
     Requests {
         tags: Tags,
@@ -67,8 +71,19 @@ impl Selection {
 pub(in super::super) fn row_selectors(threshold: &Threshold) -> Vec<RowSelector> {
     match threshold.name.as_deref() {
         None if threshold.figure == FigureKind::Checks => vec![RowSelector::AllChecks],
-        None if threshold.figure == FigureKind::Dropped => vec![RowSelector::Arrivals],
+        None if threshold.figure == FigureKind::Dropped => {
+            vec![RowSelector::Arrivals { scenario: None }]
+        }
         None => vec![RowSelector::AllRequests],
+        Some(name)
+            if threshold.figure == FigureKind::Dropped
+                && let Some((tags, "")) = split_selector(name)
+                && let [(SCENARIO, scenario)] = tags.pairs().collect::<Vec<_>>()[..] =>
+        {
+            vec![RowSelector::Arrivals {
+                scenario: Some(scenario.to_owned()),
+            }]
+        }
         // Requests of these tags have no checks.
         Some(name) if threshold.figure == FigureKind::Checks && split_selector(name).is_some() => {
             vec![
@@ -175,6 +190,22 @@ impl RowSelector {
         }
     }
 
+    /// Returns whether requests of that name are selected, with some tags.
+    pub(in super::super) fn is_request_of(&self, label: &GroupedName) -> bool {
+        let RowSelector::Requests { name, .. } = self else {
+            return false;
+        };
+        name.is_empty() || is_called(label, name)
+    }
+
+    /// Returns whether the iterations of that scenario are selected.
+    pub(in super::super) fn arrivals_of(&self, name: &str) -> bool {
+        let RowSelector::Arrivals { scenario } = self else {
+            return false;
+        };
+        scenario.as_deref().is_none_or(|one| one == name)
+    }
+
     /// Returns whether runs of that task are selected; the group of a task is its scenario.
     pub(in super::super) fn task(&self, label: &GroupedName) -> Selection {
         let RowSelector::Tasks { scenario, name } = self else {
@@ -257,10 +288,13 @@ impl RowSelector {
                 figures.add(&row.measure.threshold_figures());
             }
         }
-        if *self == RowSelector::Arrivals
+        if let RowSelector::Arrivals { .. } = self
             && let Some(figures) = found.select(Selection::Yes, ThresholdSubject::Arrivals)
         {
-            figures.add_arrivals(slice.arrivals.counts());
+            let rows = slice.scenarios.iter();
+            for row in rows.filter(|row| self.arrivals_of(&row.name)) {
+                figures.add_arrivals(row.load.arrivals());
+            }
         }
         // Without requests there is still the oldest one under way.
         if *self == RowSelector::AllRequests && slice.border.is_some() {
@@ -269,12 +303,74 @@ impl RowSelector {
         found.0
     }
 
+    /// Returns how many requests of a slice are selected that have ended in it, and those that have waited for long at its end.
+    pub(super) fn waiting_in(&self, slice: &SliceDelta) -> (u64, WaitingRequests) {
+        let rows = slice.requests.iter();
+        let selected = rows.filter(|row| self.request(&row.label) == Selection::Yes);
+        let mut all = (0, WaitingRequests::default());
+        for row in selected {
+            all.0 += row.figures.counts.count();
+            all.1.add(row.figures.waiting);
+        }
+        all
+    }
+
+    /// Returns whether the figure of a threshold on these rows depends on verdicts that a plan may speak after a response.
+    pub(super) fn waits_for_verdicts(&self, threshold: &Threshold) -> bool {
+        let of_requests = matches!(
+            self,
+            RowSelector::AllRequests | RowSelector::Requests { .. }
+        );
+        of_requests
+            && (threshold.figure == FigureKind::Failures || threshold.among == LatencySubset::Ok)
+    }
+
+    /// Returns what it selects as the report shows it, without the scenarios that only a run shows.
+    pub(in super::super) fn row(&self) -> SubjectRow {
+        let (kind, name) = match self {
+            RowSelector::AllRequests => (SubjectKind::Requests, None),
+            RowSelector::AllChecks => (SubjectKind::Check, None),
+            RowSelector::Arrivals { .. } => (SubjectKind::Arrivals, None),
+            RowSelector::Requests { name, .. } => (SubjectKind::Requests, Some(name)),
+            RowSelector::Tasks { name, .. } => (SubjectKind::Task, Some(name)),
+            RowSelector::Metric(name) | RowSelector::TaggedMetric(name) => {
+                (SubjectKind::Metric, Some(name))
+            }
+            RowSelector::Check(name) | RowSelector::TaggedCheck(name) => {
+                (SubjectKind::Check, Some(name))
+            }
+        };
+        SubjectRow {
+            kind,
+            name: name.filter(|name| !name.is_empty()).cloned(),
+            scenarios: self.scenario().into_iter().collect(),
+        }
+    }
+
+    /// Returns the scenario whose rows alone it selects, if it says one.
+    pub(in super::super) fn scenario(&self) -> Option<String> {
+        let of = |tags: &Tags| tags.get(SCENARIO).map(str::to_owned);
+        match self {
+            RowSelector::Requests { tags, .. } => of(tags),
+            RowSelector::Tasks { scenario, .. } | RowSelector::Arrivals { scenario } => {
+                scenario.clone()
+            }
+            RowSelector::TaggedMetric(whole) | RowSelector::TaggedCheck(whole) => {
+                split_selector(whole).and_then(|(tags, _)| of(&tags))
+            }
+            RowSelector::AllRequests
+            | RowSelector::AllChecks
+            | RowSelector::Metric(_)
+            | RowSelector::Check(_) => None,
+        }
+    }
+
     /// Returns the kind of rows, for people.
     pub(in super::super) fn kind(&self) -> &'static str {
         match self {
             RowSelector::AllRequests | RowSelector::Requests { .. } => "requests",
             RowSelector::AllChecks => "checks",
-            RowSelector::Arrivals => "iterations",
+            RowSelector::Arrivals { .. } => "iterations",
             RowSelector::Tasks { .. } => "task",
             RowSelector::Metric(_) | RowSelector::TaggedMetric(_) => "metric",
             RowSelector::Check(_) | RowSelector::TaggedCheck(_) => "check",

@@ -14,7 +14,7 @@ use csv::Writer;
 use std::path::{Path, PathBuf};
 
 /// The columns of [`names`]. A cell that does not apply to the kind of row is empty.
-const NAMES: [&str; 31] = [
+const NAMES: [&str; 33] = [
     "kind",
     "scenario",
     "method",
@@ -46,6 +46,8 @@ const NAMES: [&str; 31] = [
     "value_p99",
     "bytes_sent",
     "stdev_ms",
+    "dropped",
+    "users_lost",
 ];
 
 /// The columns of [`series`].
@@ -235,7 +237,12 @@ fn scenario(row: &ScenarioRow, rate: f64) -> CsvCells {
         ("count", row.iterations.to_string()),
         ("rate", rate.to_string()),
         ("users", row.users.to_string()),
+        ("users_lost", row.users_lost.to_string()),
     ];
+    cells.extend(
+        row.arrivals
+            .map(|counts| ("dropped", counts.dropped.to_string())),
+    );
     cells.extend(latency(row.iteration_ms));
     cells
 }

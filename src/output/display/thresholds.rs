@@ -79,6 +79,7 @@ mod tests {
             unit: unit.to_owned(),
             passed: false,
             broken_s: None,
+            subject: None,
         }
     }
 

@@ -7,21 +7,26 @@ use crate::output::display::per_second;
 use std::collections::HashMap;
 
 pub(super) fn scenarios(report: &Report) -> Table<'_> {
+    let mut scenarios = report.scenarios.iter();
+    let at_rate = scenarios.any(|row| row.arrivals.is_some());
+    let loses = report.scenarios.iter().any(|row| row.users_lost > 0);
     let mut columns = vec![Column::text("scenario")];
-    columns.extend(Column::numbers([
-        "users",
-        "iterations",
-        "avg",
-        "p50",
-        "p95",
-        "max",
-    ]));
+    columns.extend(Column::numbers(["users", "iterations"]));
+    columns.extend(Column::numbers(["dropped"]).filter(|_| at_rate));
+    columns.extend(Column::numbers(["users lost"]).filter(|_| loses));
+    columns.extend(Column::numbers(["avg", "p50", "p95", "max"]));
     let rows = report.scenarios.iter().map(|row| {
         let mut cells = vec![
             Cell::foreign(&*row.name),
             Cell::count(row.users),
             Cell::count(row.iterations),
         ];
+        let failures = |count, all| Cell::failures(count, all);
+        cells.extend(at_rate.then(|| {
+            let counts = row.arrivals.unwrap_or_default();
+            failures(counts.dropped, counts.due())
+        }));
+        cells.extend(loses.then(|| failures(row.users_lost, row.users_started)));
         let values = |all: &Latency| [all.avg, all.p50, all.p95, all.max];
         cells.extend(durations(row.iteration_ms.as_ref(), values));
         cells

@@ -3,8 +3,8 @@
 
 use super::requests::{JsonRequest, JsonTotal};
 use crate::metrics::{
-    Check, ErrorRow, Event, LiveLoad, LiveWorker, Metric, ScenarioRow, SeriesPoint, Snapshot,
-    ThresholdRow, WorkerState,
+    Check, ErrorRow, Event, LiveLoad, LiveWorker, Metric, ScenarioArrivals, ScenarioRow,
+    SeriesPoint, Snapshot, ThresholdRow, WorkerState,
 };
 use crate::output::display::{Diagnosis, measured_until_now};
 use serde::Serialize;
@@ -132,6 +132,10 @@ pub(crate) struct JsonScenario<'a> {
     name: &'a str,
     users_now: u64,
     iterations: u64,
+    /// Iterations that were due in a run at a rate.
+    arrivals: Option<ScenarioArrivals>,
+    /// Users that an error ended in `on_start`.
+    users_lost: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -148,6 +152,8 @@ impl<'a> JsonSnapshot<'a> {
             name: &row.name,
             users_now: row.users,
             iterations: row.iterations,
+            arrivals: row.arrivals,
+            users_lost: row.users_lost,
         };
         JsonSnapshot {
             phase: snapshot.progress.phase.name(),
@@ -347,6 +353,7 @@ mod tests {
             started: 1,
             dropped: 0,
             delay_ms: None,
+            missing: 0,
         });
         let report = serde_json::to_value(report).expect("plain data");
         let mut more = Vec::new();

@@ -131,7 +131,9 @@ mod tests {
         assert_eq!(keys(&json["aggregated"]["phases_ms"]), sorted(phases));
         assert_eq!(
             keys(&json["scenarios"][0]),
-            sorted("name users iterations iteration_ms")
+            sorted(
+                "name users users_started users_lost iterations iterations_failed iteration_ms arrivals"
+            )
         );
         let task = "scenario name runs failures latency_ms";
         assert_eq!(keys(&json["tasks"][0]), sorted(task));
@@ -153,7 +155,7 @@ mod tests {
             keys(&filled["requests"][0]),
             sorted(&format!("method name {corrected}"))
         );
-        let threshold = "threshold name value limit unit passed broken_s";
+        let threshold = "threshold name value limit unit passed broken_s subject";
         assert_eq!(keys(&json["thresholds"][0]), sorted(threshold));
         assert_eq!(json["requests"][0]["status"]["200"], 13_189);
     }

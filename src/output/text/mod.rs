@@ -287,6 +287,7 @@ mod tests {
             started: 9_900,
             dropped: 100,
             delay_ms: latency,
+            missing: 0,
         });
         let text = tables(&report, 80, TableOptions::default());
         assert!(text.contains("Service time"), "{text}");

@@ -6,9 +6,10 @@ use super::display::{
 };
 use crate::error::{Error, exit};
 use crate::metrics::{
-    Cause, Ending, MOST_MISSING, Report, RunSettings, ThresholdRow, Verdict, VerdictResult,
-    WorkerRow, WorkerState,
+    Cause, Ending, MOST_MISSING, Report, RunSettings, ScenarioArrivals, ScenarioRow, SubjectKind,
+    SubjectRow, TaskRow, ThresholdRow, Verdict, VerdictResult, WorkerRow, WorkerState,
 };
+use crate::threshold::{Threshold, Unit};
 use crate::units::{counted, show_count};
 
 /// The most tasks, checks and thresholds that get a line each; the rest is counted.
@@ -45,10 +46,10 @@ pub(crate) fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
     };
     Verdict {
         text: text(report, settings, result, &reasons),
+        remarks: remarks(report, &reasons),
         result,
         exit_code,
         reasons,
-        remarks: remarks(report),
     }
 }
 
@@ -135,43 +136,109 @@ fn short(ending: &Ending, report: &Report, settings: &RunSettings) -> Option<Str
     (short && waits && !is_before_users(report)).then(|| ending.short())
 }
 
-/// Returns what keeps thresholds from being judged by a load that was less than planned. Who sets a limit on dropped
-/// iterations has said how many may be missing.
+/// Returns what keeps thresholds from being judged by a load that was less than planned.
 fn load_not_reached(report: &Report) -> impl Iterator<Item = String> {
-    let is_missing = |(missing, due): (u64, u64)| missing as f64 > due as f64 * MOST_MISSING;
-    let mut thresholds = report.thresholds.iter();
-    let has_limit = thresholds.any(|row| row.threshold.starts_with("dropped "));
-    let arrivals = report.arrivals.filter(|_| !has_limit);
-    let dropped = arrivals.map(|row| (row.dropped, row.started + row.dropped));
-    let dropped = dropped.filter(|counts| is_missing(*counts));
-    let dropped = dropped.map(|(dropped, due)| {
-        format!(
-            "{} of {} were dropped ({})",
-            show_count(dropped),
-            counted(due, "iteration"),
-            share(dropped, due)
-        )
-    });
     let ending = report.ending.as_ref();
+    let of_scenarios = missing_of_scenarios(report);
+    let judged = of_scenarios.filter(|(name, _)| is_judged_by(report, name));
+    let dropped = judged.map(|(_, text)| text);
     let fewer = ending.filter(|ending| {
         let users = ending.fewer_users();
         users.is_some_and(|(started, due)| is_missing((due - started, due)))
     });
     let fewer = fewer.and_then(fewer_users);
     dropped
-        .into_iter()
         .chain(fewer.map(|fewer| format!("{fewer} were started")))
-        .chain(lost_workers(report))
+        .chain(lost_workers(report).or_else(|| unknown_iterations(report)))
 }
 
-/// Returns which workers were lost, with their part of the load. Where all were, that is how the run ended; at a rate, what
-/// they were to start counts as dropped.
+/// Returns whether more of the load is missing than a verdict passes over.
+fn is_missing((missing, due): (u64, u64)) -> bool {
+    missing as f64 > due as f64 * MOST_MISSING
+}
+
+/// Returns each scenario whose load was not reached, with what was missing of it.
+fn missing_of_scenarios(report: &Report) -> impl Iterator<Item = (&str, String)> {
+    let several = report.scenarios.len() > 1;
+    let all_lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
+    report.scenarios.iter().flat_map(move |row| {
+        let of = if several {
+            format!(" of '{}'", one_line(&row.name))
+        } else {
+            String::new()
+        };
+        let arrivals = row.arrivals.filter(|counts| {
+            is_missing((counts.dropped, counts.due())) && !is_allowed(report, row, *counts)
+        });
+        let dropped = arrivals.map(|counts| {
+            let (dropped, due) = (counts.dropped, counts.due());
+            format!(
+                "{} of {}{of} were dropped ({})",
+                show_count(dropped),
+                counted(due, "iteration"),
+                share(dropped, due)
+            )
+        });
+        let (lost, started) = (row.users_lost, row.users_started);
+        let lost = (is_missing((lost, started)) && !all_lost).then(|| {
+            format!(
+                "{} of {}{of} ended in 'on_start'",
+                show_count(lost),
+                counted(started, "user")
+            )
+        });
+        dropped
+            .into_iter()
+            .chain(lost)
+            .map(|text| (&*row.name, text))
+    })
+}
+
+/// Returns whether a threshold allows that many dropped iterations of a scenario: one on those of the scenario, or else of all.
+fn is_allowed(report: &Report, scenario: &ScenarioRow, counts: ScenarioArrivals) -> bool {
+    let limits = report.thresholds.iter().filter_map(|row| {
+        let subject = row.subject.as_ref()?;
+        let of_arrivals = subject.kind == SubjectKind::Arrivals;
+        Some((subject, limit_of(row)?)).filter(|_| of_arrivals)
+    });
+    let of = |own: bool| {
+        let is_of = |subject: &SubjectRow| match subject.scenarios.first() {
+            Some(name) => own && *name == scenario.name,
+            None => !own,
+        };
+        let mut limits = limits.clone();
+        limits.find(|(subject, _)| is_of(subject))
+    };
+    of(true).or_else(|| of(false)).is_some_and(|(_, limit)| {
+        let dropped = counts.dropped as f64;
+        limit.holds(match limit.unit {
+            Unit::Percent => 100.0 * dropped / counts.due() as f64,
+            _ => dropped,
+        })
+    })
+}
+
+/// Returns whether some threshold is about what a scenario did.
+fn is_judged_by(report: &Report, scenario: &str) -> bool {
+    report.thresholds.iter().any(|row| {
+        let subject = row.subject.as_ref();
+        subject.is_none_or(|subject| {
+            subject.scenarios.is_empty() || subject.scenarios.iter().any(|name| name == scenario)
+        })
+    }) || report.thresholds.is_empty()
+}
+
+/// Returns the limit of a threshold.
+fn limit_of(row: &ThresholdRow) -> Option<Threshold> {
+    Threshold::read(&row.threshold).ok()
+}
+
+/// Returns which workers were lost, with their part of the load. Where all were, that is how the run ended.
 fn lost_workers(report: &Report) -> Option<String> {
     let ending = report.ending.as_ref();
     let ending = ending?;
     let is_known = ending.missing_load.is_some();
-    let is_counted = is_known && (!ending.misses_load() || report.arrivals.is_some());
-    if ending.cause == Cause::WorkersLost || is_counted {
+    if ending.cause == Cause::WorkersLost || (is_known && !ending.misses_load()) {
         return None;
     }
     let workers = report.workers.iter();
@@ -199,6 +266,19 @@ fn lost_workers(report: &Report) -> Option<String> {
     })
 }
 
+/// Returns how many iterations of a run at a rate have no figures, if there are many.
+fn unknown_iterations(report: &Report) -> Option<String> {
+    let counts = report.arrivals?;
+    let due = counts.started + counts.dropped + counts.missing;
+    is_missing((counts.missing, due)).then(|| {
+        format!(
+            "nothing is known of {} of {}",
+            show_count(counts.missing),
+            counted(due, "iteration")
+        )
+    })
+}
+
 /// Returns whether the run has thresholds, judged or not.
 fn has_limits(report: &Report, settings: &RunSettings) -> bool {
     !(report.thresholds.is_empty() && settings.thresholds.is_empty())
@@ -214,7 +294,7 @@ fn is_before_users(report: &Report) -> bool {
 }
 
 /// Returns remarks: facts that do not affect the verdict but that readers should know.
-fn remarks(report: &Report) -> Vec<String> {
+fn remarks(report: &Report, reasons: &[String]) -> Vec<String> {
     let flattered = report
         .thresholds
         .iter()
@@ -230,44 +310,46 @@ fn remarks(report: &Report) -> Vec<String> {
         )
     }));
     remarks.extend(at_most(flattered.collect(), "threshold"));
+    let unjudged = missing_of_scenarios(report).filter(|(name, _)| !is_judged_by(report, name));
+    remarks.extend(at_most(
+        unjudged.map(|(_, text)| text).collect(),
+        "scenario",
+    ));
+    let is_reason = |task: &TaskRow| {
+        let line = failed_runs(report, task, false);
+        reasons.iter().any(|reason| reason.starts_with(&line))
+    };
+    let tasks = report.tasks.iter();
+    let mostly_failed = tasks.filter(|task| task.failures * 2 > task.runs && !is_reason(task));
+    let mostly_failed = mostly_failed.map(|task| failed_runs(report, task, true));
+    remarks.extend(at_most(mostly_failed.collect(), "task"));
     remarks
 }
 
-/// Returns a line for each task that failed in all of its runs, and for each check that never held. A threshold on its
-/// failures says how many are accepted.
+/// Returns a line for each task that failed in all of its runs, and for each check that never held. A threshold on the
+/// failures of the task or check itself says how many are accepted.
 fn always_failed(report: &Report) -> impl Iterator<Item = String> {
-    let has_limit = |kind: &str, name: &str| {
-        let mut thresholds = report.thresholds.iter();
-        thresholds.any(|row| {
-            let figure = row.threshold.split(' ').next().unwrap_or_default();
-            // Checks without a name are all of them.
-            let unnamed = if figure == "checks" { figure } else { "" };
-            let of = row.name.as_deref().unwrap_or(unnamed);
-            let is_of = of == name || of.strip_prefix(kind) == Some(name);
-            let is_share = row.unit == "%";
-            is_of && (matches!(figure, "failures" | "checks") || figure == "rate" && is_share)
+    let accepts = |kind: SubjectKind, name: &str, scenario: Option<&str>| {
+        report.thresholds.iter().any(|row| {
+            let subject = row.subject.as_ref();
+            subject.is_some_and(|subject| {
+                let of_name = subject.name.as_deref().is_none_or(|own| own == name);
+                let of_scenario = subject.scenarios.is_empty()
+                    || scenario.is_none_or(|one| subject.scenarios.iter().any(|own| own == one));
+                subject.kind == kind && of_name && of_scenario
+            }) && limit_of(row).is_some_and(|limit| limit.is_on_failures())
         })
     };
-    let all_checks = has_limit("check ", "checks");
     let tasks = report.tasks.iter().filter(move |task| {
-        task.failures > 0 && task.failures == task.runs && !has_limit("task ", &task.name)
+        task.failures > 0
+            && task.failures == task.runs
+            && !accepts(SubjectKind::Task, &task.name, Some(&task.scenario))
     });
     let all_lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
-    let tasks = tasks.map(move |task| {
-        let name = one_line(&task.name);
-        // Where all users were lost, that is the first reason already.
-        let why = task_error(report, &task.name).filter(|_| !all_lost);
-        let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        match task.runs {
-            1 => format!("the task '{name}' failed in its only run{why}"),
-            runs => format!(
-                "the task '{name}' failed in all of its {} runs{why}",
-                show_count(runs)
-            ),
-        }
-    });
+    // Where all users were lost, that is the first reason already.
+    let tasks = tasks.map(move |task| failed_runs(report, task, !all_lost));
     let checks = report.checks.iter().filter(move |check| {
-        check.failures > 0 && check.passes == 0 && !all_checks && !has_limit("check ", &check.name)
+        check.failures > 0 && check.passes == 0 && !accepts(SubjectKind::Check, &check.name, None)
     });
     let checks = checks.map(|check| {
         let name = one_line(&check.name);
@@ -282,6 +364,25 @@ fn always_failed(report: &Report) -> impl Iterator<Item = String> {
     at_most(tasks.collect(), "task")
         .into_iter()
         .chain(at_most(checks.collect(), "check"))
+}
+
+/// Returns how many runs of a task failed, if wanted with why.
+fn failed_runs(report: &Report, task: &TaskRow, with_why: bool) -> String {
+    let name = one_line(&task.name);
+    let why = task_error(report, &task.name).filter(|_| with_why);
+    let why = why.map_or_else(String::new, |why| format!(": {why}"));
+    match (task.failures, task.runs) {
+        (1, 1) => format!("the task '{name}' failed in its only run{why}"),
+        (failures, runs) if failures == runs => format!(
+            "the task '{name}' failed in all of its {} runs{why}",
+            show_count(runs)
+        ),
+        (failures, runs) => format!(
+            "the task '{name}' failed in {} of its {} runs{why}",
+            show_count(failures),
+            show_count(runs)
+        ),
+    }
 }
 
 fn at_most(mut remarks: Vec<String>, noun: &str) -> Vec<String> {

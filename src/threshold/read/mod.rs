@@ -95,6 +95,7 @@ fn limit(name: Option<&str>, text: &str, from: usize) -> Result<Threshold, Thres
         during: None,
         abort: false,
         after: None,
+        of_left_out: false,
     };
     fits(&threshold, number, place)?;
     reader.options(&mut threshold)?;
@@ -165,8 +166,10 @@ fn fits(
         let message = "'oldest' is about all requests together: write it without a name";
         return Err(ThresholdMistake::new(message, number));
     }
-    if figure == FigureKind::Dropped && threshold.name.is_some() {
-        let message = "'dropped' is about all iterations together: write it without a name";
+    let of_other = |name: &str| !name.starts_with("scenario=") || name.contains(',');
+    if figure == FigureKind::Dropped && threshold.name.as_deref().is_some_and(of_other) {
+        let message = "'dropped' is about all iterations, or with 'scenario=NAME: ' before it about those of one scenario: write \
+                       it without another name";
         return Err(ThresholdMistake::new(message, number));
     }
     if is_share && threshold.limit > 100.0 {

@@ -137,6 +137,7 @@ mod tests {
             unit: "%".to_owned(),
             passed,
             broken_s: None,
+            subject: None,
         }
     }
 

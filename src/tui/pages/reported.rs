@@ -71,6 +71,12 @@ pub(super) fn tasks(report: &Report, only: Option<&str>) -> Listing {
             let users = counted(scenario.users, "user");
             let iterations = counted(scenario.iterations, "iteration");
             heading.name += &format!(" · {users} · {iterations}");
+            let dropped = scenario.arrivals.map_or(0, |counts| counts.dropped);
+            for (count, what) in [(dropped, "dropped"), (scenario.users_lost, "users lost")] {
+                if count > 0 {
+                    heading.name += &format!(" · {} {what}", show_count(count));
+                }
+            }
         }
     }
     let rows = listing.rows.iter_mut().filter(|row| !row.heading);

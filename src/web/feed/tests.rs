@@ -181,6 +181,7 @@ fn a_threshold_is_reported_when_it_turns() {
             unit: "ms".to_owned(),
             passed,
             broken_s: None,
+            subject: None,
         };
         let mut now = (*moment(1, second)).clone();
         now.thresholds = vec![row];

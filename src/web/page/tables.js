@@ -10,6 +10,7 @@ import { figure, moment, rate, share, traceText, withShare } from './words.js';
 const tables = {};
 const count = n => num(n, group(n));
 const failed = (n, of) => n ? bad(num(n, withShare(n, of))) : count(0);
+const alarming = n => n ? bad(count(n)) : count(0);
 const ms = value => value === null || value === undefined ? num(null) : num(value, showMs(value));
 const at = seconds => seconds === null || seconds === undefined ? num(null) : num(seconds, moment(seconds));
 
@@ -22,7 +23,7 @@ export function startTables() {
     { note: 'First: from the beginning of a stream to its first message. Gap: from one message to the next.' });
   add('slowest', 'Slowest requests', ['name', '#latency', 'status', '#at', '#user', 'what', 'trace'],
     { note: 'The slowest requests of each name. A trace that the site was asked to keep is found in the site’s tracing.' });
-  add('scenarios', 'Scenarios', ['scenario', '#users now', '#iterations']);
+  add('scenarios', 'Scenarios', ['scenario', '#users now', '#iterations', '#dropped', '#users lost']);
   add('tasks', 'Tasks and transactions', ['task', 'scenario', '#runs', '#failed', '#runs/s', '#avg', '#p50', '#p95', '#max']);
   add('checks', 'Checks', ['ok', 'check', '#held', '#failed', '#share']);
   add('metrics', 'Custom metrics', ['metric', 'kind', '#values', '#value', '#min', '#p50', '#p90', '#p95', '#p99', '#max'],
@@ -39,7 +40,7 @@ export function showTables() {
     detail: row.name ? () => exemplars.of(row) : undefined,
   })));
   showRequests();
-  tables.scenarios.show((state.scenarios ?? []).map((row, key) => ({ key, cells: [text(shown(row.name)), count(row.users_now), count(row.iterations)] })));
+  tables.scenarios.show((state.scenarios ?? []).map((row, key) => ({ key, cells: [text(shown(row.name)), count(row.users_now), count(row.iterations), alarming(row.arrivals?.dropped), alarming(row.users_lost)] })));
   tables.checks.show((state.checks ?? []).map((row, key) => {
     const sum = row.passes + row.failures;
     return { key, cells: [mark(!row.failures, row.failures ? 'failed' : 'held'), text(shown(row.name)), count(row.passes),

@@ -6,8 +6,9 @@ use crate::cli::{self, SearchVariable};
 use crate::config::MOST_USERS;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::LoadKind;
-use crate::threshold::Threshold;
+use crate::threshold::{FigureKind, Threshold};
 use crate::units;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The narrowest interval, as a share of the load.
@@ -114,14 +115,24 @@ pub(super) fn run_flags(options: &cli::CapacityArgs) -> cli::RunArgs {
     run
 }
 
-/// Checks that a search can vary the load of the plan.
+/// The limit on failures of a search that has no other: a site that refuses most requests is quick.
+const FAILURES: &str = "failures < 1%";
+
+/// Checks that a search can vary the load of the plan, and limits failures unless that is done already.
 ///
 /// # Errors
 /// A mistake in the plan, or that no limit is given.
-pub(super) fn fits(base: &PreparedRun) -> Result<(), Diagnostic> {
+pub(super) fn fit(base: &mut PreparedRun) -> Result<(), Diagnostic> {
     if base.run.config.thresholds.is_empty() {
         return Err(Diagnostic::new("the search needs at least one limit")
             .help("add '--slo', such as --slo 'p95 < 300ms' --slo 'failures < 1%', or thresholds to the plan"));
+    }
+    let limits = &mut Arc::make_mut(&mut base.run.config).thresholds;
+    let limits_failures = limits
+        .iter()
+        .any(|limit| limit.figure == FigureKind::Failures);
+    if !limits_failures && let Ok(limit) = Threshold::read(FAILURES) {
+        limits.push(limit);
     }
     let scenarios = &base.plan().scenarios;
     if let Some(scenario) = scenarios.iter().find(|scenario| scenario.load.is_some()) {

@@ -21,6 +21,8 @@ pub(super) struct IterationTally {
     measured_since: Duration,
     /// Starts by the latest snapshot, since the last reset.
     started: u64,
+    /// Iterations in which something failed, likewise.
+    failed: u64,
 }
 
 /// Iterations of one scenario.
@@ -63,6 +65,7 @@ impl IterationTally {
             scenarios: scenarios.iter().map(tally).collect(),
             measured_since: Duration::ZERO,
             started: 0,
+            failed: 0,
         }
     }
 
@@ -79,6 +82,7 @@ impl IterationTally {
         }
         let started = now.arrivals.started.saturating_sub(self.started) as f64;
         self.started = now.arrivals.started;
+        self.failed = now.scenarios.iter().map(|row| row.iterations_failed).sum();
         for (one, counts) in self.scenarios.iter_mut().zip(&mut self.counts) {
             let row = now.scenarios.iter().find(|row| row.name == one.name);
             let (ended, users) = row.map_or((0, 0), |row| (row.iterations, row.users));
@@ -99,6 +103,7 @@ impl IterationTally {
         StepIterations {
             scenarios: &self.counts,
             under_way: self.scenarios.iter().map(own).sum(),
+            failed: self.failed,
         }
     }
 }
@@ -161,6 +166,7 @@ mod tests {
             users: *users,
             iterations: *iterations,
             iteration_ms: None,
+            ..ScenarioRow::default()
         };
         Snapshot {
             progress: Progress {

@@ -50,8 +50,8 @@ pub(super) fn capacity(options: &cli::CapacityArgs, guard: &Guard) -> Result<u8,
     let aims = aims::aims(options)?;
     let run = aims::run_flags(options);
     let path = run.plan.clone().unwrap_or_default();
-    let base = prepare(flags::test(&path, &run)?)?;
-    aims::fits(&base)?;
+    let mut base = prepare(flags::test(&path, &run)?)?;
+    aims::fit(&mut base)?;
     writable::try_places(&run.outputs.output, &base.run.local.logs)?;
     if let Some(path) = &run.screen.log_file {
         log::write_to(path)?;

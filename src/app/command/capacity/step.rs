@@ -566,6 +566,7 @@ impl WatchedStep<'_> {
             let (due, ended) = iterations.totals();
             step.iterations_started = self.by_rate.then_some(due.round() as u64);
             step.iterations_ended = ended;
+            step.iterations_failed = iterations.failed.min(ended);
         }
         step.settling_s = now.progress.measured_since().as_secs_f64();
         step.measured_s = seconds;

@@ -36,7 +36,7 @@ impl<'a> CallInFlight<'a> {
             row,
             delay,
             meter: Meter::new(start),
-            flight: Flight::new(&*requests.shared, start),
+            flight: Flight::new(&*requests.shared, start, row),
         }
     }
 

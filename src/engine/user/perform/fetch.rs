@@ -176,7 +176,8 @@ impl<'a> Fetch<'a> {
             let finished = finished.insert(self.judged(op, exchange));
             let verdict = finished.verdict();
             let sample = requests.open.sample(place, finished, verdict.as_deref());
-            requests.shared.recorder.borrow_mut().enter(&sample);
+            let judges = requests.role.program.judges();
+            requests.shared.recorder.borrow_mut().enter(&sample, judges);
             finished.entered = Some(verdict.is_some());
         }
         self.make_room(place);

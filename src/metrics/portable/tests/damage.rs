@@ -88,7 +88,7 @@ fn record_everything(recorder: &mut Recorder, start: Instant) {
     let request = recorder.tagged_request("GET", "page", tags);
     for failure in [None, Some(failure)] {
         let latency = Duration::from_millis(700);
-        let flight = recorder.start_request(at);
+        let flight = recorder.start_request(at, request);
         recorder.end_request(flight, at, latency, true);
         recorder.record(&Sample {
             request,
@@ -131,9 +131,9 @@ fn record_everything(recorder: &mut Recorder, start: Instant) {
     recorder.trend("size", 17.0);
     recorder.gauge("level", 3.0, at);
     let iterations = recorder.iterations("visitor");
-    recorder.iteration("visitor", iterations, cadence);
-    recorder.arrival(cadence);
-    recorder.dropped();
+    recorder.iteration("visitor", iterations, cadence, false);
+    recorder.arrival("visitor", cadence);
+    recorder.dropped("visitor");
     let mut effort = Effort {
         wall: TICK,
         busy: TICK / 2,

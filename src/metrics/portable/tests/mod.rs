@@ -70,9 +70,9 @@ fn record(recorder: &mut Recorder, random: &mut StdRng, at: Instant, names: usiz
         line: Some("plan.lua:3"),
     });
     let latency = Duration::from_nanos(random.random_range(1_000..40_000_000));
-    let flight = recorder.start_request(at);
-    recorder.end_request(flight, at, latency, failure.is_none());
     let request = recorder.request("GET", &name);
+    let flight = recorder.start_request(at, request);
+    recorder.end_request(flight, at, latency, failure.is_none());
     recorder.record(&Sample {
         request,
         start: at,
@@ -102,8 +102,8 @@ fn record(recorder: &mut Recorder, random: &mut StdRng, at: Instant, names: usiz
     recorder.trend("size", f64::from(random.random_range(1..9_000)));
     recorder.gauge("level", f64::from(random.random_range(0..9)), at);
     let iterations = recorder.iterations("visitor");
-    recorder.iteration("visitor", iterations, latency);
-    recorder.arrival(latency / 100);
+    recorder.iteration("visitor", iterations, latency, false);
+    recorder.arrival("visitor", latency / 100);
 }
 
 fn portable(deltas: &[Delta]) -> Vec<PortableDelta> {

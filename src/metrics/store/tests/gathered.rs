@@ -78,7 +78,7 @@ fn deliveries(seconds: u32) -> Vec<[PortableDelta; 5]> {
                     context: None,
                 });
                 let iterations = recorder.iterations("visitor");
-                recorder.iteration("visitor", iterations, SECOND);
+                recorder.iteration("visitor", iterations, SECOND, false);
             }
             recorder.effort(Effort {
                 wall: SECOND,

@@ -52,7 +52,7 @@ fn record(recorder: &mut Recorder, n: u64) {
         context: None,
     });
     let iterations = recorder.iterations("visitor");
-    recorder.iteration("visitor", iterations, Duration::from_millis(n % 50));
+    recorder.iteration("visitor", iterations, Duration::from_millis(n % 50), false);
 }
 
 /// The report of 5,000 samples dealt to that many shards, with a tick every hundred samples.
@@ -283,7 +283,7 @@ fn the_failed_requests_of_a_second_are_those_that_failed_in_the_end() {
         let requests = [(2, failure, None), (30, None, failure), (400, None, None)]
             .map(|(ms, first, last)| (sample(ms, first), sample(ms, last)));
         for (first, _) in &requests {
-            recorder.enter(first);
+            recorder.enter(first, true);
         }
         store.merge(recorder.take());
         if closed {

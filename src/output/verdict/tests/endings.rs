@@ -31,7 +31,8 @@ fn runs() -> Vec<UnjudgedRun> {
         (report.workers[0].state, report.workers[0].lost_at_s) = (crate::metrics::WorkerState::Lost, Some(2.25));
     };
     let dropped = |report: &mut Report| {
-        report.arrivals = Some(crate::metrics::ArrivalsRow { started: 65, dropped: 85, delay_ms: None });
+        report.scenarios.truncate(1);
+        report.scenarios[0].arrivals = Some(crate::metrics::ScenarioArrivals { started: 65, dropped: 85 });
     };
     let never = |report: &mut Report| {
         let check = crate::metrics::Check { name: "title".to_owned(), passes: 0, failures: 50, ..Default::default() };

@@ -75,19 +75,64 @@ fn a_task_that_never_succeeds_and_a_check_that_never_holds_fail_the_run() {
     );
     assert_eq!(verdict.exit_code, 1);
     // Who sets a limit on them has said what is accepted.
-    let limit = |name: &str, threshold: &str| ThresholdRow {
+    let limit = |(kind, name, scenario): (SubjectKind, Option<&str>, Option<&str>),
+                 threshold: &str| ThresholdRow {
         threshold: threshold.to_owned(),
-        unit: if threshold.ends_with('%') { "%" } else { "" }.to_owned(),
-        name: Some(name.to_owned()),
+        name: name.map(str::to_owned),
         passed: true,
+        subject: Some(SubjectRow {
+            kind,
+            name: name.map(str::to_owned),
+            scenarios: scenario.map(str::to_owned).into_iter().collect(),
+        }),
         ..fixture::report().thresholds[0].clone()
     };
+    let own = Some(&*plain.scenario);
     report.thresholds = vec![
-        limit("task once", "failures < 100%"),
-        limit("never", "failures < 2000"),
-        limit("checks", "rate >= 0%"),
+        limit((SubjectKind::Task, Some("once"), None), "failures < 100%"),
+        limit((SubjectKind::Task, Some("never"), own), "failures < 2000"),
+        limit((SubjectKind::Check, None, None), "rate >= 0%"),
     ];
     assert_eq!(judge(&report, None).reasons, Vec::<String>::new());
+    // A limit on something else of that name says nothing of them.
+    for limit in [
+        limit(
+            (SubjectKind::Requests, Some("never"), None),
+            "failures < 5%",
+        ),
+        limit((SubjectKind::Metric, Some("never"), None), "rate > 0%"),
+        limit((SubjectKind::Check, Some("never"), None), "checks > 0%"),
+        limit((SubjectKind::Task, Some("never"), None), "p95 < 5s"),
+        limit((SubjectKind::Task, Some("never"), None), "count > 1"),
+        limit(
+            (SubjectKind::Task, Some("never"), Some("another")),
+            "failures < 5%",
+        ),
+        limit((SubjectKind::Task, Some("some"), None), "failures < 5%"),
+        limit(
+            (SubjectKind::Requests, Some("title"), None),
+            "failures < 5%",
+        ),
+        limit((SubjectKind::Task, Some("title"), None), "failures < 5%"),
+        limit((SubjectKind::Check, Some("price"), None), "checks > 1%"),
+        limit(
+            (SubjectKind::Check, Some("kind=a, title"), None),
+            "checks > 1%",
+        ),
+    ] {
+        report.thresholds = vec![limit];
+        let reasons = judge(&report, None).reasons;
+        assert!(
+            reasons.contains(&verdict.reasons[1]),
+            "{:?}",
+            report.thresholds
+        );
+        assert!(
+            reasons.contains(&verdict.reasons[2]),
+            "{:?}",
+            report.thresholds
+        );
+    }
     report.thresholds.clear();
     report.checks.clear();
     report.tasks = (0..9).map(|n| row(&n.to_string(), 2, 2)).collect();

@@ -68,6 +68,15 @@ impl UnjudgedRun {
                 unit,
                 passed,
                 broken_s,
+                subject: Some(crate::metrics::SubjectRow {
+                    kind: if text.starts_with("dropped") {
+                        crate::metrics::SubjectKind::Arrivals
+                    } else {
+                        crate::metrics::SubjectKind::Requests
+                    },
+                    name: None,
+                    scenarios: Vec::new(),
+                }),
             });
         })
     }

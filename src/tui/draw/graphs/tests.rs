@@ -157,6 +157,7 @@ fn a_threshold_is_a_line() {
         unit: "s".to_owned(),
         passed: true,
         broken_s: None,
+        subject: None,
     });
     let (text, _) = drawn(GraphKind::Latency, &state, &snapshot, true);
     assert!(

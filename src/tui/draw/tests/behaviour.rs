@@ -52,6 +52,7 @@ fn stages_warm_ups_and_iterations_show_how_far_they_are() {
             users: 12,
             iterations: 100,
             iteration_ms: None,
+            ..ScenarioRow::default()
         }];
     });
     let text = look(counted, (80, 24));
@@ -268,6 +269,7 @@ fn the_view_of_a_run_that_is_over_shows_its_report() {
         unit: "ms".to_owned(),
         passed,
         broken_s: None,
+        subject: None,
     };
     let mut over = Report::clone(&report);
     over.aggregated.count = 123_456;

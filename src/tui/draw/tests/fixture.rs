@@ -174,6 +174,7 @@ pub(super) fn run(names: usize) -> (Snapshot, Arc<Report>) {
             users: 40,
             iterations: 7_031,
             iteration_ms: None,
+            ..ScenarioRow::default()
         }],
         tasks: (1..=names.min(12))
             .map(|n| TaskRow {
@@ -243,6 +244,7 @@ pub(super) fn run(names: usize) -> (Snapshot, Arc<Report>) {
             unit: "ms".to_owned(),
             passed: true,
             broken_s: None,
+            subject: None,
         }],
         recent: match names {
             0 => Vec::new(),

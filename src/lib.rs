@@ -130,13 +130,13 @@ pub mod report {
     pub use crate::lua::Written;
     pub use crate::metrics::{
         Aim, ArrivalsRow, Capacity, CapacityOutcome, CapacityStep, Cause, Check, CoFigures,
-        CoMitigation, CoRow, Ending, ErrorRow, Event, EventKind, Exemplar, Figures, GeneratorRow,
-        HopRow, LabelRow, Latency, LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag,
-        LiveTask, LiveWorker, LoadKind, LogRow, MachineRow, Messages, Metric, MetricKind, PartRow,
-        PhasesMs, PointGenerator, PointLatency, Progress, Report, RequestRow, RunPhase,
-        RunSettings, ScenarioArrivals, ScenarioRow, SeriesPoint, SlowRequest, Snapshot, StepResult,
-        SubjectKind, SubjectRow, TagRow, TaskRow, ThresholdRow, TraceRow, Usl, Verdict,
-        VerdictResult, WorkerRow, WorkerState, join,
+        CoMitigation, CoRow, CpuLimitFile, CpuLimitRow, Ending, ErrorRow, Event, EventKind,
+        Exemplar, Figures, GeneratorRow, HopRow, LabelRow, Latency, LiveArrivals, LiveLoad,
+        LiveRequests, LiveRow, LiveTag, LiveTask, LiveWorker, LoadKind, LogRow, MachineRow,
+        Messages, Metric, MetricKind, PartRow, PhasesMs, PointGenerator, PointLatency, Progress,
+        Report, RequestRow, RunPhase, RunSettings, ScenarioArrivals, ScenarioRow, SeriesPoint,
+        SlowRequest, Snapshot, StepResult, SubjectKind, SubjectRow, TagRow, TaskRow, ThresholdRow,
+        TraceRow, Usl, Verdict, VerdictResult, WorkerRow, WorkerState, join,
     };
     pub use crate::output::json::snapshot as render_snapshot;
     pub use crate::output::render;

@@ -75,5 +75,5 @@
 
 ---@class lgoose.Request: lgoose.Options
 ---@field method? string # (default: "GET")
----@field path string # joined to the host, and to the path of the host if it has one; an absolute URL is used as it is
+---@field path string # joined to the host, and to the path of the host if it has one; a URL with its scheme is used as it is
 ---@field body? string|lgoose.File

@@ -15,7 +15,7 @@
 local User = {}
 
 ---Requests a page and waits for its whole body.
----@param path string # joined to the host; an absolute URL is used as it is
+---@param path string # joined to the host; a URL with its scheme is used as it is
 ---@param options? lgoose.Options
 ---@overload fun(self: lgoose.User, path: string, options: { stream: true, [string]: any }): lgoose.Stream
 ---@return lgoose.Response

@@ -46,6 +46,7 @@ pub(super) fn fitting(matches: &ArgMatches, run: &RunArgs) -> Result<(), OptionM
                 "web_origin",
                 "web_cert",
                 "web_key",
+                "web_linger",
                 "open",
             ],
             "a run that is served over HTTP: add '--web'",

@@ -49,7 +49,7 @@ pub(crate) use saved::ReportArgs;
 pub(crate) use serve::ServeArgs;
 pub(crate) use traces::TraceArgs;
 #[cfg(feature = "web")]
-pub(crate) use web::{WebArgs, WebPlace};
+pub(crate) use web::{LingerArgs, WebArgs, WebPlace};
 pub(crate) use words::misspelt_variables;
 
 use crate::config::Output;

@@ -73,6 +73,10 @@ pub(crate) struct RunArgs {
     #[cfg(feature = "web")]
     #[command(flatten)]
     pub web: super::WebArgs,
+    /// How long that server outlives the run.
+    #[cfg(feature = "web")]
+    #[command(flatten)]
+    pub linger: super::LingerArgs,
     /// Options of a run that is exported while it goes on.
     #[cfg(feature = "otlp")]
     #[command(flatten)]

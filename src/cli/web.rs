@@ -1,10 +1,12 @@
 //! Options of a run that is served over HTTP.
 
 use super::masked;
+use crate::units;
 use clap::Args;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use url::Url;
 
 /// Fewest characters of a token: nobody finds 16 by trying.
@@ -30,7 +32,7 @@ pub(crate) struct WebArgs {
     #[arg(long)]
     pub web_insecure: bool,
     /// The origin of the page behind a proxy that ends TLS, such as https://load.example.com
-    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    #[arg(long, value_name = "URL", value_parser = origin)]
     pub web_origin: Option<String>,
     /// Serve https with this certificate (PEM)
     #[arg(long, value_name = "FILE")]
@@ -44,6 +46,18 @@ pub(crate) struct WebArgs {
     /// The socket of whoever hosts the run, which is told the address in place of the terminal.
     #[arg(skip)]
     pub host: Option<Arc<UnixStream>>,
+}
+
+/// Options of a server that ends with its run.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Web")]
+pub(crate) struct LingerArgs {
+    /// Wait this long after the end for one more scrape of /metrics [default: their interval, at most 60s]
+    ///
+    /// Only where two scrapes or more have come, so that the last one has the figures of the report. It is written before. 0 waits
+    /// for none; Ctrl-C skips the wait.
+    #[arg(long, value_name = "D", value_parser = units::duration)]
+    pub web_linger: Option<Duration>,
 }
 
 /// An address to serve at.

@@ -175,6 +175,7 @@ pub(super) fn simulated(site: &SimulatedSite, seconds: usize, seed: u64) -> Repo
         lag_avg_ms: 0.1,
         lag_max_ms: 1.0,
         starved: 0.0,
+        cpu_limit: None,
         own_p50_ms: None,
         own_p99_ms: None,
         connections: 10,

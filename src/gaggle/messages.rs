@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 /// Version of the protocol; the first byte of every message.
-const PROTOCOL: u8 = 13;
+const PROTOCOL: u8 = 14;
 
 /// Encodes a message.
 pub(super) fn encode(message: &impl Serialize) -> Vec<u8> {

@@ -9,7 +9,7 @@ use http::HeaderValue;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 use std::rc::Rc;
-use url::Url;
+use url::{ParseError, Position, Url};
 
 /// A scheme, host and port, with values that are derived from them once.
 #[derive(Debug)]
@@ -116,7 +116,7 @@ impl Target {
     /// A [`Failure`] of class `bad url`.
     pub fn of(url: &Url) -> Result<Target, Failure> {
         Ok(Target {
-            path: as_sent(&url[url::Position::BeforePath..url::Position::AfterQuery]),
+            path: path_of(url),
             origin: Rc::new(Origin::of(url)?),
         })
     }
@@ -137,10 +137,7 @@ impl Target {
 
     /// The root page of the same origin.
     pub(super) fn root(&self) -> Target {
-        Target {
-            origin: self.origin.clone(),
-            path: "/".into(),
-        }
+        self.with_path("/".into())
     }
 
     /// The URL as text.
@@ -153,50 +150,88 @@ impl Target {
         Url::parse(&self.text()).expect("a target is made from a valid URL")
     }
 
-    /// The same as [`Target::join`], without copying a path that is sent as it is.
+    /// The target of what a plan requests, where this is the base URL of its user. With a scheme, that is what it is. Anything else
+    /// is a path, a query or a fragment below the path of the base, with a slash at its start or without, and never leaves the
+    /// origin: two slashes name a host in a link of a page ([`Target::join`]), but not here, where they may come from joining texts.
+    /// A path that is sent as it is is shared.
     ///
     /// # Errors
     /// A [`Failure`] of class `bad url`.
-    pub(super) fn join_shared(&self, reference: &Rc<str>) -> Result<Target, Failure> {
-        if reference.starts_with('/') && plain_path(&self.origin, reference).is_some() {
-            Ok(Target {
-                origin: self.origin.clone(),
-                path: reference.clone(),
-            })
-        } else {
-            self.join(reference)
+    pub(super) fn resolve(&self, requested: &Rc<str>) -> Result<Target, Failure> {
+        if &*self.path == "/"
+            && requested.starts_with('/')
+            && plain_path(&self.origin, requested).is_some()
+        {
+            return Ok(self.with_path(requested.clone()));
+        }
+        // As the parser does.
+        let reference = requested.trim_start_matches(|c| c <= ' ');
+        if has_scheme(reference) {
+            return self.join(reference);
+        }
+        let above = self.path.split('?').next().unwrap_or_default();
+        let above = above.trim_end_matches('/');
+        let slash = match reference.as_bytes().first() {
+            None | Some(b'/' | b'?' | b'#') => "",
+            Some(_) => "/",
+        };
+        let path = format!("{above}{slash}{reference}");
+        if plain_path(&self.origin, &path).is_some() {
+            return Ok(self.with_path(path.into()));
+        }
+        // Behind an authority, no path can become one.
+        let url = Url::parse(&format!("{}{path}", self.origin.text));
+        let url = url.map_err(|error| bad_reference(requested, error))?;
+        Ok(self.with_path(path_of(&url)))
+    }
+
+    /// A path and query, as they are sent, on the same origin.
+    fn with_path(&self, path: Rc<str>) -> Target {
+        Target {
+            origin: self.origin.clone(),
+            path,
         }
     }
 
-    /// The target of `reference`, which is absolute or relative to this one. If the origin stays the same, it is
+    /// The target of `reference`, a link of the page at this target or where it redirects to: absolute, or relative to this one. If the origin stays the same, it is
     /// shared.
     ///
     /// # Errors
     /// A [`Failure`] of class `bad url`.
     pub fn join(&self, reference: &str) -> Result<Target, Failure> {
         if let Some(path) = plain_path(&self.origin, reference) {
-            return Ok(Target {
-                origin: self.origin.clone(),
-                path: path.into(),
-            });
+            return Ok(self.with_path(path.into()));
         }
         let url = self.url().join(&with_two_slashes(reference));
-        let url = url.map_err(|error| {
-            let shown = masked_url(reference);
-            Failure::new(ErrorClass::BadUrl, format!("'{shown}': {error}"))
-        })?;
+        let url = url.map_err(|error| bad_reference(reference, error))?;
         let target = Target::of(&url)?;
         // A reference to the same site keeps the site's credentials, unless it has its own.
         let shares = target.origin.same(&self.origin) && target.origin.credentials.is_none();
         Ok(if shares {
-            Target {
-                origin: self.origin.clone(),
-                path: target.path,
-            }
+            self.with_path(target.path)
         } else {
             target
         })
     }
+}
+
+fn bad_reference(reference: &str, why: ParseError) -> Failure {
+    let shown = masked_url(reference);
+    Failure::new(ErrorClass::BadUrl, format!("'{shown}': {why}"))
+}
+
+/// Whether a reference begins with a scheme (RFC 3986, section 3.1).
+fn has_scheme(reference: &str) -> bool {
+    let scheme = reference.split_once(':').map_or("", |(scheme, _)| scheme);
+    scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        && scheme
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+}
+
+/// The path and query of a URL, as they are sent.
+fn path_of(url: &Url) -> Rc<str> {
+    as_sent(&url[Position::BeforePath..Position::AfterQuery])
 }
 
 /// A path and query with the two characters encoded that browsers encode in a path and the parser does not.
@@ -292,6 +327,94 @@ mod tests {
                 expected,
                 "{reference}"
             );
+        }
+    }
+
+    #[test]
+    fn what_a_plan_requests_without_a_scheme_stays_on_the_host_of_its_base() {
+        let host = "http://127.0.0.1:8080";
+        // A base, what is requested, and the path and query that are sent.
+        for (base, requested, expected) in [
+            ("", "/x", "/x"),
+            ("", "x?q=1", "/x?q=1"),
+            ("", "", "/"),
+            ("", "//", "//"),
+            ("", "//example.org/x", "//example.org/x"),
+            ("", "///example.org", "///example.org"),
+            ("", "//example.org:99999/x", "//example.org:99999/x"),
+            (
+                "",
+                "//ada:secret@example.org/x",
+                "//ada:secret@example.org/x",
+            ),
+            ("", "/\\example.org/x", "//example.org/x"),
+            ("", "\\\\example.org/x", "///example.org/x"),
+            ("", "\\example.org", "//example.org"),
+            ("", " //example.org/x", "//example.org/x"),
+            ("", "/\t/example.org/x", "//example.org/x"),
+            ("", "/./ /x", "/%20/x"),
+            ("", "/.//example.org/x", "//example.org/x"),
+            ("", "/a/..//example.org/x", "//example.org/x"),
+            ("", "/%2F%2Fexample.org/x", "/%2F%2Fexample.org/x"),
+            ("", "/%2f/example.org", "/%2f/example.org"),
+            ("", "//example.org/a|b", "//example.org/a%7Cb"),
+            ("", "//example.org#top", "//example.org"),
+            ("", "?//example.org", "/?//example.org"),
+            ("", "#//example.org", "/"),
+            ("", "@example.org/x", "/@example.org/x"),
+            ("", ":8081/x", "/:8081/x"),
+            ("", ".example.org", "/.example.org"),
+            ("/x/", "/y", "/x/y"),
+            ("/x//", "/y", "/x/y"),
+            ("/x//", "y", "/x/y"),
+            ("/x", "//y", "/x//y"),
+            ("/x/", "//example.org/y", "/x//example.org/y"),
+            ("/x", "..//example.org/y", "//example.org/y"),
+            ("/x?q=1#top", "/y", "/x/y"),
+            ("/x?q=//example.org", "?r=2", "/x?r=2"),
+            ("?q=1", "//example.org", "//example.org"),
+            ("//", "/y", "/y"),
+            ("//", "//y", "//y"),
+            ("//127.0.0.1:8081", "/", "//127.0.0.1:8081/"),
+            ("//127.0.0.1:8081", "", "//127.0.0.1:8081"),
+            ("//127.0.0.1:8081", "y", "//127.0.0.1:8081/y"),
+            ("//127.0.0.1:8081/", "?q", "//127.0.0.1:8081?q"),
+            ("//127.0.0.1:8081", "//y", "//127.0.0.1:8081//y"),
+            ("///127.0.0.1:8081", "/y", "///127.0.0.1:8081/y"),
+            ("/.//127.0.0.1:8081", "/y", "//127.0.0.1:8081/y"),
+            ("/\\127.0.0.1:8081", "/y", "//127.0.0.1:8081/y"),
+            ("\\\\127.0.0.1:8081", "/y", "//127.0.0.1:8081/y"),
+            ("/x/..//127.0.0.1:8081", "/y", "//127.0.0.1:8081/y"),
+            ("//127.0.0.1:8081?q=1#top", "/y", "//127.0.0.1:8081/y"),
+            ("//ada@127.0.0.1:8081", "/y", "//ada@127.0.0.1:8081/y"),
+            ("/%2F/127.0.0.1:8081", "/y", "/%2F/127.0.0.1:8081/y"),
+        ] {
+            let base = Target::of_base(&format!("{host}{base}")).expect(base);
+            let case = format!("'{requested}' below '{}'", base.text());
+            let target = base.resolve(&requested.into()).expect(&case);
+            assert_eq!(target.text(), format!("{host}{expected}"), "{case}");
+            assert!(Rc::ptr_eq(&target.origin, &base.origin), "{case}");
+            // What is told of it later names the same host.
+            assert_eq!(target.url().port(), Some(8080), "{case}");
+        }
+    }
+
+    #[test]
+    fn what_a_plan_requests_with_a_scheme_is_what_it_is() {
+        let base = Target::of_base("http://127.0.0.1:8080//127.0.0.1:8081").expect("valid");
+        for (requested, expected) in [
+            ("http://example.org//x", "http://example.org//x"),
+            (" https://example.org", "https://example.org/"),
+            ("HTTP://127.0.0.1:8080//y", "http://127.0.0.1:8080//y"),
+            ("http:///example.org/x", "http://example.org/x"),
+            ("http:\\\\example.org\\x", "http://example.org/x"),
+        ] {
+            let target = base.resolve(&requested.into()).expect(requested);
+            assert_eq!(target.text(), expected, "{requested}");
+        }
+        for bad in ["mailto:ada@example.org", "a:b/c", "ftp://example.org"] {
+            let failure = base.resolve(&bad.into()).expect_err(bad);
+            assert_eq!(failure.class, ErrorClass::BadUrl, "{bad}");
         }
     }
 

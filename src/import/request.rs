@@ -194,8 +194,7 @@ impl<'a> CallWriter<'a, '_> {
     fn address(&mut self, exchange: &RecordedExchange) -> String {
         let url = &exchange.url;
         let mut text = Concatenation::default();
-        // Two slashes would begin a host.
-        if !self.selection.is_site(url) || url.path().starts_with("//") {
+        if !self.selection.is_site(url) {
             text.literal(&url.origin().ascii_serialization());
         }
         let mut before = "";

@@ -1,5 +1,6 @@
 //! Memory: what the machine and its control groups have, what is free, what this process has taken.
 
+use super::groups::{GroupVersion, counter, own_groups};
 use super::{cores, read};
 use rustix::process::{Resource, getrlimit};
 
@@ -70,64 +71,22 @@ fn free_addresses(status: &str, limit: u64) -> Option<u64> {
 /// The limit on memory of this process's control group with the least left, and what is used of it: what its processes
 /// hold, not what the kernel keeps of files and gives up when it has to. `None` without a limit.
 fn group_memory() -> Option<(u64, u64)> {
-    let groups = read("/proc/self/cgroup")?;
-    let limits = group_paths(&groups)
-        .into_iter()
-        .filter_map(|(folder, version)| {
-            let file = |name: &str| read(&format!("{folder}/{name}"));
-            let (limit, used, cache) = match version {
-                1 => (
-                    "memory.limit_in_bytes",
-                    "memory.usage_in_bytes",
-                    "total_inactive_file",
-                ),
-                _ => ("memory.max", "memory.current", "inactive_file"),
-            };
-            let limit = file(limit)?.trim().parse::<u64>().ok()?;
-            let used = file(used)?.trim().parse::<u64>().ok()?;
-            let cache = file("memory.stat").and_then(|text| counter(&text, cache));
-            Some((limit, used.saturating_sub(cache.unwrap_or(0))))
-        });
+    let limits = own_groups("memory").into_iter().filter_map(|group| {
+        let (limit, used, cache) = match group.version {
+            GroupVersion::V1 => (
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+                "total_inactive_file",
+            ),
+            GroupVersion::V2 => ("memory.max", "memory.current", "inactive_file"),
+        };
+        let limit = group.read(limit)?.trim().parse::<u64>().ok()?;
+        let used = group.read(used)?.trim().parse::<u64>().ok()?;
+        let stat = group.read("memory.stat");
+        let cache = stat.and_then(|text| counter(&text, cache));
+        Some((limit, used.saturating_sub(cache.unwrap_or(0))))
+    });
     limits.min_by_key(|(limit, used)| limit.saturating_sub(*used))
-}
-
-/// The folders of the control groups that may limit the memory of a process, from its own up to the root, each with the
-/// version of its kind. A container may see its own group as the root, whatever the path says.
-fn group_paths(groups: &str) -> Vec<(String, u8)> {
-    let mut paths = Vec::new();
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':');
-        let (Some(number), Some(controllers), Some(path)) =
-            (parts.next(), parts.next(), parts.next())
-        else {
-            continue;
-        };
-        let (root, version) = match (number, controllers) {
-            ("0", "") => ("/sys/fs/cgroup", 2),
-            _ if controllers.split(',').any(|one| one == "memory") => ("/sys/fs/cgroup/memory", 1),
-            _ => continue,
-        };
-        let mut path = path.trim_end_matches('/');
-        loop {
-            paths.push((format!("{root}{path}"), version));
-            match path.rfind('/') {
-                Some(end) => path = &path[..end],
-                None => break,
-            }
-        }
-    }
-    paths
-}
-
-/// `inactive_file 4096` in a file of such lines.
-fn counter(text: &str, name: &str) -> Option<u64> {
-    let mut lines = text.lines().filter_map(|line| line.split_once(' '));
-    lines
-        .find(|(label, _)| *label == name)?
-        .1
-        .trim()
-        .parse()
-        .ok()
 }
 
 /// `MemTotal:       16384 kB`.
@@ -165,37 +124,6 @@ mod tests {
         assert_eq!(free_addresses(status, 1_500 << 10), Some(1_300 << 10));
         assert_eq!(free_addresses(status, 1_000 << 10), Some(1_000 << 10));
         assert_eq!(free_addresses("VmSize:  1 kB\n", 1 << 20), None);
-    }
-
-    #[test]
-    fn control_groups_are_looked_for_up_to_the_root() {
-        let paths = |text: &str| -> Vec<String> {
-            let paths = group_paths(text).into_iter();
-            paths
-                .map(|(path, version)| format!("{version} {path}"))
-                .collect()
-        };
-        assert_eq!(
-            paths("8:pids:/\n4:cpu,memory:/a/b\n0::/\n"),
-            [
-                "1 /sys/fs/cgroup/memory/a/b",
-                "1 /sys/fs/cgroup/memory/a",
-                "1 /sys/fs/cgroup/memory",
-                "2 /sys/fs/cgroup"
-            ]
-        );
-        assert_eq!(
-            paths("0::/user.slice/x:y.scope"),
-            [
-                "2 /sys/fs/cgroup/user.slice/x:y.scope",
-                "2 /sys/fs/cgroup/user.slice",
-                "2 /sys/fs/cgroup"
-            ]
-        );
-        assert!(paths("nonsense").is_empty());
-        let stat = "anon 5\ninactive_file 4096\ntotal_inactive_file 1\n";
-        assert_eq!(counter(stat, "inactive_file"), Some(4_096));
-        assert_eq!(counter(stat, "file"), None);
     }
 
     #[test]

@@ -1,16 +1,20 @@
 //! The machine and what it gives this process: processor, kernel, descriptors, local ports, memory, processor time.
 //! What the kernel, or a system other than Linux, does not report is `None` or zero. Knows nothing about runs.
 
+mod groups;
 mod memory;
 mod sockets;
+mod throttling;
 #[cfg(feature = "cli")]
 mod tuning;
 
+pub(crate) use groups::GroupVersion;
 pub(crate) use memory::{memory_there_is, taken_memory, total_memory, usual_memory};
 pub(crate) use sockets::{Destination, busiest_destination, local_ports, socket_count};
+pub(crate) use throttling::{CpuLimit, cpu_limit};
 #[cfg(feature = "cli")]
 pub(crate) use tuning::{
-    clock_source, cpu_quota, frequency_governor, load_average, tracked_connections, wake_up_delays,
+    clock_source, frequency_governor, load_average, tracked_connections, wake_up_delays,
 };
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -86,6 +90,19 @@ pub(crate) fn thread_time() -> (Duration, Duration) {
     let on_core = Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default();
     let waited = read("/proc/thread-self/schedstat").and_then(|text| waited_for_core(&text));
     (on_core, waited.unwrap_or_default())
+}
+
+/// For how long the machine has been suspended since it was started; zero where the system does not say.
+pub(crate) fn suspended() -> Duration {
+    #[cfg(target_os = "linux")]
+    {
+        let since_start = |clock| Duration::try_from(clock_gettime(clock)).unwrap_or_default();
+        // In this order, so that the time between the two calls adds nothing.
+        let with_sleep = since_start(ClockId::Boottime);
+        with_sleep.saturating_sub(since_start(ClockId::Monotonic))
+    }
+    #[cfg(not(target_os = "linux"))]
+    Duration::ZERO
 }
 
 /// How long all threads of the process have been on a core.

@@ -19,11 +19,6 @@ pub(crate) fn load_average() -> Option<f64> {
     read("/proc/loadavg")?.split(' ').next()?.parse().ok()
 }
 
-/// The share of one core that the control group may use, times 100: 150 is a core and a half. `None` without a limit.
-pub(crate) fn cpu_quota() -> Option<u64> {
-    quota(&read("/sys/fs/cgroup/cpu.max")?)
-}
-
 /// The connections that the firewall keeps track of at most, and how many those are now; `None` where it keeps none.
 pub(crate) fn tracked_connections() -> Option<(u64, u64)> {
     let number = |name: &str| -> Option<u64> {
@@ -53,24 +48,9 @@ fn word(path: impl AsRef<Path>) -> Option<String> {
     (!word.is_empty()).then(|| word.to_owned())
 }
 
-/// Reads `QUOTA PERIOD` in microseconds; `max` is no limit.
-fn quota(text: &str) -> Option<u64> {
-    let mut numbers = text.split_whitespace().map(str::parse::<u64>);
-    let (quota, period) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
-    (quota * 100).checked_div(period)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_quota_is_a_share_of_a_core() {
-        assert_eq!(quota("150000 100000\n"), Some(150));
-        assert_eq!(quota("max 100000\n"), None);
-        assert_eq!(quota("1 0"), None);
-        assert_eq!(quota(""), None);
-    }
 
     #[test]
     fn a_nap_is_never_shorter_than_requested() {

@@ -1,7 +1,7 @@
 //! Identity of a run: the facts that are known before it begins, and the order in which its rows are shown.
 
 use super::report::{Cadence, ScenarioRow, TaskRow};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// Facts about a run that are known before it begins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,6 +52,15 @@ impl RunIdentity {
         }
     }
 
+    /// Returns the wall clock at that time since the load began: `06:45:10 UTC`.
+    pub(super) fn wall_clock(&self, at: Duration) -> String {
+        let started: jiff::Timestamp = self.started.parse().unwrap_or_default();
+        let at = at.saturating_add(Duration::from_nanos(self.start_ns));
+        // Beyond the year 9999 there is none.
+        let at = started.checked_add(at).unwrap_or(jiff::Timestamp::MAX);
+        at.strftime("%H:%M:%S UTC").to_string()
+    }
+
     /// Returns whether the target, or a part of it, is a site built into lgoose.
     pub(super) fn has_own_site(&self) -> bool {
         self.host.split(", ").any(|host| host.starts_with("demo:"))
@@ -75,5 +84,26 @@ impl RunIdentity {
             .iter()
             .position(|(scenario, _)| *scenario == row.name);
         place.unwrap_or(usize::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::UNIX_EPOCH;
+
+    #[test]
+    fn the_wall_clock_counts_from_the_beginning_of_the_load() {
+        let started = UNIX_EPOCH + Duration::from_secs(6 * 3_600 + 44 * 60 + 9);
+        let mut identity = RunIdentity::new("a.lua", "http://a", 1, started);
+        let seconds = Duration::from_secs;
+        assert_eq!(identity.wall_clock(seconds(61)), "06:45:10 UTC");
+        identity.start_ns = 5_000_000_000;
+        assert_eq!(identity.wall_clock(seconds(61)), "06:45:15 UTC");
+        assert_eq!(identity.wall_clock(seconds(24 * 3_600)), "06:44:14 UTC");
+        assert_eq!(
+            identity.wall_clock(Duration::MAX),
+            jiff::Timestamp::MAX.strftime("%H:%M:%S UTC").to_string()
+        );
     }
 }

@@ -68,11 +68,11 @@ pub(super) struct OwnPart {
 }
 
 impl Latencies {
-    /// Summarizes the latencies of independent visitors; `None` where there are none.
+    /// Summarizes the latencies of independent visitors; `None` where there are none. `exact` may be of more requests.
     pub(super) fn of(exact: &ExactFigures, all: &Histogram<u64>) -> Option<Latencies> {
         let [p50, p99] = exact.quantiles(all, [0.5, 0.99]);
-        (exact.count > 0).then_some(Latencies {
-            count: exact.count,
+        (!all.is_empty()).then_some(Latencies {
+            count: all.len(),
             p50,
             p99,
             cycle: None,

@@ -77,11 +77,11 @@ pub use recorder::Recorder;
 pub(crate) use report::LatestTrace;
 pub use report::{
     ArrivalsRow, Capacity, CapacityOutcome, CapacityStep, Cause, Check, CoFigures, CoMitigation,
-    CoRow, Ending, ErrorRow, Event, EventKind, Exemplar, Figures, GeneratorRow, HopRow, LabelRow,
-    Latency, LoadKind, LogRow, MachineRow, Messages, Metric, MetricKind, PartRow, PhasesMs,
-    PointGenerator, PointLatency, Report, RequestRow, RunSettings, ScenarioArrivals, ScenarioRow,
-    SeriesPoint, SlowRequest, StepResult, SubjectKind, SubjectRow, TagRow, TaskRow, ThresholdRow,
-    TraceRow, Usl, Verdict, VerdictResult, WorkerRow, WorkerState,
+    CoRow, CpuLimitFile, CpuLimitRow, Ending, ErrorRow, Event, EventKind, Exemplar, Figures,
+    GeneratorRow, HopRow, LabelRow, Latency, LoadKind, LogRow, MachineRow, Messages, Metric,
+    MetricKind, PartRow, PhasesMs, PointGenerator, PointLatency, Report, RequestRow, RunSettings,
+    ScenarioArrivals, ScenarioRow, SeriesPoint, SlowRequest, StepResult, SubjectKind, SubjectRow,
+    TagRow, TaskRow, ThresholdRow, TraceRow, Usl, Verdict, VerdictResult, WorkerRow, WorkerState,
 };
 pub(crate) use report::{Cadence, MOST_MISSING};
 pub(crate) use request_log::{

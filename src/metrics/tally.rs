@@ -118,7 +118,7 @@ impl RequestTally {
     }
 
     /// Returns the latencies of the successful requests.
-    fn ok_latencies(&self) -> Cow<'_, Histogram<u64>> {
+    pub(super) fn ok_latencies(&self) -> Cow<'_, Histogram<u64>> {
         let Some(failed) = &self.failed else {
             return Cow::Borrowed(&self.all);
         };

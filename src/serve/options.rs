@@ -125,6 +125,7 @@ const REFUSED: [(&str, &[&str]); 5] = [
             "web_origin",
             "web_cert",
             "web_key",
+            "web_linger",
             "open",
         ],
     ),

@@ -13,6 +13,7 @@ mod page;
 mod reports;
 mod responses;
 mod routes;
+mod scrapes;
 mod serve;
 mod server;
 mod site;

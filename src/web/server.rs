@@ -3,6 +3,7 @@
 
 use super::access::Access;
 use super::connections::ConnectionServer;
+use super::scrapes::Scrapes;
 use super::site::{RunHeading, RunResult, WebState};
 use super::{routes, serve, tls};
 use crate::control::Handle;
@@ -152,13 +153,14 @@ impl WebServer {
             ends.clone(),
             closes.clone(),
         );
-        let readers = site.readers.subscribe();
+        let (readers, scrapes) = (site.readers.subscribe(), site.scrapes.subscribe());
         let site = Arc::new(site);
         let router = routes::router(site.clone());
         let is_over = self.serve_on_thread(runtime, router, closes, follow(site, handle, ends))?;
         Ok(WebThread {
             end,
             readers,
+            scrapes,
             closing,
             is_over,
         })
@@ -177,6 +179,7 @@ impl WebServer {
             end: watch::channel(RunResult::None).0,
             // They read from the process of their run.
             readers: watch::channel(0).1,
+            scrapes: watch::channel(Scrapes::default()).1,
             closing,
             is_over,
         })
@@ -290,6 +293,7 @@ fn random_token() -> String {
 pub(crate) struct WebThread {
     end: watch::Sender<RunResult>,
     readers: watch::Receiver<usize>,
+    scrapes: watch::Receiver<Scrapes>,
     closing: watch::Sender<bool>,
     is_over: oneshot::Receiver<()>,
 }
@@ -303,10 +307,28 @@ impl WebThread {
         });
     }
 
-    /// Ends the server: readers of events have two seconds to fetch the report, answers that are then under way one,
-    /// idle connections none.
-    pub(crate) async fn leave(mut self) {
-        let _late = timeout(LAST_LOOK, self.readers.wait_for(|readers| *readers == 0)).await;
+    /// Returns how long to wait for one more scrape of the metrics of a run that is over: as long as `wanted`, by default as long as
+    /// the next one may take; `None` if none is to be waited for.
+    pub(crate) fn linger(&self, wanted: Option<Duration>) -> Option<Duration> {
+        self.scrapes.borrow().linger(wanted)
+    }
+
+    /// Ends the server: readers of events have two seconds to fetch the report, a scraper that time to fetch the final figures, unless
+    /// the wait is `skipped`; answers that are then under way have one second, idle connections none.
+    pub(crate) async fn leave(
+        mut self,
+        linger: Option<Duration>,
+        skipped: impl Future<Output = ()>,
+    ) {
+        let readers = timeout(LAST_LOOK, self.readers.wait_for(|readers| *readers == 0));
+        let scraped = timeout(
+            linger.unwrap_or_default(),
+            self.scrapes.wait_for(Scrapes::has_final),
+        );
+        tokio::select! {
+            _late = async { tokio::join!(readers, scraped) } => {}
+            () = skipped => {}
+        }
         self.closing.send_replace(true);
         let _late = timeout(FAREWELL * 2, &mut self.is_over).await;
     }

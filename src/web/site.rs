@@ -3,6 +3,7 @@
 use super::access::Access;
 use super::feed::Feed;
 use super::responses::ErrorResponse;
+use super::scrapes::Scrapes;
 use super::turns::Permits;
 use crate::control::{Handle, Refusal};
 use crate::metrics::{Detail, LiveTag, Report, Snapshot};
@@ -47,6 +48,7 @@ pub(super) struct WebState {
     pub(super) end: watch::Receiver<RunResult>,
     /// Number of readers of events.
     pub(super) readers: watch::Sender<usize>,
+    pub(super) scrapes: watch::Sender<Scrapes>,
     /// Whether the process is about to end.
     pub(super) closing: watch::Receiver<bool>,
     turns: Permits,
@@ -66,6 +68,7 @@ impl WebState {
             feed: Feed::new(),
             end,
             readers: watch::Sender::new(0),
+            scrapes: watch::Sender::default(),
             closing,
             turns: Permits::new(RENDERED),
         }
@@ -88,10 +91,14 @@ impl WebState {
 
     /// Returns the figures of now; after the end, the last ones.
     pub(super) fn snapshot(&self) -> Option<Arc<Snapshot>> {
-        if self.is_over() {
-            self.feed.latest()
-        } else {
-            self.handle.snapshot()
+        match &*self.end.borrow() {
+            RunResult::None => self.handle.snapshot(),
+            RunResult::Failed => self.feed.latest(),
+            // The feed may not have the report yet.
+            RunResult::Report(report) => {
+                let latest = self.feed.latest().unwrap_or_default();
+                Some(Arc::new(latest.ended(report)))
+            }
         }
     }
 

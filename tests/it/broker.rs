@@ -3,7 +3,7 @@
 use crate::program::{process_id, signal, wait_until};
 use crate::skipping::skip;
 use rustix::process::Signal;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
@@ -60,6 +60,16 @@ impl Broker {
     /// Returns its URL with the token.
     pub(crate) fn url(&self) -> String {
         format!("nats://{}@127.0.0.1:{}", self.token, self.port)
+    }
+
+    /// Returns its URL by another address.
+    pub(crate) fn url_at(&self, address: SocketAddr) -> String {
+        format!("nats://{}@{address}", self.token)
+    }
+
+    /// Returns where it listens.
+    pub(crate) fn socket(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
     }
 
     /// Returns its URL with another token.

@@ -513,3 +513,69 @@ fn what_an_api_says_of_a_failure_stands_in_the_row_of_the_error_and_in_a_rehears
     let told = "`answered: {\"error\":\"sold out\",\"left\":0}`";
     assert!(ended.stdout.contains(told), "{}", ended.stdout);
 }
+
+#[test]
+fn failures_of_the_site_are_no_slowness_of_lgoose() {
+    use crate::faulty::{Act, say, send};
+
+    let site = Site::start(|asked| match asked.path.as_str() {
+        "/reset" => vec![Act::Reset],
+        "/close" => vec![Act::Close],
+        "/early" => send(
+            "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc",
+            Act::Close,
+        ),
+        "/garbage" => say("nonsense\r\n\r\n"),
+        "/hold" => vec![Act::Hold],
+        "/503" => answer(503, "", "no"),
+        "/expected" => answer(200, "", "something else"),
+        _ => answer(200, "", "good"),
+    });
+    let (own, none) = (site.url(), nowhere());
+    let secure = own.replace("http:", "https:");
+    for (name, host, path, more) in [
+        ("refused", &none, "/a", &["-u", "20"][..]),
+        ("refused_one", &none, "/a", &["-u", "1"]),
+        (
+            "refused_rate",
+            &none,
+            "/a",
+            &["--rate", "200", "--max-users", "40"],
+        ),
+        ("reset", &own, "/reset", &["-u", "8"]),
+        ("close", &own, "/close", &["-u", "8"]),
+        ("early", &own, "/early", &["-u", "8"]),
+        ("garbage", &own, "/garbage", &["-u", "8"]),
+        ("hold", &own, "/hold", &["-u", "8", "--timeout", "20ms"]),
+        ("tls", &secure, "/a", &["-u", "8"]),
+        ("status", &own, "/503", &["-u", "8"]),
+        (
+            "status_rate",
+            &own,
+            "/503",
+            &["--rate", "100", "--max-users", "40"],
+        ),
+        ("expected", &own, "/expected", &["-u", "8"]),
+    ] {
+        let expect = if path == "/expected" {
+            "expect = { text = 'good' }"
+        } else {
+            ""
+        };
+        let text = format!(
+            "task {{ wait = 0.005, function(user) user:get('{path}', {{ {expect} }}) end }}"
+        );
+        let path = plan(&format!("no_part_{name}.lua"), &text);
+        let own = [&*path, "-H", host, "-t", "1500ms"];
+        let ended = Lgoose::new(own.iter().chain(more)).finish();
+        let report = run(own.iter().chain(more));
+        for text in [&ended.stdout, &report.json["warnings"].to_string()] {
+            assert!(!text.contains("lgoose itself"), "{name}: {text}");
+            assert!(!text.contains("which kept up"), "{name}: {text}");
+        }
+        let generator = &report.json["generator"];
+        assert_eq!(generator["saturated_s"], 0.0, "{name}: {generator}");
+        assert!(generator["own_p99_ms"].is_null(), "{name}: {generator}");
+        assert_eq!(report.total("count"), report.total("failures"), "{name}");
+    }
+}

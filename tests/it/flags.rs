@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 90] = [
+const MISFITS: [(&str, &str, &[&str]); 91] = [
     (
         "--otlp",
         "plan.lua",
@@ -29,6 +29,7 @@ const MISFITS: [(&str, &str, &[&str]); 90] = [
     ),
     ("--web-cert", "a.pem", &["add '--web'"]),
     ("--web-key", "a.pem", &["add '--web'"]),
+    ("--web-linger", "5s", &["add '--web'"]),
     ("--open", "yes", &["unexpected value 'yes'"]),
     (
         "--workers",

@@ -551,6 +551,204 @@ fn paths_are_below_the_path_of_the_host_with_a_slash_or_without() {
     assert!(checked.stdout.contains(&told), "{}", checked.stdout);
 }
 
+/// Calls of a plan whose address has no scheme, from a list of paths, with what the client makes of each below `/`.
+const UNSCHEMED: &str = "for _, path in ipairs { '/', '', 'y', '/y', '?q', '//', '//y', '///y', '/\\\\y', '\\\\\\\\y', '/./ /y', '/%2F%2Fy', \
+    OTHER, OTHER .. '/y', '/' .. OTHER, ' ' .. OTHER, '/.' .. OTHER, '/a/..' .. OTHER, '..' .. OTHER, '\t' .. OTHER } do\n\
+    pcall(user.get, user, path, { name = 'x', allow_failure = true, redirects = 0 })\nend\n";
+
+#[test]
+fn what_has_no_scheme_stays_on_the_host_of_the_report() {
+    let other = Site::start(|_| answer(200, "", "elsewhere"));
+    let elsewhere = format!("//127.0.0.1:{}", other.port());
+    let calls = format!("local OTHER = '{elsewhere}'\n{UNSCHEMED}");
+    let bases = [
+        "".to_owned(),
+        "/".to_owned(),
+        "//".to_owned(),
+        "/x/".to_owned(),
+        "/x//".to_owned(),
+        elsewhere.clone(),
+        format!("{elsewhere}/"),
+        format!("{elsewhere}/x"),
+        format!("/{elsewhere}"),
+        format!("/.{elsewhere}"),
+        format!("/x/..{elsewhere}"),
+        format!("/\\127.0.0.1:{}", other.port()),
+        format!("{elsewhere}?q={elsewhere}#{elsewhere}"),
+        format!("//ada:secret@127.0.0.1:{}", other.port()),
+        format!("/%2F{elsewhere}"),
+    ];
+    // Ways to say the host, with what stands before and in the task.
+    type Way = fn(&str) -> (String, String, Vec<String>, Option<String>);
+    let quoted = |host: &str| host.replace('\\', "\\\\");
+    let ways: [(&str, Way); 5] = [
+        ("flag", |host| {
+            ("".into(), "".into(), vec!["-H".into(), host.into()], None)
+        }),
+        ("environment", |host| {
+            ("".into(), "".into(), Vec::new(), Some(host.into()))
+        }),
+        ("plan", |host| {
+            (
+                format!("plan {{ host = '{host}' }}\n"),
+                "".into(),
+                Vec::new(),
+                None,
+            )
+        }),
+        ("scenario", |host| {
+            (
+                format!("local HOST = '{host}'\n"),
+                "".into(),
+                Vec::new(),
+                None,
+            )
+        }),
+        ("user", |host| {
+            (
+                "".into(),
+                format!("user:set_host('{host}')\n"),
+                vec!["-H".into(), "http://127.0.0.1:1".into()],
+                None,
+            )
+        }),
+    ];
+    for (at, base) in bases.iter().enumerate() {
+        for (way, said) in ways {
+            let site = Site::start(|_| answer(200, "", "here"));
+            let host = format!("{}{base}", site.url());
+            let in_lua = matches!(way, "plan" | "scenario" | "user");
+            let (before, first, options, variable) =
+                said(&if in_lua { quoted(&host) } else { host.clone() });
+            let task = format!("task {{ function(user)\n{first}{calls}end }}");
+            let text = match way {
+                "scenario" => format!("{before}scenario {{ 'a', host = HOST, {task} }}"),
+                _ => format!("{before}{task}"),
+            };
+            let path = plan(&format!("unschemed_{way}_{at}.lua"), &text);
+            let own = [path.as_str(), "-u", "1", "-i", "1", "-o", "json=-"].map(str::to_owned);
+            let mut lgoose = Lgoose::new(own.iter().chain(&options));
+            if let Some(variable) = variable {
+                lgoose = lgoose.env("LGOOSE_HOST", &variable);
+            }
+            let report = crate::report::read(lgoose.finish());
+            let case = format!("{host} by {way}");
+            assert_eq!(report.ended.code, 0, "{case}: {}", report.ended.stderr);
+            assert_eq!(other.asked().len(), 0, "{case}");
+            assert_eq!((site.received(), report.total("count")), (20, 20), "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_url_in_the_place_of_a_plan_is_requested_where_it_says() {
+    let other = Site::start(|_| answer(200, "", "elsewhere"));
+    let elsewhere = format!("//127.0.0.1:{}", other.port());
+    for path in [
+        elsewhere.clone(),
+        format!("{elsewhere}/y"),
+        format!("/{elsewhere}"),
+        format!("{elsewhere}?q=1"),
+        "//".to_owned(),
+        "//y".to_owned(),
+    ] {
+        let site = Site::start(|_| answer(200, "", "here"));
+        let url = format!("{}{path}", site.url());
+        run([&*url, "-u", "1", "-i", "1"]);
+        let list = scratch("unschemed.txt");
+        std::fs::write(&list, format!("{url}\nGET {path}\n"))
+            .expect("the scratch folder takes a file");
+        run([
+            &*list.display().to_string(),
+            "-H",
+            &site.url(),
+            "-u",
+            "1",
+            "-i",
+            "1",
+        ]);
+        let paths: Vec<String> = site.asked().into_iter().map(|asked| asked.path).collect();
+        assert_eq!(paths, [&*path, &*path, &*path], "{url}");
+        assert_eq!(other.asked().len(), 0, "{url}");
+    }
+}
+
+#[test]
+fn sockets_and_calls_stay_on_the_host_of_the_report() {
+    let other = Site::start(|_| answer(200, "", "elsewhere"));
+    let elsewhere = format!("//127.0.0.1:{}", other.port());
+    let body = format!(
+        "for _, path in ipairs {{ '/y', 'y', '//y', '{elsewhere}', '/{elsewhere}', '/\\\\127.0.0.1:{}' }} do\n\
+         pcall(user.websocket, user, path)\nend\n\
+         pcall(user.grpc, user, 'a.B/C', {{}})\npcall(user.grpc, user, '{elsewhere}/a.B/C', {{}})\n\
+         local socket = pcall(user.tcp, user)\n",
+        other.port()
+    );
+    for base in [
+        "",
+        &*elsewhere,
+        &format!("/{elsewhere}"),
+        &format!("{elsewhere}/x"),
+        "/x",
+    ] {
+        for more in [&[][..], &["--http", "2"]] {
+            let site = Site::start(|_| answer(200, "", "here"));
+            let text = format!("grpc.reflect()\ntask {{ function(user)\n{body}end }}");
+            let path = plan("unschemed_sockets.lua", &text);
+            let host = format!("{}{base}", site.url());
+            let own = [
+                path.as_str(),
+                "-H",
+                &host,
+                "-u",
+                "1",
+                "-i",
+                "1",
+                "-q",
+                "--timeout",
+                "2s",
+            ];
+            Lgoose::new(own.iter().chain(more)).finish();
+            assert_eq!(other.connections(), 0, "{host} {more:?}");
+            assert!(site.connections() > 0, "{host} {more:?}");
+        }
+    }
+}
+
+#[test]
+fn links_and_redirects_with_two_slashes_lead_to_their_host_as_in_browsers() {
+    let other = Site::start(|_| answer(200, "", "elsewhere"));
+    let elsewhere = format!("//127.0.0.1:{}", other.port());
+    let to = elsewhere.clone();
+    let site = Site::start(move |asked| match asked.path.as_str() {
+        "/moved" | "//x/moved" => moved(302, &format!("{to}/moved")),
+        _ => {
+            let page = format!(
+                "<a href='{to}/link'>a</a><form action='{to}/form' method=post><input name=a></form>"
+            );
+            answer(200, "content-type: text/html\r\n", page)
+        }
+    });
+    let body = "local page = user:get '/page'\n\
+        user:get(page:links()[1])\nuser:submit(page:form(), { a = 'b' })\nuser:get '/moved'";
+    for base in ["", "//x"] {
+        let before = other.received();
+        let path = plan(
+            "two_slashes.lua",
+            &format!("task {{ function(user)\n{body}\nend }}"),
+        );
+        let host = format!("{}{base}", site.url());
+        let report = run([&*path, "-H", &host, "-u", "1", "-i", "1"]);
+        assert_eq!(report.errors(), Vec::<String>::new(), "{host}");
+        let seen = told(&other.asked()[before as usize..]);
+        assert_eq!(
+            seen,
+            ["GET /link", "POST /form a=b", "GET /moved"],
+            "{host}"
+        );
+    }
+}
+
 #[test]
 fn assets_of_another_port_are_told_with_the_port() {
     let site = Site::start(|_| {

@@ -117,6 +117,7 @@ mod web;
 mod web_client;
 mod web_dashboard;
 mod web_guard;
+mod web_linger;
 mod web_page;
 mod web_page_broken;
 mod web_page_commands;

@@ -7,7 +7,7 @@ use crate::web_client::{Answer, TOKEN, Web};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// How histograms are scraped.
@@ -33,7 +33,19 @@ impl Drop for Prometheus {
 impl Prometheus {
     /// Starts one that scrapes a run; `None` if this machine has none. No two use the same name.
     pub(crate) fn start(name: &str, run: Web, histograms: Histograms) -> Option<Prometheus> {
+        Prometheus::with_config(&config(name, run), histograms)
+    }
+
+    /// Starts one that scrapes each second.
+    pub(crate) fn every_second(name: &str, run: Web, histograms: Histograms) -> Option<Prometheus> {
         let config = config(name, run);
+        let text = std::fs::read_to_string(&config).expect("it was written");
+        let text = text.replace(": 2s", ": 1s");
+        std::fs::write(&config, text).expect("written");
+        Prometheus::with_config(&config, histograms)
+    }
+
+    fn with_config(config: &Path, histograms: Histograms) -> Option<Prometheus> {
         let folder = config.parent().expect("a folder");
         let free = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = free.local_addr().expect("an address");

@@ -1,7 +1,7 @@
 //! The control of a run whose terminal takes nothing, has gone, or was left with Ctrl-Z, and of one whose output nobody
 //! reads: it ends when it is to end, and all that it was to write is written.
 
-use crate::program::{exit_code, plan, process_id, scratch, signal, unread, wait_until};
+use crate::program::{Lgoose, exit_code, plan, process_id, scratch, signal, unread, wait_until};
 use crate::report::saved;
 use crate::server::Server;
 use crate::terminal::Terminal;
@@ -361,6 +361,63 @@ fn ctrl_z_pauses_the_run_and_no_request_shows_the_time() {
         signal(process, Signal::INT);
         wait_until("the report is there", || report.exists());
         assert_no_trace(&saved(&report));
+    }
+}
+
+#[test]
+fn time_in_which_the_program_stood_still_is_a_pause_and_no_delay_of_its_own() {
+    for (name, more, stops_ms) in [
+        ("users", &["-u", "4"][..], &[2_000_u64][..]),
+        ("short", &["-u", "4"], &[900]),
+        ("again", &["-u", "4"], &[1_200, 1_200, 1_200]),
+        ("thread", &["-u", "4", "--threads", "1"], &[1_500]),
+        ("threads", &["-u", "9", "--threads", "4"], &[1_500]),
+        ("rate", &["--rate", "60", "--max-users", "40"], &[2_000]),
+        ("one", &["-u", "1"], &[1_500]),
+        ("slow", &["-u", "2", "-e", "PAUSE=0.4"], &[1_500]),
+        (
+            "throttled",
+            &["-u", "4", "--throttle-requests", "30"],
+            &[1_500],
+        ),
+        ("reset", &["-u", "4", "--reset-stats"], &[1_500]),
+        ("long", &["-u", "4"], &[5_000]),
+    ] {
+        let server = Server::start();
+        let text = "task { function(user) user:get '/delay/20' user:wait(tonumber(env('PAUSE', '0.01'))) end }";
+        let path = plan(&format!("stood_{name}.lua"), text);
+        let url = server.url();
+        let run = [&path, "-H", &url, "-o", "json=-"];
+        let running = Lgoose::new(run.iter().chain(more)).start();
+        for ms in stops_ms {
+            let before = server.received();
+            wait_until("requests come", || server.received() > before + 8);
+            running.signal(Signal::STOP);
+            pass(Duration::from_millis(*ms));
+            running.signal(Signal::CONT);
+        }
+        let before = server.received();
+        wait_until("requests come again", || server.received() > before + 8);
+        running.interrupt();
+        let report = crate::report::read(running.end()).json;
+        let events = report["events"].as_array().expect("a list");
+        let pauses = events.iter().filter(|event| event["kind"] == "pause");
+        let lasted: Vec<f64> = pauses.filter_map(|one| one["lasted_s"].as_f64()).collect();
+        assert_eq!(lasted.len(), stops_ms.len(), "{name}: {lasted:?}");
+        let shortest = *stops_ms.iter().min().expect("one") as f64;
+        assert!(
+            lasted.iter().all(|one| one * 1e3 > 0.9 * shortest),
+            "{name}: {lasted:?}"
+        );
+        let generator = &report["generator"];
+        for figure in ["lag_max_ms", "own_p99_ms"] {
+            let ms = generator[figure].as_f64().unwrap_or_default();
+            assert!(ms < 0.8 * shortest, "{name}: {generator}");
+        }
+        let max = report["aggregated"]["latency_ms"]["max"].as_f64();
+        assert!(max < Some(shortest), "{name}: {max:?}");
+        let warnings = report["warnings"].to_string();
+        assert!(warnings.contains("stood still"), "{name}: {warnings}");
     }
 }
 

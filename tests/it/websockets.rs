@@ -373,3 +373,54 @@ fn servers_that_do_not_answer_a_close_keep_a_user_no_longer_than_one_does() {
     assert_eq!(report.count("WS deaf"), 8);
     assert_eq!(report.errors(), Vec::<String>::new());
 }
+
+#[test]
+fn the_lines_of_an_access_log_are_what_the_report_says() {
+    use crate::faulty::{Act, Site, answer};
+
+    let site = Site::start(|asked| match asked.path.as_str() {
+        "/moved" => answer(302, "location: /there\r\n", ""),
+        // Its connection looks kept, and is closed before the next request.
+        "/last" => [answer(200, "", "bye"), vec![Act::HalfClose]]
+            .into_iter()
+            .flatten()
+            .collect(),
+        "/digest" if asked.header("authorization").is_empty() => answer(
+            401,
+            "www-authenticate: Digest realm=\"a\", nonce=\"n\", qop=\"auth\"\r\n",
+            "",
+        ),
+        "/fresh" => answer(200, "cache-control: max-age=600\r\n", "fresh"),
+        "/stale" if asked.header("if-none-match").is_empty() => {
+            answer(200, "etag: \"1\"\r\ncache-control: no-cache\r\n", "stale")
+        }
+        "/stale" => answer(304, "etag: \"1\"\r\n", ""),
+        _ => answer(200, "", "good"),
+    });
+    let (sockets, seen) = server();
+    let text = format!(
+        "on('test_start', function(user) user:get '/begin' end)\non('test_stop', function(user) user:get '/end' end)\n\
+         task {{ 'all', function(user)\n\
+           user:get '/a' user:get '/moved' user:get('/quiet', {{ count = false }})\n\
+           user:get '/last' user:get '/after'\n\
+           user:digest_auth('ada', 'secret') user:get '/digest'\n\
+           user:get '/fresh' user:get '/fresh' user:get '/stale' user:get '/stale'\n\
+           user:get('http://127.0.0.1:1/', {{ allow_failure = true }})\n\
+           local socket = user:websocket 'ws://{sockets}/echo'\n\
+           for n = 1, 3 do socket:ask('x' .. n, {{ name = 'ask' }}) end\n\
+           socket:close()\n\
+           user:timed('timed', function() user:get '/inside' return true end)\n\
+         end }}"
+    );
+    let path = plan("access_log.lua", &text);
+    let report = run([&path, "-H", &site.url(), "-u", "2", "-i", "3", "--cache"]);
+    let figure = |row: &str| report.count(row);
+    let (asks, timed) = (figure("WS ask"), figure("TIMED timed"));
+    assert_eq!((asks, timed), (18, 6), "{:?}", report.rows());
+    let quiet = site.asked_for("/quiet").len() as u64;
+    let refused = report.errors_with("connection refused");
+    assert_eq!((quiet, refused), (6, 6), "{:?}", report.errors());
+    assert!(report.retries() > 0, "{:?}", report.rows());
+    let lines = site.received() + seen.opened.load(Ordering::SeqCst);
+    assert_eq!(lines, report.sent() - refused - asks - timed + quiet);
+}

@@ -5,6 +5,7 @@
 use super::export;
 #[cfg(feature = "web")]
 use super::web;
+use crate::app::guard::Guard;
 use crate::app::prepare::PreparedRun;
 use crate::cli;
 use crate::control::Handle;
@@ -85,11 +86,13 @@ impl RunServices {
         let _unserved = report;
     }
 
-    /// Waits until whoever reads the page has the end of the run.
-    pub(super) async fn leave(self) {
+    /// Waits until those that read the page or scrape the metrics have the end of the run.
+    pub(super) async fn leave(self, flags: &cli::RunArgs, guard: &Guard, run: &Handle) {
         #[cfg(feature = "web")]
-        if let Some(web) = self.web {
-            web.thread.leave().await;
+        if let Some(server) = self.web {
+            web::leave(server, flags, guard, run).await;
         }
+        #[cfg(not(feature = "web"))]
+        let _unserved = (flags, guard, run);
     }
 }

@@ -82,9 +82,9 @@ fn cores() -> DoctorResult {
     let cores = machine::cores();
     let model = machine::cpu_model().map_or_else(String::new, |model| format!(", {model}"));
     let finding = DoctorResult::fine("cores", format!("{cores}{model}"));
-    match machine::cpu_quota() {
-        Some(quota) if quota < cores as u64 * 100 => DoctorResult {
-            value: format!("{}, of which the control group gives {:.1}", finding.value, quota as f64 / 100.0),
+    match machine::cpu_limit() {
+        Some(limit) if limit.cores < cores as f64 => DoctorResult {
+            value: format!("{}, of which the control group gives {:.1}", finding.value, limit.cores),
             ..finding
         }
         .unless(

@@ -7,6 +7,7 @@ use crate::error::{Diagnostic, Error, exit};
 use crate::serve::ProcessOrder;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What is left to do for the host.
 pub(super) enum HostedTask {
@@ -37,6 +38,8 @@ pub(super) fn take() -> Result<HostedTask, Error> {
         prepare(flags::test(&plan, &run_flags)?)?;
         return Ok(HostedTask::Done(exit::OK));
     }
+    // The next run waits for the end of this process.
+    run_flags.linger.web_linger = Some(Duration::ZERO);
     let web = &mut run_flags.web;
     web.web = Some(WebPlace {
         host: "127.0.0.1".to_owned(),

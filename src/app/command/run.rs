@@ -142,7 +142,7 @@ pub(super) fn conduct(
     }
     let ended = ((&outcome, summary), written);
     let code = runtime.block_on(conclude(ended, (guard, &handle), &config, flags));
-    runtime.block_on(beside.leave());
+    runtime.block_on(beside.leave(flags, guard, &handle));
     // Do not wait for a plan that is being reloaded.
     runtime.shutdown_background();
     Ok(code)

@@ -44,7 +44,7 @@ pub(super) fn serve(flags: &cli::ServeArgs) -> Result<u8, Error> {
         let ended = run_all(&runs, read_only, &mut interrupts, print_line).await;
         if ended == RunnerEnd::Idle {
             tokio::select! {
-                () = web.leave() => {}
+                () = web.leave(None, std::future::pending()) => {}
                 _ = interrupts.recv() => {}
             }
         }

@@ -1,5 +1,7 @@
 //! The web server of a run, as the flags say.
 
+use super::screen::aside;
+use crate::app::guard::Guard;
 use crate::app::prepare::PreparedRun;
 use crate::app::runtime;
 use crate::cli;
@@ -8,6 +10,7 @@ use crate::control::{Command as Ask, Handle, Interrupt};
 use crate::error::Error;
 use crate::machine;
 use crate::serve;
+use crate::units::show_duration;
 use crate::web::{ListenAddress, RunHeading, ServerOptions, WebServer, WebThread};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
@@ -55,6 +58,24 @@ pub(super) fn serve(
         None => announce("this run", &url, &flags.web),
     }
     Ok(RunServer { thread, url })
+}
+
+/// Ends the server of a run that is over and whose outputs are written, once those that read the page or scrape the metrics have
+/// its end. A signal ends the wait, and nothing else.
+pub(super) async fn leave(server: RunServer, flags: &cli::RunArgs, guard: &Guard, run: &Handle) {
+    guard.note_concluded();
+    let skipped = guard.interrupted();
+    let linger = server.thread.linger(flags.linger.web_linger);
+    let linger = linger.filter(|_| !run.is_aborted());
+    if let Some(linger) = linger
+        && !flags.screen.quiet
+    {
+        aside(&format!(
+            "waiting up to {} for one more scrape of /metrics: Ctrl-C skips that, '--web-linger 0' leaves it out",
+            show_duration(linger)
+        ));
+    }
+    server.thread.leave(linger, skipped).await;
 }
 
 /// Returns the options of a server.

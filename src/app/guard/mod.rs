@@ -41,6 +41,17 @@ struct GuardedRun {
     outlives_terminal: bool,
 }
 
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum RunStage {
+    #[default]
+    UnderWay,
+    /// It is over: readers of what it writes may still be waited for.
+    Over,
+    /// Everything is written and its exit code is known: those that read the page or scrape the metrics may still be waited for.
+    Concluded,
+}
+
 /// The guard of this process; every clone is the same guard.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Guard(Arc<Guarded>);
@@ -54,8 +65,7 @@ struct Guarded {
     signals: watch::Sender<u64>,
     /// Whether the run has outputs that have not been written yet.
     outputs_due: AtomicBool,
-    /// Whether the run is over: what may still be waited for are readers of what it writes.
-    over: AtomicBool,
+    stage: watch::Sender<RunStage>,
     /// Whether the run can be steered without its terminal.
     steered_from_afar: AtomicBool,
 }
@@ -109,7 +119,7 @@ impl Guard {
     }
 
     fn attend_to(&self, run: &Handle, outlives_terminal: bool) {
-        self.0.over.store(false, Ordering::Relaxed);
+        self.0.stage.send_replace(RunStage::UnderWay);
         self.0.run.send_modify(|place| {
             let before = place.replace(GuardedRun {
                 run: run.clone(),
@@ -133,12 +143,19 @@ impl Guard {
 
     /// Notes that the run is over: until the next run, each signal ends a wait for readers.
     pub(super) fn note_over(&self) {
-        self.0.over.store(true, Ordering::Relaxed);
+        self.0.stage.send_replace(RunStage::Over);
+    }
+
+    /// Notes that everything is written and the exit code is known: until the next run, any signal ends a wait for readers, and nothing
+    /// else.
+    #[cfg(feature = "web")]
+    pub(super) fn note_concluded(&self) {
+        self.0.stage.send_replace(RunStage::Concluded);
     }
 
     /// Ends the wait for readers if the run is over, and returns whether it is.
     fn leave_readers(&self) -> bool {
-        let is_over = self.0.over.load(Ordering::Relaxed);
+        let is_over = *self.0.stage.borrow() != RunStage::UnderWay;
         if is_over {
             self.count_signal();
         }
@@ -228,6 +245,10 @@ impl Guard {
             }
             if aborted_at.is_some() {
                 end();
+            }
+            if *self.0.stage.borrow() == RunStage::Concluded {
+                self.count_signal();
+                continue;
             }
             // The run of now: another one may have begun since.
             let request = interrupt_run(&self.0.run.borrow());

@@ -928,7 +928,7 @@ fn loses_judged_users(
                 let other = |name: &&str| {
                     *name != scenario && text.starts_with(&format!("scenario={name}"))
                 };
-                if ["A", "B"].iter().any(|name| other(name)) {
+                if ["A", "B"].iter().any(other) {
                     return false;
                 }
                 let Some((kind @ (Kind::Request | Kind::Task), rows)) = subject(all, declared, of)

@@ -16,6 +16,8 @@ pub(crate) struct Departures {
     pub(crate) quit: u64,
     /// Users that have completed all their iterations.
     pub(crate) finished: u64,
+    /// Users that were cut off before they came to their end.
+    pub(crate) cut_off: u64,
 }
 
 impl Departures {
@@ -27,6 +29,7 @@ impl Departures {
             lost: self.lost + other.lost,
             quit: self.quit + other.quit,
             finished: self.finished + other.finished,
+            cut_off: self.cut_off + other.cut_off,
         }
     }
 

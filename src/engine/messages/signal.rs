@@ -43,8 +43,10 @@ pub(crate) enum SignalKind {
         identity: WorkerIdentity,
         text: String,
     },
-    /// Nothing is heard from the worker; it may come back.
+    /// Nothing is heard from the worker; it may come back. Whether its users go on is not known.
     Away(String),
+    /// The worker was told to end: its users stop, and it hands its figures over.
+    Leaving(String),
     /// The worker is back.
     Back(String),
     /// A warning for views and the report.

@@ -12,6 +12,7 @@ use crate::engine::messages::signal::{Signal, SignalKind};
 use crate::engine::run::ending::EndFacts;
 use crate::engine::run::journal::DirectorLog;
 use crate::engine::run::life::{Life, Lifecycle, RunStop};
+use crate::engine::run::machine_watch::MachineWatch;
 use crate::engine::run::measurements::Measurements;
 use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::roster::Roster;
@@ -19,7 +20,7 @@ use crate::engine::run::settings::settings_of;
 use crate::engine::run::steering::{LoadProgress, Steering};
 use crate::engine::run::views::Views;
 use crate::engine::run::watchdog::{StuckShard, stuck_task_error};
-use crate::engine::run::worker_watch::WorkerWatch;
+use crate::engine::run::worker_watch::{Absence, OrdersLost, WorkerWatch};
 use crate::engine::timing::standstill::Standstill;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{
@@ -67,6 +68,7 @@ pub(crate) struct Director {
     pub(crate) lifecycle: Lifecycle,
     pub(crate) standstill: Standstill,
     pub(crate) memory: MemoryWatch,
+    pub(crate) machine: MachineWatch,
     /// Workers, if users run on other machines.
     pub(crate) workers: Option<WorkerWatch>,
     pub(crate) journal: DirectorLog,
@@ -139,6 +141,24 @@ impl Director {
         });
     }
 
+    /// Notes what the machine has done to this process since the last tick.
+    pub(super) fn look_at_machine(&mut self) {
+        if let Some(time) = self.machine.suspended() {
+            let text = format!(
+                "the machine was suspended for {:.1} s: the clock of the run stood still meanwhile",
+                time.as_secs_f64()
+            );
+            self.store
+                .happened(self.now(), EventKind::Pause, text.clone());
+            self.store.warn(text);
+        }
+        // Users on workers have the limits of their own machines.
+        let limit = self.machine.cpu_limit().filter(|_| self.workers.is_none());
+        if let Some(limit) = limit {
+            self.store.limit_generator(limit);
+        }
+    }
+
     /// Handles a signal of a participant.
     pub(super) fn handle(&mut self, Signal { from, kind }: Signal) {
         if kind.is_of_work() {
@@ -180,7 +200,8 @@ impl Director {
                 identity,
                 text,
             } => self.take_in(from, in_place_of, identity, text),
-            SignalKind::Away(text) => self.mark_away(from, text),
+            SignalKind::Away(text) => self.mark_away(from, text, Absence::Silent),
+            SignalKind::Leaving(text) => self.mark_away(from, text, Absence::Leaving),
             SignalKind::Back(text) => self.mark_back(from, text),
             SignalKind::Failed(error) => {
                 self.lifecycle.note_trouble(error);
@@ -206,6 +227,7 @@ impl Director {
             SignalKind::Ended { at: Some(at), .. } => self.directives.borrow().clock.elapsed(*at),
             _ => self.played(),
         };
+        let now = self.now();
         let Some(workers) = &mut self.workers else {
             return;
         };
@@ -213,10 +235,10 @@ impl Director {
             SignalKind::Gathered(Delivery::Gathered { reached, .. }) => {
                 reached
                     .iter()
-                    .for_each(|(worker, _)| workers.note_active(*worker, at));
+                    .for_each(|(worker, _)| workers.note_active(*worker, at, now));
             }
             SignalKind::Gathered(_) => {}
-            _ => workers.note_active(from, at),
+            _ => workers.note_active(from, at, now),
         }
     }
 
@@ -382,8 +404,6 @@ impl Director {
 
     /// Publishes a snapshot, and returns how many connections are open.
     pub(super) fn show(&mut self) -> u64 {
-        let loads = self.enter_progress();
-        self.store.set_loads(loads);
         // While nobody is left but those that may come back, no time passes for the figures.
         let now = self.lasted();
         let workers = self.workers.as_ref();
@@ -391,6 +411,19 @@ impl Director {
             let ms = behind.as_millis();
             tracing::debug!(target: "lgoose::gaggle", "the figures of some worker are {ms} ms behind");
         }
+        self.show_until(now)
+    }
+
+    /// Publishes the final figures of a run that has lasted so long; views show them as long as `test_stop` runs.
+    pub(super) fn conclude(&mut self, elapsed: Duration) {
+        let now = self.now();
+        self.measurements.conclude(&mut self.store, now);
+        self.show_until(elapsed);
+    }
+
+    fn show_until(&mut self, now: Duration) -> u64 {
+        let loads = self.enter_progress();
+        self.store.set_loads(loads);
         let snapshot = self.store.tick(now);
         let connections = snapshot.connections;
         self.views.publish(snapshot);
@@ -437,10 +470,10 @@ impl Director {
         identity: WorkerIdentity,
         text: String,
     ) {
-        let at = self.played();
+        let (at, now) = (self.played(), self.now());
         if let Some(workers) = &mut self.workers {
-            let shares = identity.shards.len();
-            workers.replace(in_place_of, identity.name.clone(), shares, at);
+            let load = (identity.name.clone(), identity.shards.len());
+            workers.replace(in_place_of, load, at, now);
         }
         self.store.expect_more(identity.shards.end);
         let number = self.roster.join(identity.shards.clone());
@@ -453,14 +486,19 @@ impl Director {
     }
 
     /// Goes on without a worker that is no longer heard from, or stops the run if it is to stop on a loss.
-    fn mark_away(&mut self, worker: usize, mut text: String) {
+    fn mark_away(&mut self, worker: usize, mut text: String, absence: Absence) {
         if !self.roster.away(worker) {
             return;
         }
         if let Some(workers) = &mut self.workers {
-            let percent = show_percent(workers.lose(worker));
+            let percent = show_percent(workers.lose(worker, absence));
             if self.lifecycle.is_going() {
-                text += &format!("; {percent} of the load is missing without it");
+                text += &match absence {
+                    Absence::Leaving => format!("; {percent} of the load is missing without it"),
+                    Absence::Silent => {
+                        format!("; whether it sends its {percent} of the load is not known")
+                    }
+                };
             }
         }
         let stops = self
@@ -597,10 +635,6 @@ impl Director {
     /// Cuts off tasks that have not finished in time; this does not count as an abort.
     pub(crate) fn cut_off_late_tasks(&mut self) {
         self.lifecycle.note_out_of_time();
-        let seconds = self.context.config.stop_timeout.as_secs_f64();
-        self.store.warn(format!(
-            "tasks still running {seconds} s after the stop were cut off ('--stop-timeout')"
-        ));
         self.cut_off(None);
     }
 
@@ -634,12 +668,20 @@ impl Director {
             return;
         }
         self.lifecycle.note_caught();
-        let missing = self.lose_missing();
+        let missing = self.lose_missing() as u64;
         if missing > 0 {
-            let threads = counted(missing as u64, "thread");
-            self.store.warn(format!(
-                "{threads} of users were still computing at the end: their last figures are missing"
-            ));
+            let who = match &self.workers {
+                Some(_) => format!(
+                    "{} had not handed over everything",
+                    counted(missing, "worker")
+                ),
+                None => format!(
+                    "{} of users were still computing",
+                    counted(missing, "thread")
+                ),
+            };
+            self.store
+                .warn(format!("{who} at the end: the last figures are missing"));
         }
     }
 
@@ -716,18 +758,79 @@ impl Director {
         facts.ending(elapsed)
     }
 
+    /// Reports what was cut off after `--stop-timeout`, as far as participants have said so.
+    pub(super) fn report_cut_off(&mut self) {
+        let cut_off = self.roster.departures().cut_off;
+        if self.lifecycle.is_out_of_time() && cut_off > 0 {
+            let users = counted(cut_off, "user");
+            let seconds = self.context.config.stop_timeout.as_secs_f64();
+            self.store.warn(format!(
+                "the tasks of {users} still ran {seconds} s after the stop and were cut off ('--stop-timeout')"
+            ));
+        }
+    }
+
+    /// Reports workers that have not confirmed a stop and may go on sending: the run ends in trouble then, since its load may not.
+    pub(super) fn report_unstopped(&mut self, ending: &Ending) {
+        let was_stopped = matches!(
+            ending.cause,
+            Cause::Signal
+                | Cause::StoppedByUser
+                | Cause::StoppedByPlan
+                | Cause::Threshold
+                | Cause::Aborted
+                | Cause::Trouble
+        );
+        let (now, orders) = (self.now(), self.orders_lost());
+        let Some(workers) = self.workers.as_ref().filter(|_| was_stopped) else {
+            return;
+        };
+        let silent = self.roster.without_end();
+        let silent = silent.filter(|worker| workers.is_silent(*worker, now));
+        let sending = silent.map(|worker| (worker, workers.may_send_until(worker, orders)));
+        let sending: Vec<_> = sending.filter(|(_, until)| *until > now).collect();
+        let Some(latest) = sending.iter().map(|(_, until)| *until).max() else {
+            return;
+        };
+        let names = sending.iter().map(|(worker, _)| workers.name(*worker));
+        let (who, it) = named_workers(&names.collect::<Vec<_>>());
+        let why = format!(
+            "{who} not confirmed that users stopped: {it} may go on sending until {} at the latest, or for a moment once {it} \
+             {} on after standing still",
+            self.store.wall_clock(latest),
+            if sending.len() == 1 { "goes" } else { "go" },
+        );
+        self.store.warn(why.clone());
+        self.lifecycle.note_trouble(Error::trouble(why));
+    }
+
+    /// Returns how long workers send that no order reaches.
+    fn orders_lost(&self) -> OrdersLost {
+        let clock = self.directives.borrow().clock;
+        OrdersLost {
+            end: self.steering.end().and_then(|end| clock.moment(end)),
+            stop_timeout: self.context.config.stop_timeout,
+        }
+    }
+
     /// Adds what lost workers left undone to the figures and to how the run has ended.
     pub(super) fn count_missing(&mut self, ending: &mut Ending) {
+        let orders = self.orders_lost();
         let Some(workers) = &self.workers else {
             return;
         };
         let end = Duration::try_from_secs_f64(ending.at_s).unwrap_or_default();
-        let (missing, told) = workers.missing(end);
+        let moment = |worker| {
+            self.store
+                .wall_clock(workers.may_send_until(worker, orders))
+        };
+        let (missing, sentences) = workers.missing(end, moment);
         ending.missing_load = Some(missing);
-        if told.is_empty() {
+        if sentences.is_empty() {
             return;
         }
-        told.into_iter()
+        sentences
+            .into_iter()
             .for_each(|sentence| self.store.warn(sentence));
         let from = self.store.measured_from();
         let from = self.directives.borrow().clock.elapsed(from);
@@ -737,7 +840,32 @@ impl Director {
 
     /// Returns the report of the run, with that of its warm-up.
     pub(crate) fn report(&mut self, elapsed: Duration) -> Report {
-        let now = self.now();
-        self.measurements.report(elapsed, &mut self.store, now)
+        self.measurements.report(elapsed, &mut self.store)
+    }
+}
+
+/// Returns the workers of these names with what is said of them, and the word for them: `worker 'a' has` and `it`.
+fn named_workers(names: &[&str]) -> (String, &'static str) {
+    /// The most that are named; the rest is counted.
+    const MOST: usize = 3;
+    let shown: Vec<String> = names
+        .iter()
+        .take(MOST)
+        .map(|name| format!("'{name}'"))
+        .collect();
+    match (names.len(), &shown[..]) {
+        (1, [name]) => (format!("worker {name} has"), "it"),
+        (count, shown) if count > MOST => {
+            let rest = counted((count - MOST) as u64, "other");
+            (
+                format!("workers {} and {rest} have", shown.join(", ")),
+                "they",
+            )
+        }
+        (_, [others @ .., last]) => (
+            format!("workers {} and {last} have", others.join(", ")),
+            "they",
+        ),
+        (_, []) => (String::new(), "they"),
     }
 }

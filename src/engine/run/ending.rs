@@ -39,7 +39,7 @@ impl EndFacts<'_> {
         let mut ending = Ending::new(cause, at, self.end);
         ending.cut_short |= self.leaves_iterations(cause);
         ending.in_warmup = stopped.map_or(self.reset_is_due, |stopped| stopped.in_warmup);
-        ending.cut_off = self.lifecycle.is_out_of_time();
+        ending.cut_off = self.lifecycle.is_out_of_time() && departures.cut_off > 0;
         ending.all_lost = departures.all_lost();
         ending.users_started = departures.started;
         // How many users a lost shard has started is not known.

@@ -71,6 +71,7 @@ impl Lead<'_> {
     fn tick(&mut self) {
         let director = &mut *self.director;
         director.see_standstill(|standstill| standstill.tick(Instant::now()));
+        director.look_at_machine();
         let connections = director.show();
         if let Some(warning) = self.shards.scarce_ports(connections) {
             director.store.warn(warning);

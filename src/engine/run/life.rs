@@ -33,7 +33,7 @@ pub(crate) struct RunStop {
 pub(crate) struct Lifecycle {
     life: Life,
     stopped: Option<RunStop>,
-    /// Whether tasks were cut off after `--stop-timeout`.
+    /// Whether what still ran after `--stop-timeout` was to be cut off.
     out_of_time: bool,
     /// Whether a shard is caught and will never answer.
     caught: bool,
@@ -87,7 +87,7 @@ impl Lifecycle {
         self.stopped.as_ref()
     }
 
-    /// Notes that tasks were cut off after `--stop-timeout`.
+    /// Notes that what still runs after `--stop-timeout` is to be cut off.
     pub(crate) fn note_out_of_time(&mut self) {
         self.out_of_time = true;
     }

@@ -344,12 +344,16 @@ impl Measurements {
         self.emptied.drain(..)
     }
 
-    /// Returns the report of the run, with that of its warm-up.
-    pub(crate) fn report(&mut self, elapsed: Duration, store: &mut Store, now: Duration) -> Report {
+    /// Ends the measurement before the last one, if that is still under way when the run is over.
+    pub(crate) fn conclude(&mut self, store: &mut Store, now: Duration) {
         // Shards that ended without coming to this measurement have nothing to add.
         if !self.later.is_empty() {
             self.finish(store, now);
         }
+    }
+
+    /// Returns the report of the run, with that of its warm-up.
+    pub(crate) fn report(&mut self, elapsed: Duration, store: &mut Store) -> Report {
         let mut report = store.report(elapsed);
         report.warmup = self.warmup.take().map(Box::new);
         report.earlier = std::mem::take(&mut self.earlier);

@@ -8,6 +8,7 @@ mod journal;
 mod lead;
 mod life;
 pub(super) mod local_shards;
+mod machine_watch;
 mod measurements;
 pub(super) mod memory;
 mod milestones;
@@ -181,12 +182,17 @@ async fn finish(
     director.store.happened(elapsed, EventKind::End, over);
     let plan_version = director.directives.borrow().plan_version.clone();
     let mut ending = director.ending(elapsed);
+    director.report_cut_off();
+    director.count_missing(&mut ending);
+    if played == ReplayEnd::Leads {
+        director.report_unstopped(&ending);
+    }
+    director.conclude(elapsed);
     // After an abort nothing more is waited for.
     let cleans_up = played == ReplayEnd::Leads && director.may_run_test_stop();
     if cleans_up && ending.cause != Cause::Aborted {
         clean_up(&mut director, &plan_version, &mut ending, events, calls).await?;
     }
-    director.count_missing(&mut ending);
     let (report, context) = (director.report(elapsed), director.context.clone());
     let trouble = director.lifecycle.into_trouble();
     Ok(Outcome::new(

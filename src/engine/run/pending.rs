@@ -15,6 +15,7 @@ use crate::engine::run::Run;
 use crate::engine::run::director::Director;
 use crate::engine::run::event::{EventDirector, EventResult, run_event};
 use crate::engine::run::life::Lifecycle;
+use crate::engine::run::machine_watch::MachineWatch;
 use crate::engine::run::measurements::Measurements;
 use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::milestones::Milestones;
@@ -211,6 +212,7 @@ impl PendingRun {
             lifecycle: Lifecycle::default(),
             standstill: Standstill::default(),
             memory,
+            machine: MachineWatch::new(),
             workers: place.watch(),
             journal: place.journal(),
         }

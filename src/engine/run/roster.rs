@@ -162,6 +162,13 @@ impl Roster {
         present.map(|(index, _)| index).collect()
     }
 
+    /// Returns the participants that have not handed everything over.
+    pub(crate) fn without_end(&self) -> impl Iterator<Item = usize> {
+        let all = self.0.iter().enumerate();
+        all.filter(|(_, one)| one.state != ParticipantState::Ended)
+            .map(|(index, _)| index)
+    }
+
     /// Returns how the users of all participants ended, as far as that is known.
     pub(crate) fn departures(&self) -> Departures {
         let all = self.0.iter().map(|shard| shard.departures);

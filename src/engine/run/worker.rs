@@ -8,6 +8,7 @@ use crate::engine::messages::plan_requests::PlanCommand;
 use crate::engine::messages::signal::{Signal, SignalKind};
 use crate::engine::run::Run;
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
+use crate::engine::run::machine_watch::MachineWatch;
 use crate::engine::run::memory::MemoryWatch;
 use crate::engine::run::roster::Roster;
 use crate::engine::run::watchdog::stuck_task_error;
@@ -86,7 +87,7 @@ impl WorkerSignal {
             },
             WorkerSignal::AllStarted => SignalKind::AllStarted,
             WorkerSignal::PlanRequest(plan_request) => SignalKind::PlanRequest(plan_request),
-            WorkerSignal::Leaving => SignalKind::Away(format!(
+            WorkerSignal::Leaving => SignalKind::Leaving(format!(
                 "worker '{worker}' was told to end before the run was over: its users stop"
             )),
             WorkerSignal::Failed(text) => {
@@ -158,9 +159,11 @@ impl WorkerRun {
             epochs: vec![0; shards],
             pending: PortableDelta::default(),
             memory: MemoryWatch::new(context.local.memory, context.halted.clone()),
+            machine: MachineWatch::new(),
             standstill: Standstill::default(),
             idle: None,
             all_started: false,
+            cut_off_at: None,
             until: None,
             caught: false,
         };
@@ -189,11 +192,14 @@ struct RunningWorker {
     /// Figures that have not been handed over.
     pending: PortableDelta,
     memory: MemoryWatch,
+    machine: MachineWatch,
     standstill: Standstill,
     /// The version of the directive under which it last had nothing left to do.
     idle: Option<u64>,
     /// Whether it has told the manager that all of its users have been started.
     all_started: bool,
+    /// When tasks that still run are cut off, after a stop: the manager says so, too, unless it cannot be reached.
+    cut_off_at: Option<Instant>,
     /// When shards that have not ended are given up, after an abort.
     until: Option<Instant>,
     /// Whether a shard is caught in the plan's code.
@@ -211,7 +217,8 @@ impl RunningWorker {
         let mut look = interval(LOOK);
         let mut orders = self.orders.subscribe();
         while !self.roster.is_over() {
-            let (end, until) = (self.end_of_timetable(), self.until);
+            self.note_stop();
+            let (end, cut_off_at, until) = (self.end_of_timetable(), self.cut_off_at, self.until);
             tokio::select! {
                 signal = received.recv() => match signal {
                     Some(signal) => self.handle(signal, local),
@@ -220,6 +227,7 @@ impl RunningWorker {
                 // Wakes the loop, which looks at the directive again; shards are told by the same channel.
                 changed = orders.changed() => if changed.is_err() { return },
                 () = at(end), if end.is_some() => self.publish(DirectivePhase::Stop),
+                () = at(cut_off_at), if cut_off_at.is_some() => self.publish(DirectivePhase::Abort),
                 () = at(until), if until.is_some() => return self.leave_behind(),
                 _ = hand_over.tick() => self.hand_over(),
                 _ = look.tick() => self.look(local),
@@ -227,6 +235,15 @@ impl RunningWorker {
                     self.fail(&trouble);
                 },
             }
+        }
+    }
+
+    /// Sets when tasks are cut off, once users stop.
+    fn note_stop(&mut self) {
+        if self.orders.borrow().phase != DirectivePhase::Stop {
+            self.cut_off_at = None;
+        } else if self.cut_off_at.is_none() {
+            self.cut_off_at = Instant::now().checked_add(self.context.config.stop_timeout);
         }
     }
 
@@ -292,6 +309,7 @@ impl RunningWorker {
             | SignalKind::Gathered(_)
             | SignalKind::Warning(_)
             | SignalKind::Away(_)
+            | SignalKind::Leaving(_)
             | SignalKind::Back(_)
             | SignalKind::Joined { .. }
             | SignalKind::Unreachable(_)
@@ -311,12 +329,21 @@ impl RunningWorker {
     fn look(&mut self, local: &mut LocalShards) {
         let lost = self.standstill.tick(Instant::now());
         if !lost.is_zero() {
+            self.cut_off_at = self.cut_off_at.and_then(|at| at.checked_add(lost));
             let seconds = lost.as_secs_f64();
             let stood = format!(
                 "worker '{}' stood still for {seconds:.1} s: its users paused meanwhile",
                 self.worker
             );
             self.pending.warn(stood);
+        }
+        if let Some(time) = self.machine.suspended() {
+            let suspended = format!(
+                "worker '{}' was suspended with its machine for {:.1} s: its users paused meanwhile",
+                self.worker,
+                time.as_secs_f64()
+            );
+            self.pending.warn(suspended);
         }
         if let Some(caught) = local.caught().filter(|_| !self.caught) {
             self.caught = true;

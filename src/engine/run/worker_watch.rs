@@ -18,6 +18,15 @@ pub(crate) const WORKER_ALONE: Duration = Duration::from_secs(40);
 /// Time for which a worker whose users have gone keeps trying to hand over the last figures.
 pub(crate) const WORKER_FAREWELL: Duration = Duration::from_secs(120);
 
+/// Time after which a worker that reaches nobody has told its users to stop: it notices within 20 s that it does not, and what it
+/// sent before may have been a delivery old.
+const UNREACHED: Duration = WORKER_ALONE
+    .saturating_add(Duration::from_secs(20))
+    .saturating_add(DELIVERY);
+
+/// Time without a signal after which a worker may be one that does not hear of an abort.
+const QUIET: Duration = Duration::from_millis(2_500);
+
 /// Time after which workers that cannot be reached will deliver nothing more.
 const NEVER: Duration = WORKER_ALONE.saturating_add(WORKER_FAREWELL);
 
@@ -45,12 +54,33 @@ struct WorkerLoad {
     shares: usize,
     /// Until when it was at work: when it was last heard, or when it said that it ended; by the timetable's clock.
     last_active: Duration,
+    /// When it was last heard, in time since the run began.
+    heard: Duration,
 }
 
-/// A time in which the load of a lost worker was nobody's, by the timetable's clock.
+/// Why a worker takes no part any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Absence {
+    /// Nothing is heard from it: it may send on.
+    Silent,
+    /// It was told to end, and said so.
+    Leaving,
+}
+
+/// How long workers send that no order reaches, in time since the run began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OrdersLost {
+    /// The end of the timetable; `None` for never.
+    pub(crate) end: Option<Duration>,
+    /// Time that running tasks have after a stop.
+    pub(crate) stop_timeout: Duration,
+}
+
+/// A time in which the load of a worker is in no figure, by the timetable's clock.
 #[derive(Debug)]
 struct LoadGap {
     worker: usize,
+    absence: Absence,
     from: Duration,
     /// When another took its place.
     until: Option<Duration>,
@@ -66,6 +96,7 @@ impl WorkerWatch {
             name,
             shares,
             last_active: Duration::ZERO,
+            heard: Duration::ZERO,
         });
         let loads: Vec<_> = loads.collect();
         WorkerWatch {
@@ -78,17 +109,18 @@ impl WorkerWatch {
         }
     }
 
-    /// Records that a worker was at work until that time of the timetable.
-    pub(crate) fn note_active(&mut self, worker: usize, at: Duration) {
-        self.loads[worker].last_active = at;
+    /// Records that a worker was at work until that time of the timetable, which was heard at `now`.
+    pub(crate) fn note_active(&mut self, worker: usize, at: Duration, now: Duration) {
+        (self.loads[worker].last_active, self.loads[worker].heard) = (at, now);
     }
 
     /// Records that a worker is lost, and returns its percentage of the load. What it drove since it was last heard is
     /// missing, too: a worker hands over whole seconds.
-    pub(crate) fn lose(&mut self, worker: usize) -> f64 {
+    pub(crate) fn lose(&mut self, worker: usize, absence: Absence) -> f64 {
         let whole_seconds = self.loads[worker].last_active.as_secs();
         self.gaps.push(LoadGap {
             worker,
+            absence,
             from: Duration::from_secs(whole_seconds),
             until: None,
         });
@@ -100,12 +132,20 @@ impl WorkerWatch {
         self.gaps.retain(|gap| gap.worker != worker);
     }
 
-    /// Records that another worker has the load of a lost one, or some shares of it, from that time of the timetable on.
-    pub(crate) fn replace(&mut self, lost: usize, name: String, shares: usize, at: Duration) {
+    /// Records that another worker has the load of a lost one, or some shares of it, from that time of the timetable on; it is
+    /// heard of at `now`.
+    pub(crate) fn replace(
+        &mut self,
+        lost: usize,
+        (name, shares): (String, usize),
+        at: Duration,
+        now: Duration,
+    ) {
         self.loads.push(WorkerLoad {
             name,
             shares,
             last_active: at,
+            heard: now,
         });
         let mut gaps = self.gaps.iter_mut();
         if let Some(gap) = gaps.find(|gap| gap.worker == lost && gap.until.is_none()) {
@@ -113,9 +153,14 @@ impl WorkerWatch {
         }
     }
 
-    /// Returns the load that was nobody's in a run whose users were told to stop at `end` of the timetable: its fraction
-    /// of the whole, and a sentence for each lost worker.
-    pub(crate) fn missing(&self, end: Duration) -> (f64, Vec<String>) {
+    /// Returns the load that is in no figure of a run whose users were told to stop at `end` of the timetable: its fraction of the
+    /// whole, and a sentence for each worker that was lost. `moment` returns the latest moment at which one may have sent, by its
+    /// number.
+    pub(crate) fn missing(
+        &self,
+        end: Duration,
+        moment: impl Fn(usize) -> String,
+    ) -> (f64, Vec<String>) {
         let mut missing = 0.0;
         let mut sentences = Vec::new();
         for gap in &self.gaps {
@@ -126,16 +171,51 @@ impl WorkerWatch {
             }
             let load = &self.loads[gap.worker];
             missing += load.shares as f64 * lasted.as_secs_f64();
-            sentences.push(format!(
-                "the load of worker '{}' ({} of all) was nobody's from {:.1} s to {:.1} s",
+            let part = format!(
+                "the load of worker '{}' ({} of all) from {:.1} s to {:.1} s",
                 load.name,
                 show_percent(self.percent(gap.worker)),
                 gap.from.as_secs_f64(),
                 until.as_secs_f64()
-            ));
+            );
+            sentences.push(match gap.absence {
+                Absence::Leaving => format!("{part} is missing: the worker was told to end"),
+                Absence::Silent => format!(
+                    "{part} is in no figure: nothing was heard from the worker, which may have sent it (until {} at the latest)",
+                    moment(gap.worker)
+                ),
+            });
         }
         let whole = self.shares as f64 * end.as_secs_f64();
         (if whole > 0.0 { missing / whole } else { 0.0 }, sentences)
+    }
+
+    /// Returns until when a worker may send that nothing more reaches, in time since the run began, unless it stands still until
+    /// then.
+    pub(crate) fn may_send_until(&self, worker: usize, lost: OrdersLost) -> Duration {
+        let alone = self.loads[worker].heard + UNREACHED;
+        let stop = match (lost.end, &self.unreachable) {
+            (None, None) => alone,
+            (Some(end), None) => end.min(alone),
+            // It may reach the broker, and then it goes on to the end of the timetable.
+            (Some(end), Some(_)) => end.max(self.loads[worker].heard),
+            (None, Some((since, _))) => alone.max(*since + UNREACHED),
+        };
+        stop + lost.stop_timeout
+    }
+
+    /// Returns whether a worker that has not said that it ended may not have heard of a stop: it is silent, and was not told to end.
+    pub(crate) fn is_silent(&self, worker: usize, now: Duration) -> bool {
+        let gap = self.gaps.iter().rev().find(|gap| gap.worker == worker);
+        match gap {
+            Some(gap) => gap.absence == Absence::Silent,
+            None => now.saturating_sub(self.loads[worker].heard) > QUIET,
+        }
+    }
+
+    /// Returns the name of a worker.
+    pub(crate) fn name(&self, worker: usize) -> &str {
+        &self.loads[worker].name
     }
 
     fn percent(&self, worker: usize) -> f64 {
@@ -254,8 +334,8 @@ mod tests {
         let mut watch = WorkerWatch::new(false, workers.into_iter());
         // Both were cut off at 5 s, and ended by themselves; all of it is heard at 65 s.
         for (worker, ended) in [(0, 45), (1, 44)] {
-            watch.note_active(worker, seconds(65));
-            watch.note_active(worker, seconds(ended));
+            watch.note_active(worker, seconds(65), seconds(65));
+            watch.note_active(worker, seconds(ended), seconds(65));
         }
         assert_eq!(watch.lost_at(None, Some(seconds(70))), Some(seconds(45)));
         assert_eq!(watch.lost_at(None, Some(seconds(46))), None);
@@ -263,31 +343,90 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_what_nobody_had() {
+    fn what_is_in_no_figure_may_have_been_sent() {
         let seconds = Duration::from_secs_f64;
         let workers = [("a", 1), ("b", 2), ("c", 1)];
         let workers = workers.map(|(name, shares)| (name.to_owned(), shares));
         let mut watch = WorkerWatch::new(false, workers.into_iter());
-        watch.note_active(1, seconds(10.06));
-        assert_eq!(watch.lose(1), 50.0);
-        watch.replace(1, "d".to_owned(), 2, seconds(16.0));
-        watch.note_active(0, seconds(20.06));
-        assert_eq!(watch.lose(0), 25.0);
-        let (missing, told) = watch.missing(seconds(30.0));
+        watch.note_active(1, seconds(10.06), seconds(10.06));
+        assert_eq!(watch.lose(1, Absence::Silent), 50.0);
+        watch.replace(1, ("d".to_owned(), 2), seconds(16.0), seconds(16.0));
+        watch.note_active(0, seconds(20.06), seconds(20.06));
+        assert_eq!(watch.lose(0, Absence::Leaving), 25.0);
+        let moment = |worker| format!("06:45:1{worker} UTC");
+        let (missing, told) = watch.missing(seconds(30.0), moment);
         assert_eq!(missing, (2.0 * 6.0 + 10.0) / (4.0 * 30.0));
         assert_eq!(
             told,
             [
-                "the load of worker 'b' (50.0% of all) was nobody's from 10.0 s to 16.0 s",
-                "the load of worker 'a' (25.0% of all) was nobody's from 20.0 s to 30.0 s",
+                "the load of worker 'b' (50.0% of all) from 10.0 s to 16.0 s is in no figure: nothing was heard from the worker, \
+                 which may have sent it (until 06:45:11 UTC at the latest)",
+                "the load of worker 'a' (25.0% of all) from 20.0 s to 30.0 s is missing: the worker was told to end",
             ]
         );
-        // The successor may be lost, too, and whoever is back has delivered all.
-        watch.lose(3);
+        // The successor may be lost, too, and a worker that is back has delivered all.
+        watch.lose(3, Absence::Silent);
         watch.find(1);
         watch.find(0);
-        let (missing, _) = watch.missing(seconds(30.0));
+        let (missing, _) = watch.missing(seconds(30.0), moment);
         assert_eq!(missing, 2.0 * 14.0 / (4.0 * 30.0));
-        assert_eq!(watch.missing(seconds(16.0)).0, 0.0);
+        assert_eq!(watch.missing(seconds(16.0), moment).0, 0.0);
+    }
+
+    #[test]
+    fn a_worker_that_no_order_reaches_stops_by_itself() {
+        let seconds = Duration::from_secs;
+        let workers = ["a", "b"].map(|name| (name.to_owned(), 1));
+        let mut watch = WorkerWatch::new(false, workers.into_iter());
+        watch.note_active(0, seconds(20), seconds(20));
+        watch.note_active(1, seconds(80), seconds(100));
+        let until = |watch: &WorkerWatch, worker, end: Option<u64>| {
+            let lost = OrdersLost {
+                end: end.map(seconds),
+                stop_timeout: seconds(30),
+            };
+            watch.may_send_until(worker, lost).as_secs()
+        };
+        // When it was last heard, or the end of the timetable.
+        for (worker, end, expected) in [
+            (0, None, 20 + 61 + 30),
+            (1, None, 100 + 61 + 30),
+            (0, Some(60), 60 + 30),
+            (0, Some(3_600), 20 + 61 + 30),
+            (1, Some(120), 120 + 30),
+            (1, Some(3_600), 100 + 61 + 30),
+        ] {
+            assert_eq!(until(&watch, worker, end), expected, "{worker} {end:?}");
+        }
+        // The broker is gone for the manager, and perhaps not for workers.
+        watch.record_reach(seconds(110), Some("why".to_owned()));
+        for (worker, end, expected) in [
+            (0, None, 110 + 61 + 30),
+            (1, None, 110 + 61 + 30),
+            (0, Some(60), 60 + 30),
+            (0, Some(3_600), 3_600 + 30),
+            (1, Some(120), 120 + 30),
+        ] {
+            assert_eq!(until(&watch, worker, end), expected, "{worker} {end:?}");
+        }
+    }
+
+    #[test]
+    fn a_worker_is_silent_once_it_is_lost_or_was_not_heard_for_a_while() {
+        let seconds = Duration::from_secs;
+        let workers = ["a", "b", "c"].map(|name| (name.to_owned(), 1));
+        let mut watch = WorkerWatch::new(false, workers.into_iter());
+        for worker in 0..3 {
+            watch.note_active(worker, seconds(20), seconds(20));
+        }
+        watch.lose(0, Absence::Silent);
+        watch.lose(1, Absence::Leaving);
+        let silent = |watch: &WorkerWatch, now| {
+            [0, 1, 2].map(|worker| watch.is_silent(worker, seconds(now)))
+        };
+        assert_eq!(silent(&watch, 21), [true, false, false]);
+        assert_eq!(silent(&watch, 23), [true, false, true]);
+        watch.find(0);
+        assert_eq!(silent(&watch, 21), [false, false, false]);
     }
 }

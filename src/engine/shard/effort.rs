@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(crate) struct EffortMeter {
     since: Instant,
+    /// Time for which the process had stood still by then.
+    lost: Duration,
     on_core: Duration,
     waited: Duration,
     lag: Option<Duration>,
@@ -38,6 +40,7 @@ impl EffortMeter {
         let (on_core, waited) = thread_time();
         EffortMeter {
             since: Instant::now(),
+            lost: Duration::ZERO,
             on_core,
             waited,
             lag: None,
@@ -51,18 +54,22 @@ impl EffortMeter {
         self.lateness.clone()
     }
 
-    /// Notes that the shard's timer was due at `due` and woke it now.
-    pub(crate) fn woke(&mut self, due: Instant) {
-        self.lag = Some(due.elapsed());
+    /// Notes that the shard's timer was due at `due` and woke it now; the process has stood still for `lost` in all.
+    pub(crate) fn woke(&mut self, due: Instant, lost: Duration) {
+        self.lag = Some(due.elapsed().saturating_sub(lost - self.lost));
     }
 
-    /// Returns what the shard has used since the last call.
-    pub(crate) fn take(&mut self, connections: u64) -> Effort {
-        let now = EffortMeter::beside(self.lateness.clone(), self.thread_time);
+    /// Returns what the shard has used since the last call; the process has stood still for `lost` in all, which is no part of that.
+    pub(crate) fn take(&mut self, connections: u64, lost: Duration) -> Effort {
+        let now = EffortMeter {
+            lost,
+            ..EffortMeter::beside(self.lateness.clone(), self.thread_time)
+        };
         let last = std::mem::replace(self, now);
         let starved = self.waited.saturating_sub(last.waited);
+        let wall = self.since.duration_since(last.since);
         Effort {
-            wall: self.since.duration_since(last.since),
+            wall: wall.saturating_sub(lost - last.lost),
             busy: self.on_core.saturating_sub(last.on_core) + starved,
             starved,
             lag: last.lag,

@@ -127,7 +127,12 @@ impl Shard {
         self.shared.tick(Instant::now());
         if !matches!(alarm, Alarm::Coarse) {
             // Ends with the set of tasks that it belongs to.
-            tokio::task::spawn_local(probe(self.meter.lateness()));
+            let shared = self.shared.clone();
+            let standstill = move |now| {
+                shared.see(now);
+                shared.lost()
+            };
+            tokio::task::spawn_local(probe(self.meter.lateness(), standstill));
         }
         // In step with the full seconds of the first measurement, so that the figures of a tick seldom belong to two
         // seconds. A late tick comes once; those that it missed are left out.
@@ -145,6 +150,8 @@ impl Shard {
                     let directive = channels.directives.borrow_and_update().clone();
                     if changed.is_err() || directive.phase == DirectivePhase::Abort {
                         self.shared.late_vms.retain();
+                        let running = self.users.tasks.len() as u64;
+                        self.shared.departed(|departures| departures.cut_off += running);
                         return self.users.tasks.abort_all();
                     }
                     self.follow(channels, directive);
@@ -154,7 +161,7 @@ impl Shard {
                 due = tick.tick() => {
                     self.shared.tick(Instant::now());
                     self.shift();
-                    self.meter.woke(due.into_std());
+                    self.meter.woke(due.into_std(), self.shared.lost());
                     self.hand_over(channels);
                 }
                 () = tokio::time::sleep_until(measurement_start.unwrap_or_else(Instant::now)), if measurement_start.is_some() => {
@@ -295,7 +302,8 @@ impl Shard {
     }
 
     fn hand_over(&mut self, channels: &mut Channels) {
-        let effort = self.meter.take(self.shared.client.open_connections());
+        let connections = self.shared.client.open_connections();
+        let effort = self.meter.take(connections, self.shared.lost());
         {
             let mut recorder = self.shared.recorder.borrow_mut();
             recorder.effort(effort);

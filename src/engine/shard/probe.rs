@@ -3,7 +3,8 @@
 //!
 //! Its timer is a descriptor in the shard's own epoll, and it is woken and queued as users are. So it waits for what
 //! a response waits for that becomes readable at that moment: for the thread to get a core, to come to the end of its
-//! present turn of the event loop, and to serve what was queued before. It sees only how long that takes, not why.
+//! present turn of the event loop, and to serve what was queued before. It sees only how long that takes, not why; time in
+//! which the process stood still is no such wait.
 
 use crate::engine::timing::alarm::Alarm;
 use crate::metrics::Lateness;
@@ -20,23 +21,25 @@ const SPAN: Duration = Lateness::GAP;
 /// again and again at the same place, and each run is probed alike.
 const TURN: f64 = 0.618_033_988_749_894_9;
 
-/// The longest wait that is counted sample by sample: beyond it the whole process was stopped.
-const STANDSTILL: Duration = Duration::from_secs(20);
-
-/// Takes samples until it is dropped. Ends at once where no timer is precise enough.
-pub(crate) async fn probe(lateness: Rc<RefCell<Lateness>>) {
+/// Takes samples until it is dropped. Ends at once where no timer is precise enough. `standstill` takes a moment at which the shard
+/// is at work, and returns for how long the process has stood still until then.
+pub(crate) async fn probe(
+    lateness: Rc<RefCell<Lateness>>,
+    standstill: impl Fn(Instant) -> Duration,
+) {
     let Some(mut alarm) = Alarm::precise() else {
         return;
     };
     let mut due = Instant::now();
+    let mut lost = standstill(due);
     for turn in 0_u32.. {
         due += gap(turn);
         alarm.until(due).await;
-        let late = due.elapsed();
+        let now = Instant::now();
+        let lost_before = std::mem::replace(&mut lost, standstill(now));
+        due += lost - lost_before;
         // Samples that came due during a wait have waited as well, so that a long wait counts for as long as it was.
-        if late > STANDSTILL {
-            due = Instant::now();
-        }
+        let late = now.saturating_duration_since(due);
         lateness.borrow_mut().record(late);
     }
 }
@@ -66,6 +69,39 @@ mod tests {
     }
 
     #[test]
+    fn a_shard_that_stood_still_with_its_process_was_not_late() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime can be made");
+        let lateness = Rc::new(RefCell::new(Lateness::default()));
+        let start = Instant::now();
+        // The first sample is taken after a minute of standstill.
+        let standstill = move |now: Instant| {
+            let stood_still = Duration::from_secs(60);
+            if now.duration_since(start) >= SHORTEST {
+                stood_still
+            } else {
+                Duration::ZERO
+            }
+        };
+        let local = tokio::task::LocalSet::new();
+        local.block_on(&runtime, async {
+            if Alarm::precise().is_none() {
+                return;
+            }
+            tokio::task::spawn_local(probe(lateness.clone(), standstill));
+            while lateness.borrow().count() == 0 {
+                tokio::task::yield_now().await;
+            }
+            let longest = lateness.borrow().longest();
+            let mut none = Lateness::default();
+            none.record(Duration::ZERO);
+            assert_eq!(longest, none.longest());
+        });
+    }
+
+    #[test]
     fn a_shard_that_is_held_up_reports_it() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -77,7 +113,7 @@ mod tests {
             if Alarm::precise().is_none() {
                 return;
             }
-            tokio::task::spawn_local(probe(lateness.clone()));
+            tokio::task::spawn_local(probe(lateness.clone(), |_| Duration::ZERO));
             tokio::task::yield_now().await;
             // Computes for 60 ms and lets nobody else in.
             let start = Instant::now();

@@ -6,7 +6,7 @@ use super::{COMES_AND_GOES, assert_follows, ms, stages};
 use crate::config::{Load, Settings, Spacing};
 use crate::control::Command;
 use crate::engine::Outcome;
-use crate::metrics::{Cause, Report};
+use crate::metrics::{Cause, Report, WorkerState};
 use crate::plan::Shape;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -315,10 +315,18 @@ async fn play_with_a_loss(
             .collect();
     })
     .await;
-    assert!(outcome.trouble.is_none(), "{:?}", outcome.trouble);
     let shown = format!("{workers:?}, silent at {silent_ms} ms, stopped at {stopped:?}");
     let report = outcome.report;
     let ending = report.ending.as_ref().expect("it ended");
+    // A stop that the lost worker may not have heard of.
+    let is_lost = report.workers[0].state == WorkerState::Lost;
+    let is_unheard = is_lost && ending.cause == Cause::StoppedByUser;
+    let trouble = outcome.trouble.map(|trouble| trouble.text());
+    assert_eq!(trouble.is_some(), is_unheard, "{trouble:?}: {shown}");
+    if let Some(text) = trouble {
+        let named = "worker 'w0' has not confirmed that users stopped: it may go on sending until ";
+        assert!(text.starts_with(named), "{text}");
+    }
     let (end, silent) = (ending.at_s, silent_ms as f64 / 1e3);
     let share = workers[0] as f64 / workers.iter().sum::<usize>() as f64;
     let missing_s = ending.missing_load.expect("users are on workers") * end / share;

@@ -7,12 +7,9 @@ use std::cell::Cell;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Least time to notice: a thread is woken at every tick, so one that was neither on a core nor ready for one for so
-/// long has stood still.
-const LEAST: Duration = Duration::from_secs(1);
-
-/// Least time for which a thread counts as away: it is woken at every tick, which is twice as often.
-const AWAY: Duration = Duration::from_millis(500);
+/// Least time to notice: a thread is woken at every tick, twice as often. One that was neither on a core nor ready for one for so
+/// long has stood still; any other was away.
+const LEAST: Duration = Duration::from_millis(500);
 
 /// Detector of the time for which one thread stood still.
 #[derive(Debug)]
@@ -46,9 +43,6 @@ impl Standstill {
         };
         let gap = now.saturating_duration_since(seen);
         if gap < LEAST {
-            if gap >= AWAY {
-                self.away.set(self.away.get() + gap);
-            }
             self.seen.set(Some(now.max(seen)));
             return Duration::ZERO;
         }

@@ -123,7 +123,7 @@ impl SignalIntake {
                 return false;
             }
         };
-        if let SignalKind::Away(_) = kind {
+        if let SignalKind::Leaving(_) = kind {
             self.leaving.push(number);
         }
         self.send(number, kind);

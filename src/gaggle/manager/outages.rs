@@ -26,7 +26,7 @@ impl Outages {
                 self.count += 1;
                 match self.count {
                     ..=MOST => Some(format!(
-                        "the broker could not be reached for {lasted:.1} s: users went on, and their figures came later"
+                        "the broker could not be reached for {lasted:.1} s: figures of that time come later, as far as workers went on and kept them"
                     )),
                     _ => Some(format!(
                         "the broker could not be reached more than {MOST} times"

@@ -265,7 +265,7 @@ impl ManagerLoop {
         let url = self.line.broker.url();
         // A server of version 2.9 whose disk is full keeps its connections, and is silent.
         let hint = if is_up {
-            " (it hangs, or its disk is full)"
+            ", though the connection is open (look whether it hangs, or its disk is full)"
         } else {
             ""
         };
@@ -295,7 +295,9 @@ impl ManagerLoop {
         let request = self.inputs.start_request(&self.line, None);
         self.requests.start(ready, request);
         for number in lost {
-            self.lose(number, "it was lost before");
+            let name = self.intake.roll.0[number].name();
+            let text = format!("worker '{name}' did not begin: it was lost before");
+            self.lose(number, text);
         }
         directives
     }
@@ -390,7 +392,9 @@ impl ManagerLoop {
         match completed {
             CompletedRequest::Start(failed) => {
                 for (number, why) in failed {
-                    self.lose(number, &why);
+                    let name = self.intake.roll.0[number].name();
+                    let text = format!("worker '{name}' has not confirmed that it began: {why}");
+                    self.lose(number, text);
                 }
             }
             CompletedRequest::Event(task, ended) => self.end_event(task, ended),
@@ -450,11 +454,9 @@ impl ManagerLoop {
         }
     }
 
-    /// Counts a worker as lost that has not started its users.
-    fn lose(&mut self, number: usize, why: &str) {
-        let member = &mut self.intake.roll.0[number];
-        let text = format!("worker '{}' did not begin: {why}", member.name());
-        member.away = true;
+    /// Counts a worker as lost that has not said that its users began.
+    fn lose(&mut self, number: usize, text: String) {
+        self.intake.roll.0[number].away = true;
         self.signal_as_seen(number, SignalKind::Away(text));
         self.replace(number);
     }

@@ -136,7 +136,7 @@ impl WorkerRegistry {
         let missing = (sequence - member.sequence).saturating_sub(signals);
         if missing > 0 {
             come.signals.push(SignalKind::Warning(format!(
-                "{missing} deliveries of worker '{name}' are missing: it could not keep them for so long"
+                "{missing} deliveries of worker '{name}' are missing: neither it nor the broker has kept them"
             )));
         }
         member.sequence = sequence;
@@ -157,7 +157,7 @@ impl WorkerRegistry {
         let kind = signal.kind(sequence, &member.presence.name)?;
         match &kind {
             SignalKind::Ended { .. } => member.ended = true,
-            SignalKind::Away(_) => member.dismissed = true,
+            SignalKind::Leaving(_) => member.dismissed = true,
             _ => {}
         }
         Ok(kind)

@@ -3,7 +3,7 @@
 use super::clocks::compare_clocks;
 use super::following::OrderFollower;
 use super::logs::{PartLogs, PieceOrigin};
-use super::outbox::hand_over;
+use super::outbox::{HandOverEnd, hand_over};
 use super::tasks::{FinishedTask, LoadedVersion, PreparedWorker};
 use super::{PlanLoader, PlanOffer, refuse};
 use crate::allotment::Reservations;
@@ -288,12 +288,7 @@ impl WorkerDuty {
                 Some(WorkerReply::Done)
             }
             RequestKind::Release => {
-                self.released = true;
-                // Nobody collects them any more.
-                self.logs = None;
-                if let Some(following) = &mut self.following {
-                    following.abort();
-                }
+                self.end_at_once();
                 Some(WorkerReply::Done)
             }
         }
@@ -308,6 +303,15 @@ impl WorkerDuty {
             let _over = signals.send(WorkerSignal::Leaving);
         }
         self.dismiss();
+    }
+
+    /// Aborts what still runs: the run is over, and nothing more is collected.
+    fn end_at_once(&mut self) {
+        self.released = true;
+        self.logs = None;
+        if let Some(following) = &mut self.following {
+            following.abort();
+        }
     }
 
     /// Stops users as at the end of the run; the duty ends when everything is handed over.
@@ -363,6 +367,7 @@ impl WorkerDuty {
         let loaded = match finished {
             FinishedTask::Loading(loaded) => *loaded,
             FinishedTask::Order(Some(order)) => return self.follow(&order),
+            FinishedTask::RunOver => return self.end_at_once(),
             FinishedTask::Order(None) | FinishedTask::Replied | FinishedTask::Work => return,
         };
         let LoadedVersion { number, offset, .. } = loaded;
@@ -437,8 +442,10 @@ impl WorkerDuty {
         let subject = names::signals(&name, self.slot.as_deref(), &self.presence.id);
         let handing_over = hand_over(broker, name, subject, self.presence.id.clone(), received);
         self.tasks.spawn(async move {
-            handing_over.await;
-            Ok(FinishedTask::Work)
+            Ok(match handing_over.await {
+                HandOverEnd::RunOver => FinishedTask::RunOver,
+                HandOverEnd::Complete | HandOverEnd::GivenUp => FinishedTask::Work,
+            })
         });
         let directives = following.directives();
         self.signals = Some(signals.downgrade());

@@ -57,6 +57,17 @@ impl Outbox {
     }
 }
 
+/// How the handing over of signals has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HandOverEnd {
+    /// The broker has all of them.
+    Complete,
+    /// The broker could not be reached for so long after the last one that the rest was given up.
+    GivenUp,
+    /// The broker says that the run is over, and keeps nothing of it any more.
+    RunOver,
+}
+
 /// Hands signals over to the broker until it has the last one. Whatever fails is tried again: the number of a signal
 /// tells readers whether it is a repeat.
 pub(super) async fn hand_over(
@@ -65,14 +76,14 @@ pub(super) async fn hand_over(
     subject: String,
     worker: String,
     mut signals: mpsc::UnboundedReceiver<WorkerSignal>,
-) {
+) -> HandOverEnd {
     let mut outbox = Outbox::default();
     let (mut until, mut stuck) = (None, None);
     loop {
         let Some((sequence, _, bytes)) = outbox.waiting.front().cloned() else {
             match signals.recv().await {
                 Some(signal) => outbox.put(signal),
-                None => return,
+                None => return HandOverEnd::Complete,
             }
             continue;
         };
@@ -101,7 +112,11 @@ pub(super) async fn hand_over(
                         "run {run}: {} signals could not be handed over: {error}",
                         outbox.waiting.len()
                     );
-                    return;
+                    return if passes {
+                        HandOverEnd::GivenUp
+                    } else {
+                        HandOverEnd::RunOver
+                    };
                 }
                 let up = *broker.contact().borrow() == ContactState::Up;
                 let since = *stuck.get_or_insert_with(Instant::now);

@@ -25,6 +25,8 @@ pub(super) enum FinishedTask {
     Order(Option<Vec<u8>>),
     /// Users have gone, or all figures were handed over.
     Work,
+    /// The broker says that the run is over.
+    RunOver,
 }
 
 /// Result of loading a version of the plan.

@@ -231,7 +231,7 @@ impl Session {
         trace: Option<&Trace>,
     ) -> Vec<(String, Vec<u8>)> {
         let hop = Hop::first(&request.method, &request.body);
-        let Ok(target) = resolve(base, &request.url) else {
+        let Ok(target) = base.resolve(&request.url) else {
             return Vec::new();
         };
         let outgoing = OutgoingHop {
@@ -409,7 +409,7 @@ impl Session {
 
     /// The target of a request.
     fn resolve(&self, request: &Request) -> Result<Target, Failure> {
-        resolve(&self.base.borrow(), &request.url)
+        self.base.borrow().resolve(&request.url)
     }
 
     /// The credentials with which a request answers challenges, on the site that it is meant for.
@@ -490,36 +490,9 @@ impl Session {
     }
 }
 
-/// The target of `path` joined to the base. A path, with a slash at its start or without, is below the path of the base; an
-/// absolute URL, or one that begins with `//`, is what it is.
-fn resolve(base: &Target, path: &Rc<str>) -> Result<Target, Failure> {
-    if &*base.path == "/" {
-        return base.join_shared(path);
-    }
-    let path_of_base = base.path.split('?').next().unwrap_or_default();
-    let below = path_of_base.trim_end_matches('/');
-    if below.is_empty() || path.starts_with("//") || has_scheme(path) {
-        return base.join_shared(path);
-    }
-    let slash = match path.as_bytes().first() {
-        None | Some(b'/' | b'?' | b'#') => "",
-        Some(_) => "/",
-    };
-    base.join(&format!("{below}{slash}{path}"))
-}
-
-/// Whether a reference begins with a scheme (RFC 3986, section 3.1).
-fn has_scheme(reference: &str) -> bool {
-    let scheme = reference.split_once(':').map_or("", |(scheme, _)| scheme);
-    scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
-        && scheme
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
-}
-
 /// The absolute URL of a path joined to a base, as it is requested; the path itself if that is not possible.
 pub(crate) fn absolute(base: &Target, path: &str) -> String {
-    let resolved = resolve(base, &path.into());
+    let resolved = base.resolve(&path.into());
     resolved.map_or_else(|_| masked_url(path).into_owned(), |target| target.text())
 }
 

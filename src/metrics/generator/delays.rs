@@ -4,6 +4,9 @@ use super::super::filled::FilledLatencies;
 use super::super::latency::{Burst, ExactFigures};
 use super::super::lateness::{Latencies, Lateness, OwnPart};
 
+/// One request in so many may have failed where late starts are estimated.
+const FEW_FAILED: u64 = 100;
+
 /// Delays of all shards within a stretch.
 #[derive(Debug, Default)]
 pub(super) struct Delays {
@@ -33,11 +36,16 @@ impl Delays {
         self.responses.count() > 0
     }
 
-    /// Estimates lgoose's own part of the latencies: responses that waited, and late starts.
+    /// Estimates lgoose's own part of the latencies of the successful requests: responses that waited, and late starts.
     pub(super) fn part_of(&self, latencies: Option<&Latencies>) -> Option<OwnPart> {
         let service = self.service.as_ref();
         let service = service.and_then(|service| Latencies::of(&service.exact, &service.histogram));
         let all = latencies?;
+        // Latencies from the actual start are those of failed requests, too: where more than a few failed, how late the others
+        // were started is not known.
+        let service = service.filter(|service| {
+            service.count - all.count.min(service.count) <= service.count / FEW_FAILED
+        });
         let service = service.unwrap_or(*all);
         let responses = self.responses.part_of(&service)?;
         Some(OwnPart {

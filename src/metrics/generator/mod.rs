@@ -8,7 +8,7 @@ use super::axis::SECOND;
 use super::latency::nanoseconds;
 use super::lateness::{Latencies, Lateness, OwnPart};
 use super::plausible;
-use super::report::{GeneratorRow, PointGenerator};
+use super::report::{CpuLimitRow, GeneratorRow, PointGenerator};
 use super::request::RequestDelta;
 use delays::Delays;
 use serde::{Deserialize, Serialize};
@@ -60,6 +60,8 @@ pub(super) struct StretchEffort {
     lag: Duration,
     lags: u32,
     connections: u64,
+    /// The longest delay of the thread.
+    late: Duration,
 }
 
 /// A second of the measurement.
@@ -87,6 +89,53 @@ pub(super) struct GeneratorLog {
     connections: u64,
     judged: Duration,
     saturated: Duration,
+    /// What threads did in the seconds in which lgoose itself set the latency.
+    slow: SlowSeconds,
+    /// The limit on processor time, as it was first and last seen.
+    cpu_limit: Option<[CpuLimitRow; 2]>,
+}
+
+/// What threads did in the seconds in which lgoose itself set the latency, all threads together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct SlowSeconds {
+    /// Time on a core, or ready for one.
+    busy: Duration,
+    /// Part of it in which they got none.
+    starved: Duration,
+    /// The longest delays of each second and thread.
+    late: Duration,
+}
+
+/// What was measured of why lgoose itself set the latency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SlowCause {
+    /// Threads were ready for a core and got none.
+    Starved,
+    /// Threads were at work.
+    OwnWork,
+    /// Threads were late for longer than they were at work or ready for a core.
+    NotMeasured,
+}
+
+impl SlowSeconds {
+    fn add(&mut self, stretches: &[StretchEffort]) {
+        for stretch in stretches {
+            self.busy += stretch.busy;
+            self.starved += stretch.starved;
+            self.late += stretch.late;
+        }
+    }
+
+    /// Returns the cause, given for how long a limit on processor time held threads back, which waited for a core then.
+    pub(super) fn cause(&self, held_back: Duration) -> SlowCause {
+        if self.late > self.busy {
+            SlowCause::NotMeasured
+        } else if self.starved.saturating_sub(held_back) > self.busy / 4 {
+            SlowCause::Starved
+        } else {
+            SlowCause::OwnWork
+        }
+    }
 }
 
 /// Summary of lgoose's load within a stretch of the run.
@@ -112,6 +161,7 @@ impl StretchEffort {
             self.lags += 1;
         }
         self.connections = effort.connections;
+        self.late = self.late.max(effort.late());
     }
 
     /// Returns the share of the time that it was busy, from 0 to 1.
@@ -132,6 +182,7 @@ impl StretchEffort {
             lag: self.lag + earlier.lag,
             lags: self.lags + earlier.lags,
             connections: self.connections,
+            late: self.late.max(earlier.late),
         }
     }
 
@@ -169,7 +220,7 @@ impl GeneratorLoad {
 }
 
 impl GeneratorSecond {
-    /// Summarizes the second, given its latencies, if there were any.
+    /// Summarizes the second, given the latencies of its successful requests, if there were any.
     fn strain(&self, latencies: Option<&Latencies>) -> GeneratorLoad {
         let busy = busiest(self.stretches.iter().copied());
         let lag = self.stretches.iter().map(StretchEffort::mean_lag).max();
@@ -228,6 +279,11 @@ pub(super) fn is_strained(
 }
 
 impl Effort {
+    /// Returns the longest delay of the thread.
+    fn late(&self) -> Duration {
+        self.lag.unwrap_or_default().max(self.lateness.longest())
+    }
+
     /// Shows `each` the second that contains the middle of a tick, which ended so many nanoseconds after the measurement
     /// began, with its effort. A tick of more than a second is divided; its delays belong to the last of its seconds, in
     /// which what had waited for it was answered.
@@ -284,8 +340,7 @@ impl GeneratorLog {
             stretches[shard].add(effort);
         }
         open.delays.add_responses(&effort.lateness);
-        let lag = effort.lag.unwrap_or_default();
-        self.lag_max = self.lag_max.max(lag.max(effort.lateness.longest()));
+        self.lag_max = self.lag_max.max(effort.late());
         self.connections = self.connections.max(self.connections_now());
     }
 
@@ -315,6 +370,9 @@ impl GeneratorLog {
         self.busiest = self.busiest.max(strain.busy);
         if strain.saturated {
             self.saturated += lasted;
+            if let Some(open) = self.open.get(&second) {
+                self.slow.add(&open.stretches);
+            }
         }
         let later = self.open.split_off(&(second + 1));
         for closed in std::mem::replace(&mut self.open, later).into_values() {
@@ -322,6 +380,12 @@ impl GeneratorLog {
             self.latest = closed.stretches;
         }
         strain
+    }
+
+    /// Notes the limit on processor time, and what was withheld for it so far.
+    pub(super) fn limit(&mut self, now: CpuLimitRow) {
+        let [first, _] = self.cpu_limit.unwrap_or([now, now]);
+        self.cpu_limit = Some([first, now]);
     }
 
     /// Notes that a shard is lost, so that its connections no longer count.
@@ -333,6 +397,18 @@ impl GeneratorLog {
 
     pub(super) fn connections_now(&self) -> u64 {
         self.whole.iter().map(|stretch| stretch.connections).sum()
+    }
+
+    /// Returns what threads did in the seconds in which lgoose itself set the latency, including those that are still open, as
+    /// [`GeneratorLog::row`] does.
+    pub(super) fn slow(&self, open: impl Fn(u64) -> Option<Latencies>) -> SlowSeconds {
+        let mut slow = self.slow;
+        for (second, open_one) in &self.open {
+            if open_one.strain(open(*second).as_ref()).saturated {
+                slow.add(&open_one.stretches);
+            }
+        }
+        slow
     }
 
     /// Returns the row of the whole run, including the seconds that are still open. `whole` are the latencies of the
@@ -374,6 +450,11 @@ impl GeneratorLog {
             busy: (sum(|stretch| stretch.busy) / wall).min(1.0),
             starved: (sum(|stretch| stretch.starved) / wall).min(1.0),
             busiest,
+            cpu_limit: self.cpu_limit.map(|[first, last]| CpuLimitRow {
+                times: last.times.saturating_sub(first.times),
+                held_back_s: (last.held_back_s - first.held_back_s).max(0.0),
+                ..last
+            }),
             lag_avg_ms: sum(|stretch| stretch.lag) * 1e3 / f64::from(lags.max(1)),
             lag_max_ms: self.lag_max.as_secs_f64() * 1e3,
             own_p50_ms: own.map(|own| own.p50.as_secs_f64() * 1e3),

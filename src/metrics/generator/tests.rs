@@ -94,6 +94,61 @@ fn a_call_that_holds_up_a_thread_for_seconds_marks_each_of_them() {
 }
 
 #[test]
+fn where_more_than_a_few_failed_late_starts_are_not_estimated() {
+    let service = |count| {
+        let mut row: RequestDelta = RequestDelta::default();
+        for _ in 0..count {
+            row.counts.service.record(300_000);
+            row.service.record(300_000);
+        }
+        row
+    };
+    // 1,000 succeeded, at 10 ms after their scheduled start.
+    let measured = latencies(ms(10), ms(12));
+    for (all, saturated) in [(1_000, true), (1_010, true), (1_011, false), (5_000, false)] {
+        let mut log = GeneratorLog::default();
+        log.add(0, 0, &probed(20, ms(0)));
+        log.add_service(0, &service(all));
+        let strain = log.strain(0, Some(&measured));
+        assert_eq!(strain.saturated, saturated, "{all} requests");
+    }
+}
+
+#[test]
+fn the_cause_is_what_threads_did_in_the_seconds_that_are_marked() {
+    let measured = latencies(ms(2), ms(9));
+    // Busy and starved milliseconds of a tick, and how late the thread came.
+    for (busy, starved, late, cause) in [
+        (240, 10, 6, SlowCause::OwnWork),
+        (240, 200, 6, SlowCause::Starved),
+        (40, 35, 60, SlowCause::NotMeasured),
+        (5, 0, 300, SlowCause::NotMeasured),
+        (70, 60, 60, SlowCause::Starved),
+    ] {
+        let mut log = GeneratorLog::default();
+        // A second in which other programs had the cores, and nothing was late.
+        let quiet = Effort {
+            starved: ms(200),
+            ..probed(240, ms(0))
+        };
+        log.add(0, 0, &quiet);
+        log.close(0, Some(&latencies(ms(900), ms(990))), ms(1_000));
+        log.add(
+            1,
+            0,
+            &Effort {
+                starved: ms(starved),
+                ..probed(busy, ms(late))
+            },
+        );
+        let open = log.slow(|_| Some(measured)).cause(Duration::ZERO);
+        assert!(log.close(1, Some(&measured), ms(1_000)).saturated);
+        let closed = log.slow(|_| None).cause(Duration::ZERO);
+        assert_eq!((open, closed), (cause, cause), "{busy} {starved} {late}");
+    }
+}
+
+#[test]
 fn late_starts_are_lgooses_own_to_the_microsecond() {
     let mut log = GeneratorLog::default();
     log.add(0, 0, &probed(20, ms(0)));
@@ -177,7 +232,9 @@ fn a_run_adds_its_seconds_up_and_judges_the_last_piece() {
     );
     assert!((row.lag_avg_ms - 2.0).abs() < 1e-9, "{}", row.lag_avg_ms);
     assert!((row.busy - 0.292).abs() < 1e-9, "{}", row.busy);
-    let warning = row.warning(Some(&measured)).expect("one second was marked");
+    let warning = row
+        .warning(Some(&measured), log.slow(|_| None))
+        .expect("one second was marked");
     assert!(
         warning.starts_with(
             "lgoose itself was the bottleneck in 1 of 2 s; over the whole run p99 9.00 ms, of which about "
@@ -224,6 +281,12 @@ fn a_run_in_which_nothing_was_marked_has_no_warning() {
     let row = log
         .row(Some(&measured), |_| Some(measured))
         .expect("a piece");
-    assert_eq!((row.saturated_s, row.warning(Some(&measured))), (0.0, None));
+    assert_eq!(
+        (
+            row.saturated_s,
+            row.warning(Some(&measured), log.slow(|_| None))
+        ),
+        (0.0, None)
+    );
     assert!(row.own_part(30.0).is_some());
 }

@@ -61,7 +61,7 @@ pub struct Ending {
     /// Whether the run was stopped or aborted while `test_start` was running; no user was started then.
     #[serde(default)]
     pub in_test_start: bool,
-    /// Whether tasks that were still running after `--stop-timeout` were cut off.
+    /// Whether tasks that were still running after `--stop-timeout` were cut off, as far as workers have said so.
     #[serde(default)]
     pub cut_off: bool,
     /// Whether every user ended in `on_start`, through an error or `user:stop()`, whatever ended the run.
@@ -75,8 +75,8 @@ pub struct Ending {
     /// rate.
     #[serde(default)]
     pub users_started: u64,
-    /// The fraction of the load that was nobody's, from 0 to 1: that of lost workers, until others took their places.
-    /// `null` in a run without workers.
+    /// The fraction of the load that is in no figure, from 0 to 1: that of lost workers, until others took their places. A worker
+    /// that was not heard may have sent its part. `null` in a run without workers.
     #[serde(default)]
     pub missing_load: Option<f64>,
     /// Number of iterations that were done, if lost workers left some undone; else 0.

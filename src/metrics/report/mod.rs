@@ -191,8 +191,12 @@ pub struct GeneratorRow {
     /// Share of the time in which the threads were ready to run but got no core, from 0 to 1.
     #[serde(default)]
     pub starved: f64,
+    /// The limit on processor time of the control group of this process; `null` without one.
+    #[serde(default)]
+    pub cpu_limit: Option<CpuLimitRow>,
     /// Estimate of the part of the median latency that is due to lgoose, in milliseconds: how long responses waited
-    /// before lgoose read them and, in a run at a rate, how late it started iterations. `null` if it was not measured.
+    /// before lgoose read them and, in a run at a rate, how late it started iterations. It is that of the successful requests:
+    /// where a connection is refused or cut, nothing says what the site would have taken. `null` if it was not measured.
     #[serde(default)]
     pub own_p50_ms: Option<f64>,
     /// The same for the 99th percentile.
@@ -207,6 +211,44 @@ pub struct GeneratorRow {
     pub saturated_s: f64,
     /// Seconds that were checked for saturation.
     pub judged_s: f64,
+}
+
+/// A limit on processor time, as containers have one, and what the kernel withheld for it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct CpuLimitRow {
+    /// How many cores may be used, such as 0.5.
+    pub cores: f64,
+    /// The file of the control group that says so.
+    pub file: CpuLimitFile,
+    /// How often the group was held back for the rest of a period.
+    pub times: u64,
+    /// For how many seconds, all cores together.
+    pub held_back_s: f64,
+}
+
+/// The file that sets a limit on processor time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub enum CpuLimitFile {
+    /// That of version 1 of control groups.
+    #[serde(rename = "cpu.cfs_quota_us")]
+    CfsQuota,
+    /// That of version 2.
+    #[serde(rename = "cpu.max")]
+    CpuMax,
+}
+
+impl CpuLimitFile {
+    /// Returns the name of the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            CpuLimitFile::CfsQuota => "cpu.cfs_quota_us",
+            CpuLimitFile::CpuMax => "cpu.max",
+        }
+    }
 }
 
 /// Figures for one request name.

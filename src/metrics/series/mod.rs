@@ -12,6 +12,7 @@ use super::lateness::Latencies;
 use super::report::{PointLatency, SeriesPoint};
 use super::sketch::{Sketch, Sketcher};
 use hdrhistogram::Histogram;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -297,10 +298,24 @@ impl Default for OpenSecond {
 }
 
 impl OpenSecond {
-    /// Summarizes the latencies, given the number of users and the length of the second; `None` without requests.
+    /// Summarizes the latencies of the successful requests, by which the generator is judged, given the number of users and the
+    /// length of the second; `None` without such requests.
     fn summarize(&self, users: u64, lasted: Duration) -> Option<Latencies> {
-        let summary = Latencies::of(&self.exact, &self.latencies)?;
+        let summary = Latencies::of(&self.exact, &self.successful())?;
         Some(summary.by(users, lasted))
+    }
+
+    /// Returns the latencies of the requests that did not fail at once.
+    fn successful(&self) -> Cow<'_, Histogram<u64>> {
+        let Some(failed) = self.failed.as_ref().filter(|failed| !failed.is_empty()) else {
+            return Cow::Borrowed(&self.latencies);
+        };
+        let mut successful = self.latencies.clone();
+        // Both are added together, so there are never more failed latencies than latencies in all.
+        match successful.subtract(failed) {
+            Ok(()) => Cow::Owned(successful),
+            Err(_) => Cow::Borrowed(&self.latencies),
+        }
     }
 
     /// Makes the closed point.
@@ -337,10 +352,7 @@ impl OpenSecond {
             let all_succeeded = self.failures <= 0;
             return [p95(&self.latencies).filter(|_| all_succeeded), None];
         };
-        let mut ok = self.latencies.clone();
-        // Both are added together, so there are never more failed latencies than latencies in all.
-        let subtracted = ok.subtract(failed).is_ok();
-        [p95(&ok).filter(|_| subtracted), p95(failed)]
+        [p95(&self.successful()), p95(failed)]
     }
 
     /// Empties it and keeps its memory.

@@ -66,6 +66,56 @@ fn a_point_holds_its_own_second_only_and_a_fragment_has_its_length() {
 }
 
 #[test]
+fn the_generator_is_judged_by_requests_that_did_not_fail() {
+    let histogram = |latencies_us: &[u32]| {
+        let mut histogram = latency::histogram();
+        latencies_us
+            .iter()
+            .for_each(|us| latency::record(&mut histogram, *us));
+        histogram
+    };
+    let ms = Duration::from_millis;
+    // Latencies in microseconds of all requests and of the failed ones, and the count and the median that are judged.
+    for (all, failed, judged) in [
+        (&[][..], &[][..], None),
+        (&[20_000; 9], &[], Some((9, ms(20)))),
+        (&[300; 9], &[300; 9], None),
+        (&[300, 20_000, 20_000], &[300], Some((2, ms(20)))),
+        (
+            &[20_000, 20_000, 90_000, 90_000, 90_000],
+            &[90_000, 90_000, 90_000],
+            Some((2, ms(20))),
+        ),
+    ] {
+        let mut exact = ExactFigures::default();
+        all.iter()
+            .for_each(|us| exact.record(u64::from(*us) * 1_000));
+        let mut series = Series::default();
+        let failures = failed.len() as i64;
+        let (all_latencies, failed) = (histogram(all), histogram(failed));
+        series.add(
+            0,
+            SecondAddition {
+                exact,
+                failures,
+                bytes: 0,
+                latencies: &all_latencies,
+                failed: &failed,
+                finally_failed: &failed,
+            },
+        );
+        let found = series.open_latencies(0, 0);
+        let found = found.map(|found| {
+            (
+                found.count,
+                Duration::from_millis(found.p50.as_millis() as u64),
+            )
+        });
+        assert_eq!(found, judged, "{all:?}");
+    }
+}
+
+#[test]
 fn a_point_separates_the_latency_of_failures_from_that_of_successes() {
     let mut series = Series::default();
     add(&mut series, 0, &[30_000; 20]);

@@ -28,7 +28,7 @@ use super::identity::RunIdentity;
 use super::latency::nanoseconds;
 use super::portable::PortableDelta;
 use super::recording::Recording;
-use super::report::{PartRow, Report, ThresholdRow};
+use super::report::{CpuLimitRow, PartRow, Report, ThresholdRow};
 use super::snapshot::{Aim, LiveLoad, LiveTag, Progress, RunPhase, Snapshot};
 use super::tally::RequestTally;
 use super::thresholds::Judges;
@@ -309,6 +309,11 @@ impl Store {
         self.run.warnings.add(cut(warning));
     }
 
+    /// Notes the limit on the processor time of the process that drives users, and what was withheld for it so far.
+    pub(crate) fn limit_generator(&mut self, limit: CpuLimitRow) {
+        self.run.measured.generator.limit(limit);
+    }
+
     /// Returns when the measurement under way began, in time since the run began.
     pub(crate) fn measured_from(&self) -> Duration {
         Duration::from_nanos(self.run.time.origin_ns())
@@ -346,6 +351,11 @@ impl Store {
     pub(crate) fn stood_still(&mut self, from: Duration, to: Duration) {
         self.pause(from);
         self.each_group(|group| group.end_pause(to, "the process stood still"));
+    }
+
+    /// Returns the wall clock at that time since the start of the run: `06:45:10 UTC`.
+    pub(crate) fn wall_clock(&self, at: Duration) -> String {
+        self.run.identity.wall_clock(at)
     }
 
     /// Declares counters of the plan, which are 0 until something is added.

@@ -170,7 +170,7 @@ fn own_part(group: &ShardGroup, measured: Duration) -> (Option<GeneratorRow>, Op
     let users = scenarios.users.now();
     let open = |second| requests.series.open_latencies(second, users);
     let row = generator.row(whole.as_ref(), open);
-    let mut warning = row.and_then(|row| row.warning(whole.as_ref()));
+    let mut warning = row.and_then(|row| row.warning(whole.as_ref(), generator.slow(open)));
     if let (Some(warning), true) = (&mut warning, group.identity.has_own_site()) {
         warning.push_str("; expected here: the built-in site has the same cores");
     }

@@ -153,9 +153,9 @@ impl MeasuredRequests {
         self.slice.clear();
     }
 
-    /// Summarizes all latencies, given the number of users and the measured time; `None` without requests.
+    /// Summarizes the latencies of the successful requests, given the number of users and the measured time; `None` without any.
     pub(super) fn latencies(&self, users: u64, measured: Duration) -> Option<Latencies> {
-        let whole = Latencies::of(&self.total.exact(), &self.total.all)?;
+        let whole = Latencies::of(&self.total.counts.ok, &self.total.ok_latencies())?;
         Some(whole.by(users, measured))
     }
 

@@ -112,8 +112,11 @@ impl WorkerTally {
     pub(in super::super) fn add_effort(&mut self, shard: usize, ended: u64, effort: &Effort) {
         let shard = shard.saturating_sub(self.identity.shards.start);
         let most = self.identity.shards.len().saturating_sub(1);
+        // Where all requests fail, no latency is the site's.
+        let all_failed = self.failures() >= self.exact.count;
+        let median = if all_failed { Duration::ZERO } else { self.p50 };
         effort.by_second(ended, |second, part| {
-            self.strain.add(shard.min(most), second, part, self.p50);
+            self.strain.add(shard.min(most), second, part, median);
         });
     }
 

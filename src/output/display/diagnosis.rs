@@ -114,7 +114,7 @@ impl Diagnosis {
         let failing = requests
             .chain(tasks.flatten())
             .chain(checks(&report.checks));
-        let p99 = report.aggregated.latency_ms.map(|latency| latency.p99);
+        let p99 = report.aggregated.latency_ok_ms.map(|latency| latency.p99);
         Symptoms {
             failing: failing.filter(|row| row.failures > 0).collect(),
             errors: &report.errors,
@@ -122,7 +122,7 @@ impl Diagnosis {
             events: report.events.iter().collect(),
             thresholds: &report.thresholds,
             now_s: report.elapsed_s,
-            generator: report.generator.as_ref().map(|row| own_part(row, p99)),
+            generator: report.generator.as_ref().and_then(|row| own_part(row, p99)),
         }
         .diagnosis()
     }
@@ -301,7 +301,7 @@ impl<'a> Symptoms<'a> {
         causes.splice(at..at, stalls_text(&stalls));
         if trouble == Trouble::Saturated {
             places.push("lgoose itself, not the site".to_owned());
-            let why = "it was too busy to keep up".to_owned();
+            let why = "its threads came late to responses".to_owned();
             let generator = self.generator.take();
             causes.push(generator.map_or(why, GeneratorPart::into_text));
         } else if places.is_empty() {
@@ -494,26 +494,24 @@ fn moment(seconds: f64, started: Option<Timestamp>) -> String {
     }
 }
 
-/// Returns what lgoose itself has to do with it.
-fn own_part(row: &GeneratorRow, p99_ms: Option<f64>) -> GeneratorPart {
+/// Returns what lgoose itself has to do with it, as far as that was measured; `p99_ms` is that of the successful requests.
+fn own_part(row: &GeneratorRow, p99_ms: Option<f64>) -> Option<GeneratorPart> {
     if row.saturated_s > 0.0 {
-        return GeneratorPart::Bottleneck(format!(
-            "lgoose itself was the bottleneck in {} of {} s",
+        let limit = row.held_back();
+        let limit = limit.map_or_else(String::new, |limit| format!(": {limit}"));
+        return Some(GeneratorPart::Bottleneck(format!(
+            "lgoose itself was the bottleneck in {} of {} s{limit}",
             show_count(row.saturated_s.round() as u64),
             show_count(row.judged_s.max(row.saturated_s).round() as u64)
-        ));
+        )));
     }
-    match p99_ms.zip(row.own_p99_ms) {
-        None => GeneratorPart::Innocent("lgoose, which kept up".to_owned()),
-        Some((p99, own)) => {
-            let text = format!("lgoose ({} of p99 {})", time(own), time(p99));
-            if own > p99 * OWN {
-                GeneratorPart::Bottleneck(text)
-            } else {
-                GeneratorPart::Innocent(text)
-            }
-        }
-    }
+    let (p99, own) = p99_ms.zip(row.own_p99_ms)?;
+    let text = format!("lgoose ({} of p99 {})", time(own), time(p99));
+    Some(if own > p99 * OWN {
+        GeneratorPart::Bottleneck(text)
+    } else {
+        GeneratorPart::Innocent(text)
+    })
 }
 
 /// Returns a text from a plan or a site as one short line.
@@ -630,6 +628,64 @@ mod tests {
                     "status 503 Service Unavailable ×350 · timed out after 4.9 s ×2".to_owned()
                 ),
             ]
+        );
+    }
+
+    #[test]
+    fn lgoose_has_a_part_only_where_that_was_measured() {
+        let generator = GeneratorRow {
+            own_p50_ms: None,
+            own_p99_ms: None,
+            saturated_s: 0.0,
+            judged_s: 60.0,
+            ..crate::output::fixture::report()
+                .generator
+                .expect("a generator")
+        };
+        let mut report = Report {
+            elapsed_s: 60.0,
+            requests: vec![request("GET", "front", 100, 100)],
+            errors: vec![error("GET front", "connection refused", 100, (0.0, 59.0))],
+            generator: Some(generator),
+            ..Report::default()
+        };
+        report.aggregated.latency_ms = crate::output::fixture::report().aggregated.latency_ms;
+        let part = |report: &Report| Diagnosis::of_report(report).expect("it fails").generator;
+        assert_eq!(part(&report), None, "nothing succeeded");
+        report.generator = Some(GeneratorRow {
+            own_p99_ms: Some(0.2),
+            ..generator
+        });
+        assert_eq!(part(&report), None, "nothing succeeded");
+        report.aggregated.latency_ok_ms = report.aggregated.latency_ms;
+        assert!(matches!(part(&report), Some(GeneratorPart::Innocent(_))));
+        report.generator = Some(GeneratorRow {
+            saturated_s: 12.0,
+            ..generator
+        });
+        let GeneratorPart::Bottleneck(text) = part(&report).expect("it was slow") else {
+            panic!("it was slow");
+        };
+        assert_eq!(text, "lgoose itself was the bottleneck in 12 of 60 s");
+        let limit = generator
+            .cpu_limit
+            .map(|limit| crate::metrics::CpuLimitRow {
+                times: 132,
+                held_back_s: 11.0,
+                ..limit
+            });
+        report.generator = Some(GeneratorRow {
+            saturated_s: 12.0,
+            cpu_limit: limit,
+            ..generator
+        });
+        let text = part(&report)
+            .map(GeneratorPart::into_text)
+            .unwrap_or_default();
+        assert_eq!(
+            text,
+            "lgoose itself was the bottleneck in 12 of 60 s: the CPU limit of this container (cpu.max, 1.5 cores) held lgoose back \
+             132 times for 11 s"
         );
     }
 

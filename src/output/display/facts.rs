@@ -158,10 +158,20 @@ fn generator_line(generator: &GeneratorRow, total: &Figures) -> String {
         0 => String::new(),
         connections => format!(" · {}", counted(connections, "connection")),
     };
-    let own = total.latency_ms.and_then(|row| generator.own_part(row.p99));
+    let own = total.latency_ok_ms;
+    let own = own.and_then(|row| generator.own_part(row.p99));
     let own = own.map_or_else(String::new, |own| format!(" · {own}"));
+    let limit = generator.cpu_limit.filter(|limit| limit.times > 0);
+    let limit = limit.map_or_else(String::new, |limit| {
+        format!(
+            " · held back {} for {} by a limit of {} cores",
+            counted(limit.times, "time"),
+            time(limit.held_back_s * 1e3),
+            (limit.cores * 100.0).round() / 100.0
+        )
+    });
     format!(
-        "{}, {} busy, at most {}{own} · timers late by {}, at most {}{connections}",
+        "{}, {} busy, at most {}{own} · timers late by {}, at most {}{connections}{limit}",
         counted(generator.threads, "thread"),
         percent(generator.busy),
         percent(generator.busiest),

@@ -142,7 +142,7 @@ fn charts(report: &Report) -> String {
     let mut note = String::new();
     if report.series.iter().any(|point| point.generator.saturated) {
         note += "<p class=\"note hatched\">Hatched: lgoose itself was the bottleneck there (a thread had no time left, \
-                 or timers woke late). Latencies of that time are partly its own, and the site could answer more.</p>\n";
+                 or came late). Latencies of that time are partly its own.</p>\n";
     }
     if report.thresholds.iter().any(|row| row.broken_s.is_some()) {
         note += "<p class=\"note dashed\">Dashed: a threshold broke at that moment.</p>\n";

@@ -172,7 +172,7 @@ fn generator(report: &Report) -> (&'static str, String, String) {
         return ("card", "–".to_owned(), "not measured".to_owned());
     };
     let percent = |part: f64| format!("{}%", three_digits(part * 100.0));
-    let p99 = report.aggregated.latency_ms.map(|latency| latency.p99);
+    let p99 = report.aggregated.latency_ok_ms.map(|latency| latency.p99);
     let own = p99.and_then(|p99| row.own_part(p99));
     let own = own.map_or_else(String::new, |own| format!("{own} · "));
     let effort = format!(

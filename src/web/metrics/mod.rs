@@ -8,6 +8,7 @@ mod tests;
 mod text;
 
 use super::responses::ErrorResponse;
+use super::scrapes::Scrapes;
 use super::site::WebState;
 use crate::metrics::Detail;
 use crate::telemetry::families;
@@ -17,6 +18,7 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
 use encoding::Encoding;
 use std::sync::Arc;
+use tokio::time::Instant;
 
 /// Answers that there are no metrics.
 pub(super) fn none() -> Response {
@@ -34,11 +36,17 @@ pub(super) async fn metrics(
         .iter()
         .filter_map(|accept| accept.to_str().ok());
     let encoding = Encoding::negotiate(accepted);
+    site.scrapes
+        .send_modify(|scrapes| scrapes.record(Instant::now()));
+    let is_final = site.is_over();
     let shown = site.clone();
     let written = site.render(Detail::Totals, move |report| {
         let now = shown.snapshot().unwrap_or_default();
         Ok(encoding.write(&families(&report, &now)))
     });
     let bytes = written.await?;
+    if is_final {
+        site.scrapes.send_modify(Scrapes::record_final);
+    }
     Ok(([(CONTENT_TYPE, encoding.content_type())], bytes).into_response())
 }

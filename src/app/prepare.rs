@@ -10,11 +10,11 @@ use crate::config::{
     check_own_limits,
 };
 use crate::engine::{self, PlanVersion, PlanVersions, VersionOffers, WorkerLogs};
-use crate::error::{Diagnostic, Error};
+use crate::error::{Diagnostic, Error, masked_address, masked_url};
 use crate::lua::{EnvVariables, Program};
 use crate::machine;
 use crate::plan::{self, Plan, Scenario};
-use crate::units::{masked_url, show_size};
+use crate::units::show_size;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -383,7 +383,7 @@ fn checked_url(host: &str) -> Result<String, Error> {
     crate::http::check_base(&with_scheme).map_err(|failure| {
         Diagnostic::new(format!(
             "'{}' is not a host: {}",
-            masked_url(host),
+            masked_address(host),
             failure.detail
         ))
         .help("write a base URL such as 'http://127.0.0.1:8080' or 'https://example.org'")

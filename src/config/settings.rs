@@ -11,7 +11,7 @@ use super::transport::{
 };
 use super::{Load, LoadStage, LogFile, Misfit, MitigationCadence, Spacing, Value};
 use crate::config::unknown_word;
-use crate::error::Diagnostic;
+use crate::error::{Diagnostic, masked_url};
 use crate::threshold::Threshold;
 use crate::units;
 use serde::{Deserialize, Serialize};
@@ -324,7 +324,7 @@ impl RunConfig {
             host: self
                 .host
                 .as_deref()
-                .map(|host| units::masked_url(host).into_owned()),
+                .map(|host| masked_url(host).into_owned()),
             ..self.clone()
         }
     }

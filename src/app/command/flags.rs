@@ -8,9 +8,8 @@ use crate::app::prepare::{CommandOptions, OtherFiles, TestInput};
 use crate::app::reload::ReloadSource;
 use crate::cli;
 use crate::config::{LoadPart, ShowLevel, start_at_once};
-use crate::error::{Diagnostic, Error};
+use crate::error::{Diagnostic, Error, masked_url};
 use crate::lua::{self, EnvVariables};
-use crate::units::masked_url;
 use std::path::{Path, PathBuf};
 
 /// Returns the test that a command line describes: the plan at that path, with everything that the flags set for it.

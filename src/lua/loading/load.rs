@@ -2,7 +2,7 @@
 
 use super::declare;
 use crate::config::Settings;
-use crate::error::{Diagnostic, Error};
+use crate::error::{Diagnostic, Error, masked_address};
 use crate::files;
 use crate::lua::diagnostics;
 use crate::lua::limits::Heartbeat;
@@ -126,6 +126,13 @@ pub(crate) fn read(path: &Path) -> Result<(String, String), Error> {
         _ => (shown.clone(), files::read_to_string(path)),
     };
     let text = read.map_err(|error| {
+        // What is no file may be the URL of a site without its scheme, with a password.
+        let has_password = shown.split_once('@').is_some_and(|(before, _)| before.contains(':'));
+        let shown = if has_password {
+            masked_address(&shown)
+        } else {
+            shown.as_str().into()
+        };
         let mistake = Diagnostic::new(format!("cannot read the plan '{shown}': {error}"));
         match error.kind() {
             std::io::ErrorKind::NotFound => {

@@ -151,7 +151,7 @@ pub struct Report {
 pub struct LogRow {
     /// `requests`, `tasks`, `errors` or `debug`.
     pub log: String,
-    /// Path of the log file.
+    /// Path of the log file as it was given; that of a plan is seen from its folder, in `lgoose serve` from `files` of the run.
     pub file: String,
     /// Number of lines, without the header and a last line about lines that were left out.
     #[serde(deserialize_with = "plausible::count")]

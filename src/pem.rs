@@ -1,11 +1,10 @@
 //! Certificates and keys in files in PEM form.
 
 use crate::error::Diagnostic;
-use crate::files;
+use crate::files::NamedFile;
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::fmt::Display;
-use std::path::Path;
 
 /// Returns the certificates of a file, of which there must be one; `flag` names it.
 ///
@@ -13,16 +12,18 @@ use std::path::Path;
 /// A mistake that names the flag and the file.
 pub(crate) fn certificates(
     flag: &str,
-    path: &Path,
+    file: &NamedFile,
 ) -> Result<Vec<CertificateDer<'static>>, Diagnostic> {
-    let pem = files::read(path).map_err(|error| unreadable(flag, path, &error))?;
+    let pem = file
+        .read()
+        .map_err(|error| unreadable(flag, file, &error))?;
     let read = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
     match read {
         Ok(found) if found.is_empty() => {
-            Err(unreadable(flag, path, &"there is no certificate in it"))
+            Err(unreadable(flag, file, &"there is no certificate in it"))
         }
         Ok(found) => Ok(found),
-        Err(error) => Err(unreadable(flag, path, &error)),
+        Err(error) => Err(unreadable(flag, file, &error)),
     }
 }
 
@@ -31,21 +32,25 @@ pub(crate) fn certificates(
 /// # Errors
 /// A mistake that names the flag and the file.
 pub(crate) fn identity(
-    (cert_flag, cert): (&str, &Path),
-    (key_flag, key): (&str, &Path),
+    (cert_flag, cert): (&str, &NamedFile),
+    (key_flag, key): (&str, &NamedFile),
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Diagnostic> {
     let chain = certificates(cert_flag, cert)?;
-    let pem = files::read(key).map_err(|error| unreadable(key_flag, key, &error))?;
+    let pem = key
+        .read()
+        .map_err(|error| unreadable(key_flag, key, &error))?;
     let found = PrivateKeyDer::from_pem_slice(&pem);
     let found = found.map_err(|error| match error {
-        _ if is_encrypted(&pem) => {
-            let file = key.display();
-            Diagnostic::new(format!("'{key_flag} {file}': the private key is encrypted"))
-                .help(format!("lgoose asks for no passphrase: decrypt it with 'openssl pkey -in {file} -out plain.pem'"))
-        }
+        _ if is_encrypted(&pem) => Diagnostic::new(format!(
+            "'{key_flag} {key}': the private key is encrypted"
+        ))
+        .help(format!(
+            "lgoose asks for no passphrase: decrypt it with 'openssl pkey -in {key} -out plain.pem'"
+        )),
         pem::Error::NoItemsFound if key_flag == cert_flag => {
-            let problem = format!("'{key_flag} {}': there is no private key in it", key.display());
-            Diagnostic::new(problem).help("name the file of its private key, with '--key' for '--cert'")
+            let problem = format!("'{key_flag} {key}': there is no private key in it");
+            Diagnostic::new(problem)
+                .help("name the file of its private key, with '--key' for '--cert'")
         }
         pem::Error::NoItemsFound => unreadable(key_flag, key, &"there is no private key in it"),
         error => unreadable(key_flag, key, &error),
@@ -61,7 +66,7 @@ fn is_encrypted(pem: &[u8]) -> bool {
 }
 
 /// Returns the mistake of a file with that problem.
-pub(crate) fn unreadable(flag: &str, path: &Path, problem: &dyn Display) -> Diagnostic {
-    Diagnostic::new(format!("'{flag} {}': {problem}", path.display()))
+pub(crate) fn unreadable(flag: &str, file: &NamedFile, problem: &dyn Display) -> Diagnostic {
+    Diagnostic::new(format!("'{flag} {file}': {problem}"))
         .help("expected a file in PEM form, as in '-----BEGIN CERTIFICATE-----'")
 }

@@ -1,6 +1,5 @@
 //! Durations, rates and sizes as people write them: `30s`, `1h30m`, `10/s`, `64MiB`. Reads and formats them.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 /// The grammar of a duration, for messages.
@@ -274,26 +273,6 @@ pub(crate) fn three_digits(value: f64) -> String {
     }
 }
 
-/// Returns a URL with `***` in place of its user name and password, if it has such; any other text as it is.
-pub(crate) fn masked_url(url: &str) -> Cow<'_, str> {
-    match split_credentials(url) {
-        Some((scheme, _, rest)) => format!("{scheme}***@{rest}").into(),
-        None => url.into(),
-    }
-}
-
-/// Splits a URL into what stands before its credentials, these, and what stands behind their '@'; `None` if it has none.
-pub(crate) fn split_credentials(url: &str) -> Option<(&str, &str, &str)> {
-    let start = match url.find("//") {
-        Some(slashes) => slashes + 2,
-        None => return None,
-    };
-    let end = url[start..].find(['/', '?', '#', '\\']);
-    let end = end.map_or(url.len(), |length| start + length);
-    let at = start + url[start..end].rfind('@')?;
-    Some((&url[..start], &url[start..at], &url[at + 1..]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -371,25 +350,5 @@ mod tests {
         assert_eq!(show_count(7), "7");
         assert_eq!(show_size(13_000.0), "12.7 KiB");
         assert_eq!(show_long(Duration::from_secs(5_400)), "1h30m");
-    }
-
-    #[test]
-    fn credentials_in_a_url_are_masked() {
-        for (url, masked) in [
-            (
-                "https://ada:secret@host/path?a@b",
-                "https://***@host/path?a@b",
-            ),
-            ("https://token@host", "https://***@host"),
-            ("//ada:s@cret@host#x", "//***@host#x"),
-            (
-                "https://host/mail@example.org",
-                "https://host/mail@example.org",
-            ),
-            ("/path/a@b", "/path/a@b"),
-            ("me@host", "me@host"),
-        ] {
-            assert_eq!(masked_url(url), masked);
-        }
     }
 }

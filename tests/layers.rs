@@ -1,5 +1,5 @@
 //! The architecture, checked: who may import whom, which crate is used where, that a type's `impl` stands in one file, that
-//! what plans are given counts as theirs,
+//! what plans are given counts as theirs, that the paths of plans keep to their rules,
 //! which words identifiers have, where unit tests stand, and that the files inside a module do not import each other in
 //! circles.
 //!
@@ -12,6 +12,8 @@ mod circles;
 mod held;
 #[path = "layers/identifiers.rs"]
 mod identifiers;
+#[path = "layers/plan_paths.rs"]
+mod plan_paths;
 #[path = "layers/types.rs"]
 mod types;
 #[path = "layers/unit_tests.rs"]
@@ -41,18 +43,18 @@ threshold phases error units
 pem       files error
 metrics   packed phases tags threshold trace units error
 control   metrics error units
-config    threshold error units
-http      pem phases trace wildcard error units
+config    files threshold error units
+http      files pem phases trace wildcard error units
 plan      config threshold tags wildcard error units
 protocols http metrics phases tags
-cli       threshold config error units
+cli       files threshold config error units
 yaml      error
 import    yaml files targets other_tools error
 lua       allotment shared_state plan threshold config protocols http metrics phases tags files secrets yaml error units
 engine    allotment lua plan config threshold protocols http metrics control machine phases tags trace error units
 capacity  threshold metrics units
 compare   metrics error units
-output    compare metrics config threshold trace error units
+output    files compare metrics config threshold trace error units
 tui       output metrics control console error units
 demo      error units
 telemetry output metrics

@@ -162,7 +162,7 @@ function task(spec) end
 ---the keys of the JSON report (schema/report.schema.json; null becomes nil), and with a function for any percentile of a row, in
 ---milliseconds: `percentile(report.aggregated, 97.5)`, or of its successful requests, `percentile(row, 97.5, "ok")`. Neither has a
 ---user, so they cannot send requests or wait. If "report" returns a text, it is printed. If it returns a table (`{ ["summary.txt"] = text }`), the texts are written to
----files next to the plan or below; `--allow-files` allows any place.
+---files next to the plan or below, new ones or such as a plan has written before; `--allow-files` allows any file.
 ---@overload fun(event: "request", handler: fun(request: lgoose.CountedRequest))
 ---@overload fun(event: "report", handler: fun(report: table, percentile: fun(figures: table, percent: number, among?: "ok"): number?): string|table<string, string>|nil)
 ---@param event "test_start"|"test_stop"

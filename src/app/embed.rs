@@ -10,6 +10,7 @@ use crate::config::Value;
 use crate::control::{Command, Handle};
 use crate::engine::Outcome;
 use crate::error::Error;
+use crate::files::{FileReach, PlanFolder};
 use crate::lua::{self, Written};
 use crate::metrics::{Report, Snapshot};
 use crate::output;
@@ -59,7 +60,7 @@ impl Test {
         let (name, source) = lua::read(path)?;
         let input = TestInput {
             name,
-            folder: path.parent().map(Path::to_owned).unwrap_or_default(),
+            folder: PlanFolder::new(path.parent().unwrap_or(Path::new("")), FileReach::Folder),
             ..TestInput::new(source)
         };
         Ok(Test { input })

@@ -5,6 +5,7 @@
 use crate::config::Settings;
 use crate::engine::{MemoryWatch, StuckShard, Watchdog, stuck_loading_error, stuck_report_error};
 use crate::error::Error;
+use crate::files::PlanFolder;
 use crate::lua::{self, EnvVariables, Heartbeat, LOADING_TIME, Program, REPORT_TIME, Written};
 use crate::machine;
 use crate::other_tools;
@@ -62,12 +63,14 @@ pub(super) fn load(
     source: &str,
     variables: EnvVariables,
     (typed_seed, usual): (Option<u64>, u64),
+    folder: &PlanFolder,
     most_memory: Option<u64>,
 ) -> Result<Loaded, Error> {
     let with_seed = |seed| {
         let (of, text, variables) = (name.to_owned(), source.to_owned(), variables.clone());
+        let folder = folder.clone();
         watched(name, most_memory, move |heartbeat| {
-            lua::load_watched(&of, &text, variables, seed, heartbeat)
+            lua::load_watched(&of, &text, variables, seed, &folder, heartbeat)
         })
     };
     let seed = typed_seed.unwrap_or(usual);

@@ -7,7 +7,7 @@ use crate::console::{self, ConsoleState, OutputStream};
 use crate::control::Handle;
 use crate::engine::Outcome;
 use crate::error::{Error, Trouble, printable};
-use crate::output;
+use crate::files;
 use crate::units::show_count;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ pub(super) fn start(verbose: bool, quiet: bool, hold: bool) {
 /// # Errors
 /// Returns a mistake if the file cannot be written.
 pub(super) fn write_to(path: &Path) -> Result<(), Error> {
-    let file = output::log::create(path).map_err(|error| mistake("--log-file", path, &error))?;
+    let file = files::create(path).map_err(|error| mistake("--log-file", path, &error))?;
     let file = FILE.get_or_init(|| LogFileWriter {
         path: path.to_owned(),
         stream: OutputStream::of_file("the log file", file),

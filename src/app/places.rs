@@ -1,13 +1,14 @@
-//! Where the files of a run are: the logs that a plan names stay in its folder, and no output overwrites an input or
-//! another output. Checked before the first request; opens nothing.
+//! Where the files of a run are: those that a plan names keep to the rules of its folder, and no output overwrites an input
+//! or another output. Checked before the first request; changes nothing.
 
-use crate::config::{Format, LocalConfig, LogFile, Output, Settings};
+use crate::config::{Format, LocalConfig, LogFile, Output, SettingFile, Settings};
 use crate::error::Diagnostic;
+use crate::files::{FileError, FileUse, NamedFile, PlanFolder, or_here};
 use crate::lua::Program;
 use crate::output::csv::series_path;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// The most links in a row that Linux follows.
 const MOST_LINKS: usize = 40;
@@ -17,6 +18,8 @@ const MOST_LINKS: usize = 40;
 pub(super) struct RunFile {
     what: String,
     path: PathBuf,
+    /// Its path in messages.
+    shown: String,
 }
 
 impl RunFile {
@@ -24,6 +27,16 @@ impl RunFile {
         RunFile {
             what: what.into(),
             path: path.to_owned(),
+            shown: path.display().to_string(),
+        }
+    }
+
+    /// Describes a file that an option or a plan names.
+    pub(super) fn named(what: impl Into<String>, file: &NamedFile, usage: FileUse) -> RunFile {
+        RunFile {
+            what: what.into(),
+            path: file.place(usage),
+            shown: file.to_string(),
         }
     }
 }
@@ -36,73 +49,44 @@ enum FileIdentity {
     New(PathBuf),
 }
 
-/// Checks that the logs that the plan names, and that no flag replaces, are in or below the plan's folder.
+/// Has the files that the plan's settings name keep to the rules of its folder, and checks them, but for those that a flag
+/// replaces.
 ///
 /// # Errors
-/// Returns a [`Diagnostic`] that names the option and the file.
-pub(super) fn beside_plan(
-    planned: &Settings,
-    typed: &Settings,
-    folder: &Path,
+/// Returns a [`Diagnostic`] that names the setting and the file.
+pub(super) fn contain_plan_files(
+    program: &Program,
+    planned: &mut Settings,
+    typed: &mut Settings,
+    folder: &PlanFolder,
 ) -> Result<(), Diagnostic> {
-    for (option, planned, typed) in [
-        ("request_log", &planned.request_log, &typed.request_log),
-        ("task_log", &planned.task_log, &typed.task_log),
-        ("error_log", &planned.error_log, &typed.error_log),
-        ("debug_log", &planned.debug_log, &typed.debug_log),
-    ] {
-        let Some(LogFile { path, .. }) = planned.as_ref().filter(|_| typed.is_none()) else {
+    let typed: Vec<_> = typed.files().iter().map(|typed| typed.field).collect();
+    for SettingFile { field, usage, file } in planned.files() {
+        *file = file.clone().of_plan(folder);
+        if typed.contains(&field) {
             continue;
-        };
-        if leads_out(folder, path) {
-            let message = format!(
-                "'{option}' of the plan names '{}', which is not in the plan's folder",
-                path.display()
-            );
-            return Err(Diagnostic::new(message).help(format!(
-                "name a file beside the plan or below, or give '--{}' on the command line; '--allow-files' lets the \
-                 plan write anywhere",
-                option.replace('_', "-")
-            )));
+        }
+        if let Err(error) = file.check(usage) {
+            let verb = match usage {
+                FileUse::Read => "read",
+                FileUse::Write => "write",
+            };
+            let message = format!("cannot {verb} '{file}', the '{field}' of the plan: {error}");
+            let flag = field.replace('_', "-");
+            let help = match &error {
+                FileError::Refused(refusal) => format!(
+                    "{}; '--{flag} FILE' on the command line may be any file",
+                    refusal.help()
+                ),
+                FileError::Io(_) => {
+                    "make the folder or the file, or name another file beside the plan or below"
+                        .to_owned()
+                }
+            };
+            return Err(program.at_setting(field, Diagnostic::new(message).help(help)));
         }
     }
     Ok(())
-}
-
-/// Returns whether a path that should be in a folder is not, because of its components or a symbolic link.
-pub(super) fn leads_out(folder: &Path, path: &Path) -> bool {
-    let mut depth = 0_usize;
-    for part in path.components() {
-        match part {
-            Component::Normal(_) => depth += 1,
-            Component::CurDir => {}
-            Component::ParentDir if depth > 0 => depth -= 1,
-            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return true,
-        }
-    }
-    let Ok(root) = fs::canonicalize(or_here(folder)) else {
-        return false;
-    };
-    let target = folder.join(path);
-    let real = match fs::symlink_metadata(&target) {
-        Ok(_) => fs::canonicalize(&target),
-        // If the folder does not exist, opening the log reports it.
-        Err(_) => match fs::canonicalize(or_here(target.parent().unwrap_or(folder))) {
-            Ok(parent) => Ok(parent),
-            Err(_) => return false,
-        },
-    };
-    // A link that leads nowhere would still be followed when the file is created.
-    real.map_or(true, |real| !real.starts_with(root))
-}
-
-/// Returns the folder, the current one for an empty path.
-pub(super) fn or_here(folder: &Path) -> &Path {
-    if folder.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        folder
-    }
 }
 
 /// Returns the plan and the files that it has read.
@@ -120,12 +104,15 @@ pub(super) fn files_of(program: &Program) -> Vec<RunFile> {
 /// Returns the files that a plan and the options of its run have read.
 pub(super) fn read_by(program: &Program, local: &LocalConfig) -> Vec<RunFile> {
     let mut places = files_of(program);
-    for (flag, path) in [
+    for (flag, file) in [
         ("'--ca'", &local.ca),
         ("'--cert'", &local.cert),
         ("'--key'", &local.key),
     ] {
-        places.extend(path.iter().map(|path| RunFile::new(flag, path)));
+        places.extend(
+            file.iter()
+                .map(|file| RunFile::named(flag, file, FileUse::Read)),
+        );
     }
     places
 }
@@ -133,8 +120,10 @@ pub(super) fn read_by(program: &Program, local: &LocalConfig) -> Vec<RunFile> {
 /// Returns the logs that a run writes.
 pub(super) fn written_by(local: &LocalConfig) -> Vec<RunFile> {
     let logs = local.logs.files();
-    logs.map(|(word, log)| RunFile::new(format!("the {word} log"), &log.path))
-        .collect()
+    let file = |(word, log): (&str, &LogFile)| {
+        RunFile::named(format!("the {word} log"), &log.file, FileUse::Write)
+    };
+    logs.map(file).collect()
 }
 
 /// Returns the files that reports are written to.
@@ -167,10 +156,7 @@ pub(super) fn apart(read: &[RunFile], written: &[RunFile]) -> Result<(), Diagnos
         if let Some(other) = others.find(same) {
             let message = format!(
                 "{} would be written over {}: '{}' and '{}' are one file",
-                place.what,
-                other.what,
-                place.path.display(),
-                other.path.display()
+                place.what, other.what, place.shown, other.shown
             );
             return Err(Diagnostic::new(message).help("give each a file of its own"));
         }
@@ -185,7 +171,7 @@ fn identity(path: &Path) -> Option<FileIdentity> {
         Ok(_) => None,
         Err(_) => {
             let path = made_by(path);
-            let folder = fs::canonicalize(or_here(path.parent()?)).ok()?;
+            let folder = or_here(path.parent()?).canonicalize().ok()?;
             Some(FileIdentity::New(folder.join(path.file_name()?)))
         }
     }
@@ -208,33 +194,6 @@ pub(super) fn made_by(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
-
-    #[test]
-    fn a_path_leads_out_of_a_folder_by_its_words_or_by_links() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let plans = folder.path().join("plans");
-        fs::create_dir_all(plans.join("logs")).expect("a folder");
-        fs::write(folder.path().join("outside.csv"), "").expect("a file");
-        symlink(folder.path(), plans.join("up")).expect("a link");
-        symlink("../outside.csv", plans.join("link.csv")).expect("a link");
-        symlink("../nothing.csv", plans.join("dangling.csv")).expect("a link");
-        symlink("logs", plans.join("down")).expect("a link");
-        for (path, out) in [
-            ("a.csv", false),
-            ("./logs/a.csv", false),
-            ("logs/../a.csv", false),
-            ("down/a.csv", false),
-            ("missing/a.csv", false),
-            ("/tmp/a.csv", true),
-            ("../a.csv", true),
-            ("logs/../../a.csv", true),
-            ("up/a.csv", true),
-            ("link.csv", true),
-            ("dangling.csv", true),
-        ] {
-            assert_eq!(leads_out(&plans, Path::new(path)), out, "{path}");
-        }
-    }
 
     #[test]
     fn one_file_is_one_by_whatever_path() {

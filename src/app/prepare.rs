@@ -10,13 +10,14 @@ use crate::config::{
     check_own_limits,
 };
 use crate::engine::{self, PlanVersion, PlanVersions, VersionOffers, WorkerLogs};
-use crate::error::{Diagnostic, Error};
+use crate::error::{Diagnostic, Error, masked_address, masked_url};
+use crate::files::{FileReach, PlanFolder};
 use crate::lua::{EnvVariables, Program};
 use crate::machine;
 use crate::plan::{self, Plan, Scenario};
-use crate::units::{masked_url, show_size};
+use crate::units::show_size;
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What was typed for a test, or set by a program that embeds lgoose.
@@ -25,8 +26,8 @@ pub(super) struct TestInput {
     /// Path of the plan, or its name in messages.
     pub(super) name: String,
     pub(super) source: String,
-    /// Folder that paths in the plan's options are relative to.
-    pub(super) folder: PathBuf,
+    /// Folder that the plan's own paths are relative to.
+    pub(super) folder: PlanFolder,
     /// Options that take precedence over the plan's own.
     pub(super) settings: Settings,
     /// Variables for `env()` in addition to the environment, and which variables of the environment it may read.
@@ -42,7 +43,7 @@ impl TestInput {
         TestInput {
             name: "plan".to_owned(),
             source,
-            folder: PathBuf::new(),
+            folder: PlanFolder::new(Path::new(""), FileReach::Folder),
             settings: Settings::default(),
             variables: EnvVariables::default(),
             command: CommandOptions::default(),
@@ -54,8 +55,6 @@ impl TestInput {
 /// What only a command line says about a test. A program that embeds lgoose has the defaults.
 #[derive(Debug, Clone)]
 pub(super) struct CommandOptions {
-    /// Whether the plan's logs may be outside of its folder.
-    pub(super) allow_files: bool,
     /// Files that are read and written in addition to those that the plan and its options name.
     pub(super) others: OtherFiles,
     /// What is shown of the only iteration of `--once`, if it is set.
@@ -69,7 +68,6 @@ pub(super) struct CommandOptions {
 impl Default for CommandOptions {
     fn default() -> CommandOptions {
         CommandOptions {
-            allow_files: false,
             others: OtherFiles::default(),
             once: None,
             paused: false,
@@ -245,22 +243,21 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
     if let Some(mistake) = test.mistake {
         return Err(mistake.into());
     }
-    let (name, typed) = (test.name, test.settings);
+    let (name, mut typed) = (test.name, test.settings);
     enough_memory(typed.memory)?;
-    let (program, mut plan, settings) = loading::load(
+    let (program, mut plan, mut settings) = loading::load(
         &name,
         &test.source,
         test.variables,
         (typed.seed, seed),
+        &test.folder,
         typed.memory,
     )?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    if !test.command.allow_files {
-        places::beside_plan(&settings, &typed, &test.folder)?;
-    }
+    places::contain_plan_files(&program, &mut settings, &mut typed, &test.folder)?;
     let own_limits = check_own_limits(&settings, &typed);
     own_limits.map_err(|mistake| mistake.at(&name, None, &test.source))?;
-    let settings = typed.over(settings.relative_to(&test.folder));
+    let settings = typed.over(settings);
     let mut config = Config::new(settings, cores, seed)?;
     let left_out = plan::select(&mut plan, &config.run)?;
     let notes = left_out.take_thresholds(&mut config.run.thresholds);
@@ -392,7 +389,7 @@ fn checked_url(host: &str) -> Result<String, Error> {
     crate::http::check_base(&with_scheme).map_err(|failure| {
         Diagnostic::new(format!(
             "'{}' is not a host: {}",
-            masked_url(host),
+            masked_address(host),
             failure.detail
         ))
         .help("write a base URL such as 'http://127.0.0.1:8080' or 'https://example.org'")

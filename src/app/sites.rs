@@ -4,6 +4,8 @@
 #[cfg(feature = "demo")]
 use crate::demo::{Behaviour, Demo, Site};
 #[cfg(feature = "demo")]
+use crate::error::masked_address;
+#[cfg(feature = "demo")]
 use crate::error::nearest;
 use crate::error::{Diagnostic, Error};
 
@@ -71,9 +73,12 @@ pub(super) fn site_named(name: &str) -> Result<Site, Error> {
     Site::from_name(name).ok_or_else(|| {
         let near = nearest(name, Site::NAMES.iter().copied());
         let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-        Diagnostic::new(format!("there is no built-in site '{name}'"))
-            .help(format!("{hint}sites: {}", Site::NAMES.join(", ")))
-            .into()
+        Diagnostic::new(format!(
+            "there is no built-in site '{}'",
+            masked_address(name)
+        ))
+        .help(format!("{hint}sites: {}", Site::NAMES.join(", ")))
+        .into()
     })
 }
 

@@ -1,10 +1,10 @@
 //! Tests before the first request whether the files of a run can be written, so that an hour of load is not lost to a
 //! missing folder. Does not change existing files.
 
-use super::places::{made_by, or_here};
+use super::places::made_by;
 use crate::config::{Format, Logs, Output};
 use crate::error::{Diagnostic, Error};
-use crate::files;
+use crate::files::{FileUse, is_device, or_here};
 use crate::output;
 use rustix::fs::{Access, access};
 use std::fs::{self, OpenOptions};
@@ -25,7 +25,9 @@ pub(super) fn try_places(outputs: &[Output], logs: &Logs) -> Result<(), Error> {
         }
     }
     for (word, log) in logs.files() {
-        place(&format!("--{word}-log"), &log.path, writable(&log.path))?;
+        let tried = writable(&log.file.place(FileUse::Write));
+        let shown = log.file.to_string();
+        place(&format!("--{word}-log"), Path::new(&shown), tried)?;
     }
     Ok(())
 }
@@ -40,13 +42,6 @@ pub(super) fn mistake(flag: &str, path: &Path, reason: &io::Error) -> Error {
 
 fn place(flag: &str, path: &Path, tried: io::Result<()>) -> Result<(), Error> {
     tried.map_err(|reason| mistake(flag, path, &reason))
-}
-
-/// Returns whether the path is not a regular file: a pipe, a terminal, or a descriptor of this process.
-pub(super) fn is_device(path: &Path) -> bool {
-    path == Path::new("/dev/stderr")
-        || files::is_descriptor(path)
-        || fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 /// Checks that a file can be replaced in one step, or written in place.
@@ -77,27 +72,4 @@ fn in_folder_of(path: &Path) -> io::Result<()> {
         .prefix(".lgoose-")
         .tempfile_in(or_here(target.parent().unwrap_or(Path::new(""))))
         .map(drop)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_descriptor_is_none_that_only_starts_like_one() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("file");
-        fs::write(&file, "").expect("written");
-        for (path, is) in [
-            ("/dev/stderr".into(), true),
-            ("/dev/fd/7".into(), true),
-            ("/proc/self/fd/7".into(), true),
-            ("/dev/null".into(), true),
-            (format!("/dev/fd/../../..{}", file.display()), false),
-            (format!("/proc/self/fd/../../..{}", file.display()), false),
-            (file.display().to_string(), false),
-        ] {
-            assert_eq!(is_device(Path::new(&path)), is, "{path}");
-        }
-    }
 }

@@ -21,6 +21,9 @@ pub(crate) struct CheckArgs {
     /// A file with variables, one NAME=VALUE per line; --env takes precedence
     #[arg(long, value_name = "FILE")]
     pub env_file: Option<PathBuf>,
+    /// Let the plan read and name any file, as in a run with this flag
+    #[arg(long)]
+    pub allow_files: bool,
     /// End with exit code 2 if there is a warning
     #[arg(long)]
     pub deny_warnings: bool,

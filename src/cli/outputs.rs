@@ -1,6 +1,7 @@
 //! Options of `lgoose PLAN` that write files.
 
 use crate::config::{LogFile, MitigationCadence, Output, RequestNames};
+use crate::files::WriteFolder;
 use clap::Args;
 
 /// The help of `--output`.
@@ -44,12 +45,17 @@ pub(crate) struct OutputArgs {
     /// It keeps the first 4 KiB of a body. Values of cookies and credentials in headers are masked.
     #[arg(long, value_name = "FILE", value_parser = LogFile::parse)]
     pub debug_log: Option<LogFile>,
-    /// Let the plan write its logs anywhere, not only beside itself
+    /// Let the plan read and write any file, not only those beside itself
     ///
-    /// By default, a plan may write logs ('request_log' and the others) only in its own folder or below. With this flag, a
-    /// plan can overwrite any file that you may write. Be careful with plans of others that you have not read.
+    /// By default, a plan reads files in its own folder and below. It writes files there, too ('request_log' and the other
+    /// logs, what on("report") returns), but none below a name that begins with a dot, and over a file only if a plan
+    /// wrote it. With this flag, a plan can read and overwrite any file that you may: give it only with plans that you have
+    /// read. Files that the command line or the environment names may be anywhere.
     #[arg(long)]
     pub allow_files: bool,
+    /// The folder that the plan writes to: 'lgoose serve' gives each run one of its own.
+    #[arg(skip)]
+    pub plan_writes: WriteFolder,
     /// Also report latencies corrected for coordinated omission: average, minimum, maximum or
     /// disabled [default: average, where it makes a difference]
     ///

@@ -19,6 +19,9 @@ pub(crate) struct ServeArgs {
     /// The folder that keeps the runs, created if it does not exist
     #[arg(long, value_name = "DIR")]
     pub data: PathBuf,
+    /// Let every plan read and write any file, as in a run with this flag
+    #[arg(long)]
+    pub allow_files: bool,
     /// Where and how it is served.
     #[command(flatten)]
     pub web: WebArgs,

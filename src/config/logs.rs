@@ -2,13 +2,14 @@
 
 use super::Settings;
 use crate::error::Diagnostic;
-use std::path::{Path, PathBuf};
+use crate::files::NamedFile;
+use std::path::Path;
 
 /// A file that takes a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogFile {
-    /// The path of the file.
-    pub path: PathBuf,
+    /// The file.
+    pub file: NamedFile,
     /// The format, by the file's ending.
     pub format: LogFormat,
 }
@@ -28,8 +29,10 @@ impl LogFile {
     /// # Errors
     /// A sentence that names both endings.
     pub fn parse(text: &str) -> Result<LogFile, String> {
-        let path = PathBuf::from(text);
-        let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
+        let ending = Path::new(text)
+            .extension()
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         let format = match ending.to_str() {
             Some("csv") => LogFormat::Csv,
             Some("jsonl") => LogFormat::Jsonl,
@@ -39,12 +42,10 @@ impl LogFile {
                 ));
             }
         };
-        Ok(LogFile { path, format })
-    }
-
-    /// Returns the same file with its path resolved against `folder`.
-    pub(super) fn within(&mut self, folder: &Path) {
-        self.path = folder.join(&self.path);
+        Ok(LogFile {
+            file: NamedFile::from(text.to_owned()),
+            format,
+        })
     }
 }
 
@@ -101,15 +102,12 @@ impl Logs {
             return Err(Diagnostic::new(message)
                 .help("name the file with '--request-log FILE', or leave the other out"));
         }
-        let files: Vec<_> = logs.files().map(|(_, log)| &log.path).collect();
+        let files: Vec<_> = logs.files().map(|(_, log)| &log.file).collect();
         let twice = (1..files.len()).find(|at| files[..*at].contains(&files[*at]));
         match twice {
             None => Ok(logs),
-            Some(at) => {
-                let path = files[at].display();
-                Err(Diagnostic::new(format!("two logs go to '{path}'"))
-                    .help("give each log a file of its own"))
-            }
+            Some(at) => Err(Diagnostic::new(format!("two logs go to '{}'", files[at]))
+                .help("give each log a file of its own")),
         }
     }
 }

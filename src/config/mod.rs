@@ -36,7 +36,7 @@ pub(crate) use own_load::{OwnLoad, OwnLoadSettings};
 pub(crate) use part::{LoadPart, share_of};
 pub(crate) use request_names::RequestNames;
 use settings::Derived;
-pub(crate) use settings::{RunConfig, Settings};
+pub(crate) use settings::{RunConfig, SettingFile, Settings};
 pub(crate) use target::{Http, Pin, address};
 #[cfg(test)]
 pub(crate) use thresholds::OPTIONS as THRESHOLD_OPTIONS;
@@ -49,8 +49,8 @@ pub(crate) use unknown_word::unknown_word;
 pub use value::Value;
 
 use crate::error::Diagnostic;
+use crate::files::NamedFile;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// How much is shown of each request during the run.
@@ -80,11 +80,11 @@ pub(crate) struct Config {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LocalConfig {
     /// Certificates to trust instead of the system's.
-    pub ca: Option<PathBuf>,
+    pub ca: Option<NamedFile>,
     /// The client's certificate chain.
-    pub cert: Option<PathBuf>,
+    pub cert: Option<NamedFile>,
     /// The client's private key; if `None`, the file of the certificate contains it.
-    pub key: Option<PathBuf>,
+    pub key: Option<NamedFile>,
     /// The address that connections come from.
     pub local_address: Option<IpAddr>,
     /// The logs that are kept.

@@ -11,13 +11,13 @@ use super::transport::{
 };
 use super::{Load, LoadStage, LogFile, Misfit, MitigationCadence, Spacing, Value};
 use crate::config::unknown_word;
-use crate::error::Diagnostic;
+use crate::error::{Diagnostic, masked_url};
+use crate::files::{FileUse, NamedFile};
 use crate::threshold::Threshold;
 use crate::units;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Makes [`Settings`] from its table: the documentation, name and type of each field, then how a plan's value is read.
@@ -179,11 +179,11 @@ settings! {
     /// Whether every certificate is trusted.
     insecure: bool = Value::flag, or false;
     /// Certificates to trust instead of the system's.
-    ca: PathBuf = |value| value.text().map(PathBuf::from);
+    ca: NamedFile = |value| value.text().map(NamedFile::from);
     /// The client's certificate chain.
-    cert: PathBuf = |value| value.text().map(PathBuf::from);
+    cert: NamedFile = |value| value.text().map(NamedFile::from);
     /// The client's private key.
-    key: PathBuf = |value| value.text().map(PathBuf::from);
+    key: NamedFile = |value| value.text().map(NamedFile::from);
     /// Addresses for hosts that are not looked up.
     resolve: Vec<Pin> = |value| value.each(Pin::parse), or Vec::new();
     /// The time for which a DNS response is cached.
@@ -256,6 +256,14 @@ settings! {
     lua_time: Duration = Value::duration, or LUA_TIME;
 }
 
+/// A file that a field of the settings names.
+#[derive(Debug)]
+pub(crate) struct SettingFile<'a> {
+    pub(crate) field: &'static str,
+    pub(crate) usage: FileUse,
+    pub(crate) file: &'a mut NamedFile,
+}
+
 /// Memory that a user's VM may take by default, in bytes.
 pub(super) const LUA_MEMORY: u64 = 64 << 20;
 /// Lua time that a task may take by default.
@@ -269,26 +277,28 @@ impl Settings {
         is_traced.then(|| self.trace_sample.unwrap_or(1.0))
     }
 
-    /// Returns the same settings with files resolved against `folder`, the folder of the plan.
-    pub fn relative_to(mut self, folder: &Path) -> Settings {
-        for path in [&mut self.ca, &mut self.cert, &mut self.key]
+    /// Returns the files that are named here, with the fields that name them. The rules for the files of plans apply to
+    /// these; `tests/layers.rs` finds a field that is missing.
+    pub(crate) fn files(&mut self) -> Vec<SettingFile<'_>> {
+        let of = |field, usage, file| SettingFile { field, usage, file };
+        let read = [
+            ("ca", &mut self.ca),
+            ("cert", &mut self.cert),
+            ("key", &mut self.key),
+        ];
+        let read = read
             .into_iter()
-            .flatten()
-        {
-            *path = folder.join(&*path);
-        }
-        for log in [
-            &mut self.request_log,
-            &mut self.task_log,
-            &mut self.error_log,
-            &mut self.debug_log,
-        ]
-        .into_iter()
-        .flatten()
-        {
-            log.within(folder);
-        }
-        self
+            .filter_map(|(field, file)| Some(of(field, FileUse::Read, file.as_mut()?)));
+        let written = [
+            ("request_log", &mut self.request_log),
+            ("task_log", &mut self.task_log),
+            ("error_log", &mut self.error_log),
+            ("debug_log", &mut self.debug_log),
+        ];
+        let written = written
+            .into_iter()
+            .filter_map(|(field, log)| Some(of(field, FileUse::Write, &mut log.as_mut()?.file)));
+        read.chain(written).collect()
     }
 
     /// Sets the field of that name from the value in a plan.
@@ -324,7 +334,7 @@ impl RunConfig {
             host: self
                 .host
                 .as_deref()
-                .map(|host| units::masked_url(host).into_owned()),
+                .map(|host| masked_url(host).into_owned()),
             ..self.clone()
         }
     }

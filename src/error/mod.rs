@@ -3,13 +3,17 @@
 //! A mistake of the plan's author is a [`Diagnostic`]: it names the file and the line and says what to do. Failures of
 //! the target are never errors here; they are measurements. Everything else is [`Trouble`] inside lgoose.
 
+mod credentials;
 mod printable;
 mod trouble;
 
+use credentials::masked_line;
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+pub(crate) use credentials::{masked_address, masked_url, split_credentials};
 pub(crate) use printable::{bounded_name, cut, is_directing, one_line, printable};
 pub use trouble::Trouble;
 
@@ -137,6 +141,11 @@ impl Diagnostic {
         let text = line.and_then(|line| source.lines().nth(line.saturating_sub(1) as usize));
         let marked = self.0.mark.as_ref().filter(|mark| !mark.text.is_empty());
         let text = text.map(|text| {
+            let masked = masked_line(text);
+            if let Cow::Owned(masked) = &masked {
+                // What is marked may be part of what is not shown.
+                return quoted(masked.trim_end(), None);
+            }
             let wrong = marked.and_then(|mark| {
                 let from = text.find(&mark.text)?;
                 Some(from + mark.place.start..from + mark.place.end)

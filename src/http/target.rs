@@ -2,7 +2,7 @@
 //! costs more than all other work for building a request.
 
 use super::failure::{ErrorClass, Failure};
-use crate::units::masked_url;
+use crate::error::{masked_address, masked_url};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http::HeaderValue;
@@ -35,10 +35,13 @@ impl Origin {
     /// A [`Failure`] of class `bad url` if the scheme is not http or https or the host is missing.
     pub fn of(url: &Url) -> Result<Origin, Failure> {
         let bad = |why: &str| {
-            Failure::new(
-                ErrorClass::BadUrl,
-                format!("{}: {why}", masked_url(url.as_str())),
-            )
+            // Without slashes, this may be a host without a scheme, whose user name is taken for one.
+            let shown = if url.cannot_be_a_base() {
+                masked_address(url.as_str())
+            } else {
+                masked_url(url.as_str())
+            };
+            Failure::new(ErrorClass::BadUrl, format!("{shown}: {why}"))
         };
         let secure = match url.scheme() {
             "http" => false,
@@ -129,7 +132,7 @@ impl Target {
         let url = Url::parse(base).map_err(|error| {
             Failure::new(
                 ErrorClass::BadUrl,
-                format!("'{}': {error}", masked_url(base)),
+                format!("'{}': {error}", masked_address(base)),
             )
         })?;
         Target::of(&url)
@@ -216,7 +219,7 @@ impl Target {
 }
 
 fn bad_reference(reference: &str, why: ParseError) -> Failure {
-    let shown = masked_url(reference);
+    let shown = masked_address(reference);
     Failure::new(ErrorClass::BadUrl, format!("'{shown}': {why}"))
 }
 

@@ -2,7 +2,7 @@
 
 use super::calls::PlanOutline;
 use super::lua_text::{comment, field, quoted};
-use crate::files;
+use crate::files::{FileReach, NamedFile, PlanFolder};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
@@ -116,9 +116,8 @@ impl RowSource<'_> {
 
 /// Returns the first line of a file that lies in the folder of what is imported, or below.
 pub(super) fn header(folder: Option<&Path>, path: &str) -> Option<String> {
-    let is_outside = path.starts_with('/') || path.split(['/', '\\']).any(|part| part == "..");
-    let folder = folder.filter(|_| !is_outside)?;
-    let file = files::open(&folder.join(path)).ok()?;
+    let folder = PlanFolder::new(folder?, FileReach::Folder);
+    let file = NamedFile::from(path).of_plan(&folder).open().ok()?;
     let mut line = Vec::new();
     let mut reader = BufReader::new(file.take(HEADER));
     reader.read_until(b'\n', &mut line).ok()?;

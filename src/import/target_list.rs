@@ -12,6 +12,7 @@ use super::secrets::is_secret_header;
 use super::site::Choices;
 use super::visit::MOST;
 use crate::error::Diagnostic;
+use crate::files::{FileReach, PlanFolder};
 use crate::targets::{self, Target};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,11 +23,8 @@ use std::path::Path;
 /// The line that is wrong.
 pub(super) fn import(name: &str, text: &str, choices: &Choices) -> Result<Imported, Diagnostic> {
     let folder = choices.path.as_ref().and_then(|path| path.parent());
-    let list = targets::parse(
-        name.trim_matches('\''),
-        text,
-        folder.unwrap_or(Path::new("")),
-    )?;
+    let folder = PlanFolder::new(folder.unwrap_or(Path::new("")), FileReach::Folder);
+    let list = targets::parse(name.trim_matches('\''), text, &folder)?;
     let mut calls = PlanOutline {
         title: "A list of targets".to_owned(),
         ..PlanOutline::default()

@@ -4,6 +4,7 @@
 //! numbers.
 
 use super::latency::ExactFigures;
+use super::plausible;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -13,13 +14,16 @@ use std::time::Duration;
 #[serde(default)]
 pub struct NameSeries {
     /// Start of each interval, in whole seconds since the start of the measurement.
+    #[serde(deserialize_with = "plausible::count")]
     pub second: Vec<u64>,
     /// Length of each interval in seconds, without pauses: one, or more in long runs or with many names; rates are
     /// counts divided by this.
     pub seconds: Vec<f64>,
     /// Requests that ended in each interval.
+    #[serde(deserialize_with = "plausible::count")]
     pub count: Vec<u64>,
     /// Failed requests among them.
+    #[serde(deserialize_with = "plausible::count")]
     pub failures: Vec<u64>,
     /// Shortest latency in milliseconds; exact, like the next two columns.
     pub min_ms: Vec<f64>,

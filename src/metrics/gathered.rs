@@ -13,7 +13,7 @@ use super::portable::PortableDelta;
 use super::sketch::Coarse;
 use crate::error::{Error, Trouble};
 use crate::packed::{pack, unpack};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the encoding; decoding refuses any other.
@@ -45,16 +45,9 @@ pub(super) struct WorkerCounts {
     #[serde(deserialize_with = "plausible::bytes")]
     pub(super) bytes: u64,
     /// Requests by second of the measurement.
-    #[serde(deserialize_with = "by_second")]
+    #[serde(deserialize_with = "plausible::count")]
     pub(super) seconds: BTreeMap<u64, u64>,
     pub(super) latencies: Coarse,
-}
-
-fn by_second<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u64, u64>, D::Error> {
-    plausible::checked(deserializer, |seconds: &BTreeMap<u64, u64>| {
-        let mut counts = seconds.values();
-        counts.all(|count| *count <= plausible::MOST_COUNT)
-    })
 }
 
 impl GatheredDelta {

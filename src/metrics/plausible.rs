@@ -4,6 +4,7 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Greatest count that is accepted: more than any run reaches, and so low that sums of millions of such counts do not
@@ -23,9 +24,50 @@ pub(super) fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     }
 }
 
-/// Reads a count.
-pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    checked(deserializer, |count| *count <= MOST_COUNT)
+/// Greatest number of bytes that is accepted: there may be more of them than [`MOST_COUNT`], but their sum must fit into
+/// 64 bits, too.
+const MOST_BYTES: u64 = MOST_COUNT << 10;
+
+/// Greatest of the numbers of which only some are added up: times in nanoseconds, and iterations that were due, of which a
+/// plan may want as many as it likes.
+const MOST_OF_FEW: u64 = 1 << 60;
+
+/// One number, or several that are read together.
+pub(super) trait Numbers {
+    /// Returns whether no number is greater.
+    fn are_within(&self, most: u64) -> bool;
+}
+
+impl Numbers for u64 {
+    fn are_within(&self, most: u64) -> bool {
+        *self <= most
+    }
+}
+
+impl Numbers for Option<u64> {
+    fn are_within(&self, most: u64) -> bool {
+        self.iter().all(|number| *number <= most)
+    }
+}
+
+impl Numbers for Vec<u64> {
+    fn are_within(&self, most: u64) -> bool {
+        self.iter().all(|number| *number <= most)
+    }
+}
+
+impl<K> Numbers for BTreeMap<K, u64> {
+    fn are_within(&self, most: u64) -> bool {
+        self.values().all(|number| *number <= most)
+    }
+}
+
+/// Reads counts.
+pub(super) fn count<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Deserialize<'de> + Numbers,
+{
+    checked(deserializer, |counts: &T| counts.are_within(MOST_COUNT))
 }
 
 /// Reads the change of a count, which may be negative.
@@ -35,9 +77,20 @@ pub(super) fn change<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, 
     })
 }
 
-/// Reads a number of bytes: there may be more of them than [`MOST_COUNT`], but their sum must fit into 64 bits.
-pub(super) fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    checked(deserializer, |bytes| *bytes >> 10 <= MOST_COUNT)
+/// Reads numbers of bytes.
+pub(super) fn bytes<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Deserialize<'de> + Numbers,
+{
+    checked(deserializer, |bytes: &T| bytes.are_within(MOST_BYTES))
+}
+
+/// Reads numbers of which only some are added up.
+pub(super) fn large<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Deserialize<'de> + Numbers,
+{
+    checked(deserializer, |numbers: &T| numbers.are_within(MOST_OF_FEW))
 }
 
 /// Reads a time, or none where there need not be one.

@@ -6,7 +6,6 @@ use crate::pem;
 use percent_encoding::percent_decode_str;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
@@ -165,13 +164,12 @@ fn certificates(
     variable: impl Fn(&str) -> Option<(String, String)>,
 ) -> Result<Certificates, Error> {
     let trusted = match variable("CERTIFICATE") {
-        Some((name, path)) => pem::certificates(&name, Path::new(&path))?,
+        Some((name, path)) => pem::certificates(&name, &path.into())?,
         None => Vec::new(),
     };
     let own = match (variable("CLIENT_CERTIFICATE"), variable("CLIENT_KEY")) {
         (Some((cert_name, cert)), Some((key_name, key))) => {
-            let (cert, key) = (Path::new(&cert), Path::new(&key));
-            let (chain, key) = pem::identity((&cert_name, cert), (&key_name, key))?;
+            let (chain, key) = pem::identity((&cert_name, &cert.into()), (&key_name, &key.into()))?;
             Some((chain, Arc::new(key)))
         }
         (None, None) => None,

@@ -1,7 +1,7 @@
 //! The options of a run as JSON, which become arguments of a command line. Only those that decide the load, the target and
 //! the verdict: whoever may start runs writes no other files, reads none of this machine's and raises no limit.
 
-use crate::units::masked_url;
+use crate::error::masked_url;
 use serde_json::{Map, Value};
 
 /// The options that may be given, as in a plan and in reports: a flag's name with '_' for '-'.

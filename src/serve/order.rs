@@ -70,6 +70,8 @@ pub(crate) struct ProcessOrder {
     pub(crate) read_only: bool,
     /// Whether it only puts the run together and looks for mistakes.
     pub(crate) check: bool,
+    /// The folder that the plan writes to; `None` if it writes nothing.
+    pub(crate) files: Option<PathBuf>,
     /// The file that it locks for as long as it is there, and the name of its run.
     pub(crate) lock: Option<(PathBuf, String)>,
 }

@@ -93,6 +93,7 @@ pub(crate) async fn run_all(
             token,
             read_only,
             check: false,
+            files: Some(runs.data.files_path(&id)),
             lock: Some((runs.data.running_path(), id.clone())),
         };
         // What cannot be kept of it now is told at its end.

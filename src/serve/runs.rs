@@ -53,6 +53,8 @@ pub(crate) enum RunRefusal {
 pub(crate) struct Runs {
     pub(crate) plans: Plans,
     pub(super) data: RunFolder,
+    /// Arguments of every run, which the operator of the server has given.
+    own_arguments: Vec<String>,
     state: Mutex<RunsState>,
     /// Signals that a run was queued, or that no more will be.
     news: Notify,
@@ -95,11 +97,12 @@ pub(crate) struct CurrentRun {
 }
 
 impl Runs {
-    /// Creates an empty queue for a folder of plans and a folder of runs.
-    pub(crate) fn new(plans: Plans, data: RunFolder) -> Runs {
+    /// Creates an empty queue for a folder of plans and a folder of runs; all runs have these arguments of the operator.
+    pub(crate) fn new(plans: Plans, data: RunFolder, own_arguments: Vec<String>) -> Runs {
         Runs {
             plans,
             data,
+            own_arguments,
             state: Mutex::default(),
             news: Notify::new(),
             checking: Semaphore::new(CHECKED),
@@ -111,7 +114,8 @@ impl Runs {
     /// # Errors
     /// Returns why the run is refused.
     pub(crate) async fn add(&self, requested: RunRequest) -> Result<RunRow, RunRefusal> {
-        let arguments = options::arguments(&requested.options).map_err(RunRefusal::Wrong)?;
+        let mut arguments = options::arguments(&requested.options).map_err(RunRefusal::Wrong)?;
+        arguments.extend(self.own_arguments.iter().cloned());
         let plan = self.plans.find(&requested.plan).ok_or_else(|| {
             RunRefusal::Absent(format!("there is no plan '{}' here", requested.plan))
         })?;
@@ -121,6 +125,7 @@ impl Runs {
             token: String::new(),
             read_only: true,
             check: true,
+            files: None,
             lock: None,
         };
         order.arguments.extend(plan_arguments(&plan));

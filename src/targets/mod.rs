@@ -9,9 +9,8 @@
 mod tests;
 
 use crate::error::Diagnostic;
-use crate::files;
+use crate::files::{FileError, NamedFile, PlanFolder};
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 use url::Url;
 
@@ -131,7 +130,11 @@ pub(crate) fn is_list(name: &str, text: &str) -> bool {
 ///
 /// # Errors
 /// The line that is wrong, and what to write there.
-pub(crate) fn parse(name: &str, text: &str, folder: &Path) -> Result<Vec<Target>, Diagnostic> {
+pub(crate) fn parse(
+    name: &str,
+    text: &str,
+    folder: &PlanFolder,
+) -> Result<Vec<Target>, Diagnostic> {
     let text = text.trim_start_matches('\u{feff}');
     let mut targets: Vec<Target> = Vec::new();
     let mut bodies: HashMap<&str, Arc<Vec<u8>>> = HashMap::new();
@@ -198,8 +201,12 @@ pub(crate) fn parse(name: &str, text: &str, folder: &Path) -> Result<Vec<Target>
                 let bytes = match bodies.get(path) {
                     Some(bytes) => bytes.clone(),
                     None => {
-                        let read = files::read(&folder.join(path)).map_err(|error| {
-                            let help = "give the path of a file after the '@', from the folder of the list";
+                        let read = NamedFile::from(path).of_plan(folder).read();
+                        let read = read.map_err(|error| {
+                            let help = match &error {
+                                FileError::Refused(refusal) => refusal.help(),
+                                FileError::Io(_) => "give the path of a file after the '@', from the folder of the list",
+                            };
                             mistake(format!("cannot read the body '{path}': {error}"), help)
                         })?;
                         bodies.entry(path).or_insert(Arc::new(read)).clone()

@@ -1,14 +1,20 @@
 //! Lists that are read, and lines that are refused.
 
 use super::*;
+use crate::files::FileReach;
 use std::fs;
+use std::path::Path;
+
+fn folder(path: &Path) -> PlanFolder {
+    PlanFolder::new(path, FileReach::Folder)
+}
 
 fn read(text: &str) -> Vec<Target> {
-    parse("list.txt", text, Path::new("")).expect("a good list")
+    parse("list.txt", text, &folder(Path::new(""))).expect("a good list")
 }
 
 fn mistake(text: &str) -> String {
-    let mistake = parse("list.txt", text, Path::new("/no/such"));
+    let mistake = parse("list.txt", text, &folder(Path::new("/no/such")));
     mistake.expect_err("a mistake").to_string()
 }
 
@@ -41,7 +47,7 @@ fn headers_and_a_body_belong_to_the_target_above_them() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("b.json"), b"{}").expect("written");
     let text = "POST http://a/1\nX-Id: 7\nAccept: a: b\n@b.json\n\nGET http://a/2\nPUT http://a/3\n# c\n@b.json\n";
-    let targets = parse("list", text, folder.path()).expect("a good list");
+    let targets = parse("list", text, &self::folder(folder.path())).expect("a good list");
     let headers = [("X-Id", "7"), ("Accept", "a: b")];
     let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
     assert_eq!(targets[0].headers, headers);

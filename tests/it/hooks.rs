@@ -95,12 +95,12 @@ fn files_stay_beside_the_plan_and_take_no_other_files_place() {
         (
             "hook_out",
             "../out.txt",
-            "which is not in the plan's folder",
+            "'..' leads outside of the plan's folder",
         ),
         (
             "hook_root",
             "/tmp/lgoose-never.txt",
-            "which is not in the plan's folder",
+            "an absolute path leads outside of the plan's folder",
         ),
         ("hook_plan", "plan.lua", "would be written over the plan"),
         (
@@ -116,7 +116,7 @@ fn files_stay_beside_the_plan_and_take_no_other_files_place() {
         (
             "hook_nowhere",
             "none/out.txt",
-            "cannot write what on(\"report\") returned to",
+            "cannot write 'none/out.txt', which on(\"report\") returned",
         ),
     ] {
         let source = format!(

@@ -415,6 +415,112 @@ fn credentials_in_urls_are_sent_and_shown_nowhere() {
     assert!(!ended.stderr.contains("secret"), "{}", ended.stderr);
 }
 
+#[test]
+fn credentials_of_an_address_that_is_refused_are_shown_nowhere() {
+    let site = Site::start(|_| answer(200, "", "here"));
+    let outputs = [
+        "requests.jsonl",
+        "tasks.jsonl",
+        "errors.jsonl",
+        "debug.jsonl",
+        "html",
+        "xml",
+        "md",
+    ];
+    let outputs = outputs.map(|end| {
+        scratch(&format!("refused_credentials.{end}"))
+            .display()
+            .to_string()
+    });
+    let [requests, tasks, errors, debug, html, junit, md] = &outputs;
+    let reports = [("html", html), ("junit", junit), ("md", md)]
+        .map(|(format, path)| format!("{format}={path}"));
+    for code in [
+        "user:tcp 'me:S3CRET@127.0.0.1:1'",
+        "user:tcp 'tcp://me:S3CRET@127.0.0.1:1'",
+        "user:tcp '//me:S3CRET@127.0.0.1:1'",
+        "user:tcp 'me:S3CRET@127.0.0.1'",
+        "user:tcp 'me:S3/CRET@127.0.0.1:1'",
+        "user:tcp 'me:S3@CRET@127.0.0.1:1'",
+        "user:tcp 'S3CRET@127.0.0.1:1'",
+        "user:tcp 'me:S3CRET@'",
+        "user:tcp 'redis://:S3CRET@127.0.0.1:1/0'",
+        "user:tcp('me:S3CRET@127.0.0.1:1', { tls = true, server_name = 'x' })",
+        "user:tls 'me:S3CRET@127.0.0.1:1'",
+        "user:udp 'me:S3CRET@127.0.0.1:1'",
+        "user:tcp(('x'):rep(150) .. ':S3CRET@127.0.0.1:1')",
+        "user:set_host 'me:S3CRET@127.0.0.1:1'",
+        "user:set_host 'http://me:S3CRET@127.0.0.1:99999'",
+        "user:set_host 'http:\\\\\\\\me:S3CRET@127.0.0.1:99999'",
+        "user:set_host 'ftp://me:S3CRET@127.0.0.1'",
+        "user:get 'http:\\\\\\\\me:S3CRET@127.0.0.1:1/'",
+        "user:get 'http:///me:S3CRET@127.0.0.1:1/'",
+        "user:get 'http://me:S3CRET@127.0.0.1:99999/'",
+        "user:get 'http://me:S3CRET@[::1/'",
+        "url.parse 'http://me:S3CRET@h:99999/'",
+        "html.parse('<p>', 'http://me:S3CRET@[::1')",
+        "url.join('http://h/', 'http://me:S3CRET@h:99999/')",
+    ] {
+        let path = plan(
+            "refused_credentials.lua",
+            &format!("task {{ 't', function(user)\n{code}\nend }}"),
+        );
+        let own = [
+            &*path,
+            "-H",
+            &site.url(),
+            "--once",
+            "--http-debug",
+            "-o",
+            "json=-",
+        ];
+        let logs = [
+            "--request-log",
+            requests,
+            "--task-log",
+            tasks,
+            "--error-log",
+            errors,
+            "--debug-log",
+            debug,
+        ];
+        let reports = reports.iter().flat_map(|report| ["-o", report]);
+        let ended = Lgoose::new(own.into_iter().chain(logs).chain(reports)).finish();
+        let mut shown = vec![ended.stdout, ended.stderr];
+        for output in &outputs {
+            shown.push(std::fs::read_to_string(output).expect("it was written"));
+        }
+        assert!(shown.concat().contains("***@"), "{code}: {}", shown[1]);
+        for text in shown {
+            assert!(!text.contains("CRET"), "{code}:\n{text}");
+        }
+    }
+    for (setting, arguments) in [
+        ("", ["-H", "me:S3CRET@h:99999"]),
+        ("", ["-H", "me:S3CRET@"]),
+        ("", ["-H", "me:S3CRET@bad host"]),
+        ("", ["-H", "demo:S3CRET@x"]),
+        ("plan { host = 'me:S3CRET@h:99999' }", ["-u", "1"]),
+        ("plan { proxy = 'http://me:S3CRET@h:99999' }", ["-u", "1"]),
+        ("plan { hots = 'http://me:S3CRET@h' }", ["-u", "1"]),
+        ("url.parse 'http://me:S3CRET@h:99999/'", ["-u", "1"]),
+    ] {
+        let source = format!("{setting}\ntask {{ function(user) user:get '/' end }}");
+        let path = plan("refused_credentials.lua", &source);
+        for command in [&["check", &path][..], &[&path, "-i", "1"]] {
+            let ended = Lgoose::new(command.iter().chain(&arguments)).finish();
+            let text = ended.stdout + &ended.stderr;
+            assert!(!text.contains("S3CRET"), "{setting} {arguments:?}: {text}");
+        }
+    }
+    for path in ["me:S3CRET@h:1", "ftp://me:S3CRET@h/"] {
+        let ended = Lgoose::new([path, "-u", "1"]).finish();
+        assert_eq!(ended.code, 2);
+        assert!(!ended.stderr.contains("S3CRET"), "{}", ended.stderr);
+    }
+    assert_eq!(site.received(), 0);
+}
+
 /// Whether a request answers the challenge with the nonce, by MD5 as RFC 7616, section 3.4.1 has it.
 fn answers(asked: &Asked, nonce: &str) -> bool {
     let md5 = |text: String| {

@@ -75,6 +75,7 @@ mod own_loads;
 mod page;
 mod parts;
 mod places;
+mod plan_paths;
 mod plans;
 mod program;
 mod prometheus;

@@ -2,7 +2,7 @@
 
 use super::flags;
 use super::screen::{print_text, warn};
-use crate::app::{loading, prepare};
+use crate::app::{loading, places, prepare};
 use crate::cli;
 use crate::config::{Config, Settings};
 use crate::error::{Diagnostic, Error, exit};
@@ -16,12 +16,13 @@ use url::Url;
 /// # Errors
 /// A mistake in the plan, in its options or in a flag, or a warning where none is accepted.
 pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
-    let flags::PlanText { name, source, .. } = flags::read_file(&flags.plan, false)?;
+    let folder = flags::plan_folder(&flags.plan, flags.allow_files);
+    let flags::PlanText { name, source, .. } = flags::read_file(&flags.plan, &folder, false)?;
     let variables = flags::read_variables(flags.env_file.as_deref(), &flags.env, &[])?;
-    let (program, mut plan, settings) =
-        loading::load(&name, &source, variables, (Some(0), 0), None)?;
+    let (program, mut plan, mut settings) =
+        loading::load(&name, &source, variables, (Some(0), 0), &folder, None)?;
     plan::leave_out_unweighted(&mut plan)?;
-    let typed = Settings {
+    let mut typed = Settings {
         host: flags.host.clone(),
         users: flags.users,
         ..Settings::default()
@@ -29,6 +30,7 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     if let Some(host) = &typed.host {
         prepare::check_host(host)?;
     }
+    places::contain_plan_files(&program, &mut settings, &mut typed, &folder)?;
     let settings = typed.over(settings);
     let host_path = settings.host.as_deref().and_then(describe_host_path);
     let mut warnings = lua::review(&program, &plan, settings.request_names.unwrap_or_default());

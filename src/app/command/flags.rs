@@ -8,9 +8,9 @@ use crate::app::prepare::{CommandOptions, OtherFiles, TestInput};
 use crate::app::reload::ReloadSource;
 use crate::cli;
 use crate::config::{LoadPart, ShowLevel, start_at_once};
-use crate::error::{Diagnostic, Error};
+use crate::error::{Diagnostic, Error, masked_url};
+use crate::files::{FileReach, PlanFolder};
 use crate::lua::{self, EnvVariables};
-use crate::units::masked_url;
 use std::path::{Path, PathBuf};
 
 /// Returns the test that a command line describes: the plan at that path, with everything that the flags set for it.
@@ -37,11 +37,10 @@ pub(super) fn test(path: &Path, flags: &cli::RunArgs) -> Result<TestInput, Error
     }
     Ok(TestInput {
         name,
-        folder: folder_of(path).to_owned(),
+        folder: folder_of(path, flags),
         settings,
         variables: variables(flags)?,
         command: CommandOptions {
-            allow_files: flags.outputs.allow_files,
             others: other_files(flags),
             once: flags.load.once.then_some(if flags.screen.http_debug {
                 ShowLevel::Messages
@@ -165,7 +164,7 @@ pub(super) fn read(path: &Path, flags: &cli::RunArgs) -> Result<PlanText, Error>
                 target: PlanTarget::Url(plan.host),
             })
         }
-        None => read_file(path, flags.screen.http_debug),
+        None => read_file(path, &folder_of(path, flags), flags.screen.http_debug),
     }
 }
 
@@ -173,9 +172,9 @@ pub(super) fn read(path: &Path, flags: &cli::RunArgs) -> Result<PlanText, Error>
 ///
 /// # Errors
 /// As [`read`].
-pub(super) fn read_file(path: &Path, retain: bool) -> Result<PlanText, Error> {
+pub(super) fn read_file(path: &Path, folder: &PlanFolder, retain: bool) -> Result<PlanText, Error> {
     let (name, text) = lua::read(path)?;
-    match target_plan::plan(&name, &text, folder_of(path), retain)? {
+    match target_plan::plan(&name, &text, folder, retain)? {
         Some(source) => Ok(PlanText {
             name,
             source,
@@ -189,14 +188,19 @@ pub(super) fn read_file(path: &Path, retain: bool) -> Result<PlanText, Error> {
     }
 }
 
-/// Returns the folder of the plan, to which the plan's own paths are relative.
-pub(super) fn folder(flags: &cli::RunArgs) -> PathBuf {
-    let plan = flags.plan.as_deref().unwrap_or(Path::new(""));
-    folder_of(plan).to_owned()
+/// Returns the folder of the plan at that path, to which the plan's own paths are relative.
+pub(super) fn folder_of(path: &Path, flags: &cli::RunArgs) -> PlanFolder {
+    plan_folder(path, flags.outputs.allow_files).writing_to(flags.outputs.plan_writes.clone())
 }
 
-fn folder_of(plan: &Path) -> &Path {
-    plan.parent().unwrap_or(Path::new(""))
+/// Returns the same for a plan that is only looked at.
+pub(super) fn plan_folder(path: &Path, allow_files: bool) -> PlanFolder {
+    let reach = if allow_files {
+        FileReach::Anywhere
+    } else {
+        FileReach::Folder
+    };
+    PlanFolder::new(path.parent().unwrap_or(Path::new("")), reach)
 }
 
 /// Returns the variables for the plan's `env()` besides those of the environment, and which of those it may read.

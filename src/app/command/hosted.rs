@@ -4,6 +4,7 @@ use super::{flags, screen};
 use crate::app::prepare::prepare;
 use crate::cli::{self, WebPlace};
 use crate::error::{Diagnostic, Error, exit};
+use crate::files::WriteFolder;
 use crate::serve::ProcessOrder;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,6 +35,7 @@ pub(super) fn take() -> Result<HostedTask, Error> {
     let Some(plan) = run_flags.plan.clone() else {
         return Err(Diagnostic::new("a hosted run has a plan").into());
     };
+    run_flags.outputs.plan_writes = order.files.map_or(WriteFolder::Nowhere, WriteFolder::Own);
     if order.check {
         prepare(flags::test(&plan, &run_flags)?)?;
         return Ok(HostedTask::Done(exit::OK));

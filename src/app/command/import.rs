@@ -87,8 +87,13 @@ fn write(folder: &Path, name: &str, content: &[u8]) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::app::loading;
+    use crate::files::{FileReach, PlanFolder};
     use crate::lua::EnvVariables;
     use serde_json::json;
+
+    fn folder() -> PlanFolder {
+        PlanFolder::new(Path::new(""), FileReach::Folder)
+    }
 
     /// Texts that try to break out of a literal, a comment or a pattern.
     const HOSTILE: [&str; 7] = [
@@ -145,6 +150,7 @@ mod tests {
                 &imported.plan,
                 EnvVariables::default(),
                 (Some(0), 0),
+                &folder(),
                 None,
             );
             let (_, plan, _) = loaded.unwrap_or_else(|error| panic!("{error}\n{}", imported.plan));
@@ -281,6 +287,7 @@ mod tests {
                     &imported.plan,
                     EnvVariables::default(),
                     (Some(0), 0),
+                    &folder(),
                     None,
                 );
                 let (_, plan, _) =
@@ -322,6 +329,7 @@ mod tests {
             &imported.plan,
             EnvVariables::default(),
             (Some(0), 0),
+            &folder(),
             None,
         );
         assert!(loaded.is_ok(), "{}", imported.plan);

@@ -18,6 +18,7 @@ pub(super) fn list(path: &Path, flags: &cli::RunArgs) -> Result<u8, Error> {
         &source,
         variables,
         (flags.load.seed, 0),
+        &flags::folder_of(path, flags),
         flags.machine.memory,
     )?;
     if let Some(path) = &flags.screen.log_file {

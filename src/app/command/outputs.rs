@@ -2,20 +2,16 @@
 
 use super::screen::{self, print_text, report_error, terminal_width};
 use crate::app::guard::Guard;
-use crate::app::places::{self, RunFile, or_here};
+use crate::app::places::{self, RunFile};
 use crate::app::signals::Signals;
-use crate::app::writable::is_device;
 use crate::cli;
 use crate::config::{Format, Output};
 use crate::console;
 use crate::control::Handle;
 use crate::error::{Diagnostic, Error, Trouble, exit};
-use crate::files;
+use crate::files::{self, is_device, replace};
 use crate::metrics::{self, Report};
 use crate::output;
-use std::fs::{self, File, Permissions};
-use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
@@ -250,30 +246,4 @@ pub(super) fn write(path: Option<&Path>, bytes: &[u8]) -> Result<(), Error> {
 fn cannot(path: &Path, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     let trouble = Trouble::cannot("write the report to");
     trouble.with_path(path).because(why).into()
-}
-
-/// Writes a file in one step: a reader finds the old file or the new one, even after a crash, and never a part.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    if is_device(path) {
-        return File::options().append(true).open(path)?.write_all(bytes);
-    }
-    // For a link, this replaces the file that it points to, not the link.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let old = fs::metadata(&target).ok();
-    let mode = old.as_ref().map_or(0o666, |old| old.permissions().mode());
-    let folder = or_here(target.parent().unwrap_or(Path::new("")));
-    let temporary = tempfile::Builder::new()
-        .prefix(".lgoose-")
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(folder);
-    let mut file = match temporary {
-        Ok(file) => file,
-        // The file may be writable although its folder is not.
-        Err(_) if old.is_some_and(|old| old.is_file()) => return fs::write(target, bytes),
-        Err(error) => return Err(error),
-    };
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(&target)?;
-    Ok(())
 }

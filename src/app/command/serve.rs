@@ -35,7 +35,8 @@ pub(super) fn serve(flags: &cli::ServeArgs) -> Result<u8, Error> {
     let read_only = flags.web.web_read_only;
     let server = WebServer::open(options(&flags.web, &place), &machine::host_name())?;
     let url = server.url();
-    let runs = Arc::new(Runs::new(plans, data));
+    let allowed = flags.allow_files.then(|| "--allow-files".to_owned());
+    let runs = Arc::new(Runs::new(plans, data, allowed.into_iter().collect()));
     let runtime = runtime()?;
     let mut interrupts = runtime.block_on(listen())?;
     let web = server.start_serve(crate::app::runtime()?, runs.clone())?;

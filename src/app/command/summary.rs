@@ -1,6 +1,6 @@
 //! What the plan's `on("report")` function returns when a run is over: texts to print, and files beside the plan.
 
-use super::{flags, outputs, screen};
+use super::{flags, screen};
 use crate::app::guard::Guard;
 use crate::app::places::{self, RunFile};
 use crate::app::signals::Signals;
@@ -9,8 +9,9 @@ use crate::config::Config;
 use crate::control::Handle;
 use crate::engine::Outcome;
 use crate::error::{Error, Trouble};
+use crate::files::{FileError, FileUse, NamedFile};
 use crate::lua::Written;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -83,7 +84,7 @@ impl Summary {
     }
 }
 
-/// Writes a file that the plan names: in its folder or below, and not over anything that the run has read or written.
+/// Writes a file that the plan names, by the rules for such files, and not over anything that the run has read or written.
 fn write_file(
     outcome: &Outcome,
     config: &Config,
@@ -91,28 +92,31 @@ fn write_file(
     name: &str,
     bytes: &[u8],
 ) -> Result<(), Error> {
-    let folder = flags::folder(run);
-    let path = folder.join(name);
-    if !run.outputs.allow_files && places::leads_out(&folder, &PathBuf::from(name)) {
-        let why = format!(
-            "on(\"report\") names the file '{name}', which is not in the plan's folder; '--allow-files' lets the plan \
-             write anywhere"
-        );
-        return Err(Error::trouble(why));
-    }
-    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        let why = format!("on(\"report\") names '{name}', which is there and is no file");
-        return Err(Error::trouble(why));
-    }
+    let plan = run.plan.as_deref().unwrap_or(Path::new(""));
+    let file = NamedFile::from(name).of_plan(&flags::folder_of(plan, run));
     let mut taken = flags::other_files(run).read;
     taken.extend(places::read_by(&outcome.program, &config.local));
     taken.extend(places::written_by(&config.local));
     taken.extend(places::reports(&run.outputs.output));
     taken.extend(flags::log_file(run));
-    let file = RunFile::new("a file of on(\"report\")", &path);
-    places::apart(&taken, &[file])?;
-    outputs::replace(&path, bytes).map_err(|error| {
-        let trouble = Trouble::cannot("write what on(\"report\") returned to");
-        trouble.with_path(&path).because(error).into()
+    let own = RunFile::named("a file of on(\"report\")", &file, FileUse::Write);
+    let written = match file.check_words(FileUse::Write) {
+        Ok(()) => {
+            places::apart(&taken, &[own])?;
+            file.replace(bytes)
+        }
+        Err(refusal) => Err(refusal.into()),
+    };
+    written.map_err(|error| {
+        let line = outcome.program.report_line();
+        let line = line.map_or_else(String::new, |line| format!(" ({line})"));
+        let trouble = Trouble::cannot(format!(
+            "write '{file}', which on(\"report\") returned{line}"
+        ));
+        let remedy = match &error {
+            FileError::Refused(refusal) => refusal.help(),
+            FileError::Io(_) => "make the folder, or name another file",
+        };
+        trouble.because(error).help(remedy).into()
     })
 }

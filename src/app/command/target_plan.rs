@@ -2,6 +2,7 @@
 
 use super::url_plan::{quoted, split};
 use crate::error::Diagnostic;
+use crate::files::PlanFolder;
 use crate::targets::{self, Target};
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 pub(super) fn plan(
     name: &str,
     text: &str,
-    folder: &Path,
+    folder: &PlanFolder,
     retain: bool,
 ) -> Result<Option<String>, Diagnostic> {
     if !targets::is_list(name, text) {
@@ -126,9 +127,14 @@ fn headers(headers: &[(String, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::FileReach;
+
+    fn folder() -> PlanFolder {
+        PlanFolder::new(Path::new(""), FileReach::Folder)
+    }
 
     fn source(text: &str) -> String {
-        let plan = plan("a/urls.txt", text, Path::new(""), false);
+        let plan = plan("a/urls.txt", text, &folder(), false);
         plan.expect("a good list").expect("a list")
     }
 
@@ -147,14 +153,14 @@ mod tests {
 
     #[test]
     fn what_is_no_list_is_none() {
-        let lua = plan("plan.lua", "task { function() end }", Path::new(""), false);
+        let lua = plan("plan.lua", "task { function() end }", &folder(), false);
         assert_eq!(lua, Ok(None));
     }
 
     #[test]
     fn targets_of_two_built_in_sites_are_reported() {
         let text = "demo:api/\nGET demo:umami/en\n";
-        let error = plan("l", text, Path::new(""), false).expect_err("a mistake");
+        let error = plan("l", text, &folder(), false).expect_err("a mistake");
         assert!(error.to_string().contains("l:2"), "{error}");
     }
 }

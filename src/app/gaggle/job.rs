@@ -8,6 +8,7 @@ use crate::config::{
 };
 use crate::engine::{self, PlanVersion};
 use crate::error::{Error, Trouble};
+use crate::files::NamedFile;
 use crate::gaggle::PlanOffer;
 use crate::http::AllowedHosts;
 use crate::lua::{self, Bundle};
@@ -16,7 +17,6 @@ use crate::packed::{pack, unpack};
 use crate::plan;
 use crate::secrets;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -67,9 +67,10 @@ impl TlsFiles {
     /// # Errors
     /// Returns trouble that names the file that cannot be read.
     pub(super) fn read(local: &LocalConfig) -> Result<TlsFiles, Error> {
-        let read = |path: &Option<PathBuf>| match path {
-            Some(path) => crate::files::read(path).map(Some).map_err(|error| {
-                Error::from(Trouble::cannot("read").with_path(path).because(error))
+        let read = |file: &Option<NamedFile>| match file {
+            Some(file) => file.read().map(Some).map_err(|error| {
+                let trouble = Trouble::cannot("read").with_path(file.to_string());
+                Error::from(trouble.because(error))
             }),
             None => Ok(None),
         };
@@ -86,7 +87,7 @@ impl TlsFiles {
             Some(bytes) => {
                 let path = folder.path().join(name);
                 secrets::write(&path, bytes)?;
-                Ok::<_, Error>(Some(path))
+                Ok::<_, Error>(Some(NamedFile::from(path)))
             }
             None => Ok(None),
         };

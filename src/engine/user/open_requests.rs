@@ -2,6 +2,7 @@
 //! for logs and exemplars are put together here, once they are counted.
 
 use crate::engine::user::role::ScenarioContext;
+use crate::error::masked_url;
 use crate::http::{ErrorClass, Session, Target, absolute};
 use crate::lua::{Finished, Parked, RequestOp};
 use crate::metrics::{
@@ -9,7 +10,6 @@ use crate::metrics::{
 };
 use crate::tags::Tags;
 use crate::trace::Trace;
-use crate::units::masked_url;
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::num::NonZeroU64;

@@ -2,12 +2,12 @@
 
 use crate::config::ShowLevel;
 use crate::engine::user::finished_call::FinishedCall;
-use crate::error::{excerpt, printable};
+use crate::error::{excerpt, masked_url, printable};
 use crate::http::{CacheUse, Response};
 use crate::lua::{Finished, RequestOp};
 use crate::protocols::CallOp;
 use crate::trace::trace_id_text;
-use crate::units::{counted, masked_url, show_duration, show_size};
+use crate::units::{counted, show_duration, show_size};
 use std::fmt::Write as _;
 
 /// The most bytes shown of a body.

@@ -3,6 +3,7 @@
 
 use super::verifiers::{AcceptAny, CaFileVerifier};
 use crate::error::Diagnostic;
+use crate::files::NamedFile;
 use crate::http::failure::{ErrorClass, Failure};
 use crate::http::transport::Version;
 use crate::pem;
@@ -10,7 +11,6 @@ use rustls::client::{ClientConfig, Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ConfigBuilder, RootCertStore, WantsVerifier};
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// The number of TLS sessions to resume that one user keeps: one for each host of a plan, and a few to spare.
@@ -20,11 +20,11 @@ const RESUMED_HOSTS: usize = 8;
 #[derive(Debug, Clone, Default)]
 pub struct TlsOptions {
     /// Certificates (PEM) to trust instead of the system's.
-    pub ca: Option<PathBuf>,
+    pub ca: Option<NamedFile>,
     /// The client's certificate chain (PEM).
-    pub cert: Option<PathBuf>,
+    pub cert: Option<NamedFile>,
     /// The client's private key (PEM); if not given, it is in the file of the certificate.
-    pub key: Option<PathBuf>,
+    pub key: Option<NamedFile>,
     /// Whether every certificate is trusted.
     pub insecure: bool,
 }
@@ -45,7 +45,7 @@ impl Tls {
     /// # Errors
     /// A [`Diagnostic`] that names the flag and the file.
     pub fn new(options: &TlsOptions, version: Version) -> Result<Tls, Diagnostic> {
-        let ca = options.ca.as_deref().map(authorities).transpose()?;
+        let ca = options.ca.as_ref().map(authorities).transpose()?;
         let identity = match (&options.cert, &options.key) {
             (Some(cert), Some(key)) => Some(pem::identity(("--cert", cert), ("--key", key))?),
             (Some(cert), None) => Some(pem::identity(("--cert", cert), ("--cert", cert))?),
@@ -186,13 +186,15 @@ fn failed(error: &rustls::Error) -> Failure {
 }
 
 /// The certificates of a file, as a store of authorities and as a list.
-fn authorities(path: &Path) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), Diagnostic> {
+fn authorities(
+    file: &NamedFile,
+) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), Diagnostic> {
     let mut store = RootCertStore::empty();
-    let found = pem::certificates("--ca", path)?;
+    let found = pem::certificates("--ca", file)?;
     for certificate in &found {
         store
             .add(certificate.clone())
-            .map_err(|error| pem::unreadable("--ca", path, &error))?;
+            .map_err(|error| pem::unreadable("--ca", file, &error))?;
     }
     Ok((store, found))
 }

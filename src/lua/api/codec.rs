@@ -2,6 +2,7 @@
 
 use super::function::function;
 use super::signing;
+use crate::error::masked_address;
 use crate::lua::sandbox::VmHost;
 use crate::lua::values::{describe_mismatch, encode_form, escape_invalid, shorten};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -74,7 +75,7 @@ fn parse(lua: &Lua, text: LuaString) -> mlua::Result<Table> {
     take(lua, text.as_bytes().len().saturating_mul(8))?;
     let text = escape_invalid(&text);
     let url = Url::parse(&text).map_err(|error| {
-        let what = shorten(&text);
+        let what = shorten(&masked_address(&text));
         mlua::Error::runtime(format!("url.parse(text): '{what}' is not a URL: {error}"))
     })?;
     let parts = lua.create_table()?;
@@ -290,7 +291,10 @@ fn percent_decoded(text: &[u8]) -> Vec<u8> {
 /// Resolves a link on the page `base`, which may be a path alone.
 fn joined(base: &str, link: &str) -> Result<String, String> {
     const NOWHERE: &str = "http://page.invalid";
-    let fault = |what: &str, error| format!("url.join(base, link): '{what}' is not a URL: {error}");
+    let fault = |what: &str, error| {
+        let what = masked_address(what);
+        format!("url.join(base, link): '{what}' is not a URL: {error}")
+    };
     let (base, path_alone) = if base.starts_with('/') && !base.starts_with("//") {
         (Url::parse(&format!("{NOWHERE}{base}")), true)
     } else {

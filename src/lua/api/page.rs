@@ -3,6 +3,7 @@
 use super::function::{function, method};
 use super::names::refuse_unknown;
 use super::{elements, forms};
+use crate::error::masked_address;
 use crate::lua::limits::{HeapSize, Held};
 use crate::lua::sandbox::VmHost;
 use lgoose_html::Document;
@@ -34,6 +35,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
             document: host.document(lua, &bytes, None)?,
             title: lgoose_html::title(&bytes),
             url: Url::parse(url).map_err(|error| {
+                let url = masked_address(url);
                 let message = format!("html.parse(text, url): '{url}' is not a URL: {error}");
                 mlua::Error::runtime(message)
             })?,

@@ -9,7 +9,7 @@ use crate::error::{Diagnostic, Error, bounded_name};
 use crate::lua::api::start_prelude;
 use crate::lua::diagnostics::{self, plan_line, word_line};
 use crate::lua::limits::{self, Heartbeat, VmLimits};
-use crate::lua::plan_files::{Program, SourceLine, TaskLocation};
+use crate::lua::plan_files::{DeclarationLines, Program, SourceLine, TaskLocation};
 use crate::lua::sandbox::{self, VmHost, error_at_plan_line};
 use crate::lua::values::{escape_invalid, type_phrase};
 use crate::plan::{Hook, Plan, PlanEvent, Scenario, Task};
@@ -33,6 +33,7 @@ const MOST_SCENARIOS: usize = 1_000;
 pub(super) struct Declarations {
     pub(super) plan: Plan,
     pub(super) settings: Settings,
+    pub(super) lines: DeclarationLines,
     pub(super) task_names: Vec<Option<String>>,
     pub(super) task_locations: Vec<TaskLocation>,
     /// The variables of each scenario that has some.
@@ -42,6 +43,7 @@ pub(super) struct Declarations {
 #[derive(Debug, Default)]
 struct PlanBuilder {
     settings: Settings,
+    lines: DeclarationLines,
     tasks: Vec<DeclaredTask>,
     /// The place of each task by the address of its table.
     places: HashMap<usize, usize>,
@@ -119,6 +121,7 @@ pub(super) fn collect_declarations(
     Ok(Declarations {
         plan,
         settings,
+        lines: builder.lines,
         scenario_env: builder.scenario_env,
         task_locations: tasks.map(|task| task.location).collect(),
         task_names,
@@ -199,6 +202,9 @@ fn event_declaration(lua: &Lua, builder: &SharedBuilder) -> mlua::Result<Functio
         }
         builder.events.extend(event);
         builder.hooks.extend(hook);
+        if hook == Some(Hook::Report) {
+            builder.lines.report = plan_line(lua);
+        }
         Ok(())
     })
 }
@@ -249,7 +255,7 @@ fn locate(
 fn declare_plan(
     builder: &mut PlanBuilder,
     table: &Table,
-    _: &SourceLine,
+    at: &SourceLine,
 ) -> Result<(), DeclarationError> {
     for (key, value) in entries(table) {
         let Value::String(key) = &key else {
@@ -269,13 +275,12 @@ fn declare_plan(
             }
             setting = Setting::List(words);
         }
-        builder
-            .settings
-            .set(&name, &setting)
-            .map_err(|diagnostic| DeclarationError {
-                diagnostic,
-                word: Some(name),
-            })?;
+        let set = builder.settings.set(&name, &setting);
+        set.map_err(|diagnostic| DeclarationError {
+            diagnostic,
+            word: Some(name.clone()),
+        })?;
+        builder.lines.settings.insert(name, at.clone());
     }
     Ok(config::agree(&builder.settings)?)
 }

@@ -2,8 +2,8 @@
 
 use super::declare;
 use crate::config::Settings;
-use crate::error::{Diagnostic, Error};
-use crate::files;
+use crate::error::{Diagnostic, Error, masked_address};
+use crate::files::{self, FileReach, PlanFolder};
 use crate::lua::diagnostics;
 use crate::lua::limits::Heartbeat;
 use crate::lua::plan_files::{Bundle, EnvVariables, Program, check_costs, compile};
@@ -13,7 +13,6 @@ use crate::tags::Tags;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use tempfile::TempDir;
 
 const PRELUDE: &str = include_str!("../../../lua/prelude.lua");
 
@@ -29,11 +28,20 @@ pub fn load(
     variables: impl Into<EnvVariables>,
     seed: u64,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
-    let unwatched = Arc::default();
-    load_watched(name, source, variables.into(), seed, &unwatched)
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let folder = PlanFolder::new(folder, FileReach::Folder);
+    load_watched(
+        name,
+        source,
+        variables.into(),
+        seed,
+        &folder,
+        &Arc::default(),
+    )
 }
 
-/// Loads a plan as [`load`] does; the heartbeat shows a watchdog of another thread what its top level does.
+/// Loads a plan as [`load`] does, with the files of that folder; the heartbeat shows a watchdog of another thread what its
+/// top level does.
 ///
 /// # Errors
 /// As [`load`].
@@ -42,9 +50,28 @@ pub(crate) fn load_watched(
     source: &str,
     variables: EnvVariables,
     seed: u64,
+    folder: &PlanFolder,
     heartbeat: &Arc<Heartbeat>,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
-    load_from(name, source, variables, seed, None, heartbeat)
+    // An editor's byte order mark and a '#!' line are no Lua.
+    let source = source.trim_start_matches('\u{feff}');
+    let prelude = compile("=lgoose", PRELUDE, true)
+        .map_err(|error| Error::cannot("compile the prelude", error.to_string()))?;
+    check_costs(source)
+        .map_err(|(problem, help)| Diagnostic::new(problem).at(name, None, source).help(help))?;
+    let mut program = Program::new(name, source, prelude, variables, seed, folder);
+    program.plan = compile(&format!("@{name}"), source, false)
+        .map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
+    let program = Arc::new(program);
+    let declared = declare::collect_declarations(&program, heartbeat)?;
+    let mut program = Arc::into_inner(program).expect("the loading VM is gone");
+    program.task_tags = tags_of_tasks(&declared.plan, declared.task_names.len());
+    program.task_names = declared.task_names;
+    program.lines = declared.lines;
+    program.task_locations = declared.task_locations;
+    program.scenario_env = declared.scenario_env;
+    program.observes_requests = declared.plan.hooks.contains(&Hook::Request);
+    Ok((Arc::new(program), declared.plan, declared.settings))
 }
 
 /// Loads a plan that another process has bundled, as [`load_watched`] does. Nothing on this machine but the bundle
@@ -57,48 +84,17 @@ pub(crate) fn load_bundle(
     bundle: &Bundle,
     heartbeat: &Arc<Heartbeat>,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
-    let folder = bundle.unpack()?;
+    let unpacked = bundle.unpack()?;
+    let folder = PlanFolder::new(unpacked.path(), FileReach::Folder);
     // The plan sees nothing of the environment here, which is somebody else's.
     let variables = EnvVariables {
         configured: bundle.variables.clone(),
         allowed: Some(BTreeSet::new()),
     };
-    load_from(
-        &bundle.name,
-        &bundle.source,
-        variables,
-        bundle.seed,
-        Some(folder),
-        heartbeat,
-    )
-}
-
-fn load_from(
-    name: &str,
-    source: &str,
-    variables: EnvVariables,
-    seed: u64,
-    unpacked: Option<TempDir>,
-    heartbeat: &Arc<Heartbeat>,
-) -> Result<(Arc<Program>, Plan, Settings), Error> {
-    // An editor's byte order mark and a '#!' line are no Lua.
-    let source = source.trim_start_matches('\u{feff}');
-    let prelude = compile("=lgoose", PRELUDE, true)
-        .map_err(|error| Error::cannot("compile the prelude", error.to_string()))?;
-    check_costs(source)
-        .map_err(|(problem, help)| Diagnostic::new(problem).at(name, None, source).help(help))?;
-    let mut program = Program::new(name, source, prelude, variables, seed, unpacked);
-    program.plan = compile(&format!("@{name}"), source, false)
-        .map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
-    let program = Arc::new(program);
-    let declared = declare::collect_declarations(&program, heartbeat)?;
-    let mut program = Arc::into_inner(program).expect("the loading VM is gone");
-    program.task_tags = tags_of_tasks(&declared.plan, declared.task_names.len());
-    program.task_names = declared.task_names;
-    program.task_locations = declared.task_locations;
-    program.scenario_env = declared.scenario_env;
-    program.observes_requests = declared.plan.hooks.contains(&Hook::Request);
-    Ok((Arc::new(program), declared.plan, declared.settings))
+    let (name, source) = (&bundle.name, &bundle.source);
+    let loaded = load_watched(name, source, variables, bundle.seed, &folder, heartbeat)?;
+    loaded.0.keep(unpacked);
+    Ok(loaded)
 }
 
 /// Returns the tags of each task, by index of declaration.
@@ -126,6 +122,13 @@ pub(crate) fn read(path: &Path) -> Result<(String, String), Error> {
         _ => (shown.clone(), files::read_to_string(path)),
     };
     let text = read.map_err(|error| {
+        // What is no file may be the URL of a site without its scheme, with a password.
+        let has_password = shown.split_once('@').is_some_and(|(before, _)| before.contains(':'));
+        let shown = if has_password {
+            masked_address(&shown)
+        } else {
+            shown.as_str().into()
+        };
         let mistake = Diagnostic::new(format!("cannot read the plan '{shown}': {error}"));
         match error.kind() {
             std::io::ErrorKind::NotFound => {

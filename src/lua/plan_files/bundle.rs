@@ -3,7 +3,7 @@
 
 use super::digest;
 use super::program::Program;
-use crate::error::{Error, Trouble};
+use crate::error::{Diagnostic, Error, Trouble};
 use crate::secrets;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -44,9 +44,15 @@ impl Bundle {
         });
         let mut data = BTreeMap::new();
         for (file, known) in program.data.digests() {
-            let path = program.data.resolve(&file).map_err(Error::trouble)?;
+            if !is_inside(Path::new(&file)) {
+                let message =
+                    format!("'{file}' is not in the plan's folder, and workers get nothing else");
+                return Err(Diagnostic::new(message)
+                    .help("put it beside the plan or below")
+                    .into());
+            }
             let cannot = |error| Trouble::cannot("read").with_path(&file).because(error);
-            let bytes = crate::files::read(&path).map_err(cannot)?;
+            let bytes = program.data.named(&file).read().map_err(cannot)?;
             if digest::of_bytes(&bytes) != known {
                 let changed =
                     format!("'{file}' has changed since the plan read it: load the plan anew");
@@ -77,9 +83,7 @@ impl Bundle {
             .iter()
             .map(|(path, bytes)| (path, bytes.as_slice()));
         for (path, bytes) in texts.chain(data) {
-            let inside =
-                |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-            if !path.components().all(inside) {
+            if !is_inside(path) {
                 let outside = format!(
                     "a plan's file '{}' lies outside of its folder",
                     path.display()
@@ -92,10 +96,17 @@ impl Bundle {
     }
 }
 
+/// Returns whether a path leads nowhere but into the folder that it starts from.
+fn is_inside(path: &Path) -> bool {
+    let mut parts = path.components();
+    parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lua::{load, load_bundle};
+    use crate::files::{FileReach, PlanFolder};
+    use crate::lua::{EnvVariables, load, load_bundle, load_watched};
     use std::fs;
     use std::sync::Arc;
 
@@ -161,6 +172,26 @@ mod tests {
             .expect_err("it has changed")
             .to_string();
         assert!(message.contains("'rows.txt' has changed"), "{message}");
+    }
+
+    #[test]
+    fn a_file_outside_of_the_plans_folder_is_not_bundled() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let plans = folder.path().join("plans");
+        fs::create_dir(&plans).expect("a folder");
+        fs::write(folder.path().join("rows.txt"), "a\n").expect("it is written");
+        let anywhere = PlanFolder::new(&plans, FileReach::Anywhere);
+        let absolute = folder.path().join("rows.txt").display().to_string();
+        for file in ["../rows.txt", "sub/../../rows.txt", &absolute] {
+            fs::create_dir_all(plans.join("sub")).expect("a folder");
+            let source = format!("local rows = data.lines '{file}'\ntask {{ function() end }}");
+            let name = plans.join("plan.lua").display().to_string();
+            let (variables, heartbeat) = (EnvVariables::default(), Arc::default());
+            let loaded = load_watched(&name, &source, variables, 1, &anywhere, &heartbeat);
+            let (program, ..) = loaded.expect("it may read any file");
+            let message = Bundle::of(&program).expect_err(file).to_string();
+            assert!(message.contains("is not in the plan's folder"), "{message}");
+        }
     }
 
     #[test]

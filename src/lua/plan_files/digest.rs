@@ -2,8 +2,9 @@
 //! the same plan.
 
 use super::sources::SourceFile;
+use crate::files::{FileError, NamedFile};
 use sha2::{Digest as _, Sha256};
-use std::io::{self, Read as _};
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,8 +12,8 @@ use std::sync::Arc;
 pub(super) type ContentDigest = [u8; 32];
 
 /// Computes the digest of a file.
-pub(super) fn of_file(path: &Path) -> io::Result<ContentDigest> {
-    let mut file = crate::files::open_of_any_size(path)?;
+pub(super) fn of_file(file: &NamedFile) -> Result<ContentDigest, FileError> {
+    let mut file = file.open_of_any_size()?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
     loop {

@@ -27,7 +27,7 @@ pub(super) use modules::ModuleError;
 pub use patterns::CompiledRegex;
 pub(super) use patterns::Pattern;
 pub use program::Program;
-pub(super) use program::{RunState, TaskLocation};
+pub(super) use program::{DeclarationLines, RunState, TaskLocation};
 pub(super) use schemas::{GrpcMethod, Schema, described_files, find_method};
 pub(super) use sources::{SourceFile, SourceLine, Sources};
 pub(crate) use variables::EnvVariables;

@@ -5,7 +5,9 @@ use super::bytecode::compile;
 use super::costly::check as check_costs;
 use super::sources::Sources;
 use crate::error::nearest;
+use crate::files::{self, FileError, NamedFile, PlanFolder};
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -33,10 +35,10 @@ pub(in crate::lua) const BUILT_IN: [(&str, &str); 8] = [
 /// The modules that have been compiled so far.
 #[derive(Debug)]
 pub(in crate::lua) struct Modules {
-    /// The folder of the plan as it was written, for messages.
-    folder: PathBuf,
-    /// The folder that its files are read from, if that is another one.
-    root: Option<PathBuf>,
+    /// The folder of the plan as it was written, for the names of its files.
+    shown: PathBuf,
+    /// The folder that its files are read from.
+    folder: PlanFolder,
     // Held while a module is compiled, so that VMs that start together compile it once.
     compiled: Mutex<HashMap<String, Arc<Vec<u8>>>>,
 }
@@ -52,13 +54,11 @@ pub(in crate::lua) enum ModuleError {
 
 impl Modules {
     /// Creates the collection for the plan with this file name.
-    pub(in crate::lua) fn beside(plan: &str, root: Option<&Path>) -> Modules {
+    pub(in crate::lua) fn beside(plan: &str, folder: PlanFolder) -> Modules {
+        let shown = Path::new(plan).parent().map(Path::to_owned);
         Modules {
-            folder: Path::new(plan)
-                .parent()
-                .map(Path::to_owned)
-                .unwrap_or_default(),
-            root: root.map(Path::to_owned),
+            shown: shown.unwrap_or_default(),
+            folder,
             compiled: Mutex::default(),
         }
     }
@@ -96,29 +96,21 @@ impl Modules {
     /// Reads the file of a module. Returns its name for messages and its text.
     fn read(&self, name: &str) -> Result<(String, String), String> {
         let path = relative_path(name)?;
-        let shown = self.folder.join(&path).display().to_string();
-        let folder = match &self.root {
-            Some(root) => root,
-            None if self.folder.as_os_str().is_empty() => Path::new("."),
-            None => &self.folder,
-        };
-        let unreadable =
-            |error: std::io::Error| format!("cannot read module '{name}' from '{shown}': {error}");
-        let folder = folder.canonicalize().map_err(unreadable)?;
-        let file = match folder.join(&path).canonicalize() {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(not_found(name, &shown));
+        let file = path.display().to_string();
+        let cannot = |error: FileError| match error {
+            FileError::Io(error) if error.kind() == ErrorKind::NotFound => not_found(name, &file),
+            FileError::Io(error) => format!("cannot read module '{name}' from '{file}': {error}"),
+            FileError::Refused(refusal) => {
+                format!(
+                    "cannot read module '{name}' from '{file}': {refusal}\n{}",
+                    refusal.help()
+                )
             }
-            Err(error) => return Err(unreadable(error)),
         };
-        if !file.starts_with(&folder) {
-            return Err(format!(
-                "module '{name}' is outside the plan's folder: '{shown}' is a symbolic link that leads out of it\n\
-                 copy the file into the folder; plans read nothing outside of it"
-            ));
-        }
-        let text = crate::files::read_to_string(&file).map_err(unreadable)?;
+        let opened = NamedFile::from(&path).of_plan(&self.folder).open();
+        let text = files::read_text(opened.map_err(cannot)?);
+        let text = text.map_err(|error| cannot(error.into()))?;
+        let shown = self.shown.join(&path).display().to_string();
         Ok((shown, text.trim_start_matches('\u{feff}').to_owned()))
     }
 }
@@ -151,12 +143,12 @@ fn relative_path(name: &str) -> Result<PathBuf, String> {
     }
 }
 
-fn not_found(name: &str, shown: &str) -> String {
+fn not_found(name: &str, file: &str) -> String {
     let own: Vec<&str> = BUILT_IN.iter().map(|(own, _)| *own).collect();
     let near = nearest(name, own.iter().copied());
     let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
     format!(
-        "there is no module '{name}'\n{hint}there is no file '{shown}'; lgoose's own modules: {}",
+        "there is no module '{name}'\n{hint}there is no file '{file}' in the plan's folder; lgoose's own modules: {}",
         own.join(", ")
     )
 }
@@ -171,6 +163,12 @@ fn syntax_message(error: mlua::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::FileReach;
+
+    fn modules(plan: &str) -> Modules {
+        let folder = Path::new(plan).parent().expect("a folder");
+        Modules::beside(plan, PlanFolder::new(folder, FileReach::Folder))
+    }
 
     #[test]
     fn dots_are_folders_and_nothing_leads_out() {
@@ -197,7 +195,7 @@ mod tests {
 
     #[test]
     fn lgooses_own_modules_compile_and_are_compiled_once() {
-        let (modules, sources) = (Modules::beside("plan.lua", None), Sources::default());
+        let (modules, sources) = (modules("plan.lua"), Sources::default());
         for (name, _) in BUILT_IN {
             let first = modules.find(name, &sources).expect("it compiles");
             let second = modules.find(name, &sources).expect("it compiles");
@@ -208,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_missing_module_names_the_file_that_was_looked_for() {
-        let modules = Modules::beside("plans/a.lua", None);
+        let modules = modules("plans/a.lua");
         let Err(ModuleError::Rejected(message)) = modules.find("lgoose.drupl", &Sources::default())
         else {
             panic!("there is none");

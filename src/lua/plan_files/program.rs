@@ -10,10 +10,12 @@ use super::sources::{SourceLine, Sources};
 use super::variables::{EnvVariables, PlanVariables};
 use crate::allotment::Reservations;
 use crate::config::LoadPart;
-use crate::error::Error;
+use crate::error::{Diagnostic, Error};
+use crate::files::PlanFolder;
+use crate::lua::diagnostics::word_line;
 use crate::shared_state::{SharedLink, SharedState};
 use crate::tags::Tags;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use tempfile::TempDir;
@@ -25,6 +27,15 @@ pub(in crate::lua) struct TaskLocation {
     pub(in crate::lua) declared: SourceLine,
     /// The file of the function, its first and its last line; `None` if it is not in a file of the plan.
     pub(in crate::lua) function: Option<(String, usize, usize)>,
+}
+
+/// The lines of declarations that are judged once the plan is loaded.
+#[derive(Debug, Default)]
+pub(in crate::lua) struct DeclarationLines {
+    /// The `plan {}` that has set each setting.
+    pub(in crate::lua) settings: HashMap<String, SourceLine>,
+    /// The `on("report")`.
+    pub(in crate::lua) report: Option<SourceLine>,
 }
 
 /// The state that the users of all processes of a run share.
@@ -55,6 +66,7 @@ pub struct Program {
     pub(in crate::lua) seed: u64,
     pub(in crate::lua) prelude: Vec<u8>,
     pub(in crate::lua) plan: Vec<u8>,
+    pub(in crate::lua) lines: DeclarationLines,
     /// The names of the tasks by index of declaration.
     pub(in crate::lua) task_names: Vec<Option<String>>,
     /// The tags of the tasks by index of declaration.
@@ -72,7 +84,7 @@ pub struct Program {
     /// The data files that the plan reads.
     pub(in crate::lua) data: DataFiles,
     /// The folder that its modules and data were unpacked into, if they came in a bundle.
-    _unpacked: Option<TempDir>,
+    unpacked: OnceLock<TempDir>,
     /// The patterns and CSS selectors that the plan has used.
     pub(in crate::lua) patterns: Patterns,
     /// The schemas of gRPC that it uses.
@@ -94,15 +106,15 @@ impl Program {
         prelude: Vec<u8>,
         variables: EnvVariables,
         seed: u64,
-        unpacked: Option<TempDir>,
+        folder: &PlanFolder,
     ) -> Program {
-        let root = unpacked.as_ref().map(TempDir::path);
         Program {
             file: name.to_owned(),
             prelude,
             plan: Vec::new(),
+            lines: DeclarationLines::default(),
             sources: Sources::of_plan(name, source),
-            modules: Modules::beside(name, root),
+            modules: Modules::beside(name, folder.clone()),
             variables: PlanVariables::new(variables),
             scenario_env: BTreeMap::new(),
             seed,
@@ -113,12 +125,19 @@ impl Program {
             run_state: OnceLock::new(),
             task_locations: Vec::new(),
             observes_requests: false,
-            data: DataFiles::beside(name, root),
-            _unpacked: unpacked,
+            data: DataFiles::new(folder.clone()),
+            unpacked: OnceLock::new(),
             patterns: Patterns::new(),
             schemas: Schemas::new(),
             claimed: Mutex::default(),
         }
+    }
+
+    /// Keeps the folder that its files were unpacked into for as long as the program.
+    #[cfg(any(test, feature = "gaggle"))]
+    pub(in crate::lua) fn keep(&self, unpacked: TempDir) {
+        // A bundle is unpacked once.
+        let _twice = self.unpacked.set(unpacked);
     }
 
     /// Returns true for the first caller with that key, which then warns; false for all of them once there were many.
@@ -200,6 +219,22 @@ impl Program {
             // One that is not set stays so.
             let _unset = self.variables.get(name);
         }
+    }
+
+    /// Places a mistake in a setting of `plan {}` at its line.
+    pub(crate) fn at_setting(&self, field: &str, mistake: Diagnostic) -> Diagnostic {
+        let Some((file, line)) = self.lines.settings.get(field) else {
+            return mistake.at(&self.file, None, "");
+        };
+        let source = self.sources.text(file);
+        let line = word_line(&source, *line, field).unwrap_or(*line);
+        mistake.at(file, Some(line), &source)
+    }
+
+    /// Returns the file and line of `on("report")`.
+    pub(crate) fn report_line(&self) -> Option<String> {
+        let (file, line) = self.lines.report.as_ref()?;
+        Some(format!("{file}:{line}"))
     }
 
     /// Computes the SHA-256, in hexadecimal digits, over the plan's text and over each module and data file that was

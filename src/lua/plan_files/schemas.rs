@@ -2,9 +2,10 @@
 //! no Lua.
 
 use super::cache::TextCache;
-use super::data_files::{DataFiles, DataFormat};
+use super::data_files::{DataFiles, DataFormat, refused};
 use super::descriptions::{check_maps, read_descriptions, unread_edition};
 use crate::error::nearest;
+use crate::files::FileError;
 use prost_reflect::prost::Message as _;
 use prost_reflect::prost_types::FileDescriptorProto;
 use prost_reflect::{DescriptorPool, MessageDescriptor};
@@ -219,10 +220,15 @@ fn read_all(
             "" | "." => name.clone(),
             path => format!("{}/{name}", path.trim_end_matches('/')),
         };
-        let place = paths.iter().map(within);
-        let Some(place) = place.into_iter().find(|place| data.resolve(place).is_ok()) else {
+        let mut places = paths.iter().map(within);
+        let Some(place) = places.find(|place| data.real_path(place).is_ok()) else {
             if GoogleFileResolver::new().open_file(&name).is_ok() {
                 continue;
+            }
+            for place in paths.iter().map(within) {
+                if let Err(FileError::Refused(refusal)) = data.named(&place).real_path() {
+                    return Err(refused(&place, &refusal));
+                }
             }
             let folders: Vec<_> = paths.iter().map(|path| format!("'{path}'")).collect();
             let folders = folders.join(" or ");

@@ -4,6 +4,7 @@
 use super::op::PlannedCall;
 use super::options::{named, read_buffer, read_timeout};
 use super::tags::read_own_tags;
+use crate::error::masked_address;
 use crate::http::{MAX_BUFFER, Session, SocketAddress};
 use crate::lua::limits::{Budget, HeapSize, Held};
 use crate::lua::values::{
@@ -77,8 +78,12 @@ pub(in crate::lua) fn read_connect(
         Value::Nil => SocketAddress::of_site(&session.base_target()),
         Value::String(text) => {
             let shown = escape_invalid(text);
-            SocketAddress::parse(&shown)
-                .map_err(|problem| format!("{method}(\"{}\"): {problem}", shorten(&shown)))?
+            SocketAddress::parse(&shown).map_err(|problem| {
+                format!(
+                    "{method}(\"{}\"): {problem}",
+                    shorten(&masked_address(&shown))
+                )
+            })?
         }
         other => {
             let kind = "a string such as \"127.0.0.1:6379\"";

@@ -1,5 +1,6 @@
 //! The result of a search for the greatest load that a site can take. Filled in by `lgoose capacity`.
 
+use super::super::plausible;
 use serde::{Deserialize, Serialize};
 
 /// Result of a search for the greatest load that a site can take. The report that contains it is that of the confirming
@@ -15,7 +16,11 @@ pub struct Capacity {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// The greatest number of users that held; absent if none held, and in a search by rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "plausible::count"
+    )]
     pub users: Option<u64>,
     /// The greatest load that held; `null` if none held.
     pub low: Option<f64>,
@@ -107,16 +112,18 @@ pub struct CapacityStep {
     /// Seconds that were judged.
     pub measured_s: f64,
     /// Requests in `measured_s`.
+    #[serde(deserialize_with = "plausible::count")]
     pub count: u64,
     /// Failed requests among them.
+    #[serde(deserialize_with = "plausible::count")]
     pub failures: u64,
     /// Successful requests per second.
     pub throughput: f64,
     /// Iterations that started in `measured_s`; `null` in a search by users.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::count")]
     pub iterations_started: Option<u64>,
     /// Iterations that ended in it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::count")]
     pub iterations_ended: u64,
     /// Iterations among those in which a request or task failed.
     #[serde(default)]

@@ -1,6 +1,7 @@
 //! Why and when a run ended. The engine fills in the facts; the text is made here, so that all outputs use the same
 //! words.
 
+use super::super::plausible;
 use crate::units::{counted, show_count, show_long, show_percent};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -69,21 +70,21 @@ pub struct Ending {
     pub all_lost: bool,
     /// The most users that were due at the same time, leaving out the last half second; 0 in a run at a rate, or if
     /// figures were lost.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::count")]
     pub users_due: u64,
     /// Number of different users that were started; fewer than `users_due` if lgoose was too slow. 0 in a run at a
     /// rate.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::count")]
     pub users_started: u64,
     /// The fraction of the load that is in no figure, from 0 to 1: that of lost workers, until others took their places. A worker
     /// that was not heard may have sent its part. `null` in a run without workers.
     #[serde(default)]
     pub missing_load: Option<f64>,
     /// Number of iterations that were done, if lost workers left some undone; else 0.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::large")]
     pub iterations_done: u64,
     /// Number of iterations that all users were to do together, if lost workers left some undone; else 0.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::large")]
     pub iterations_due: u64,
     /// The threshold that stopped the run; `null` if none did.
     #[serde(default)]

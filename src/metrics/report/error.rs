@@ -1,5 +1,6 @@
 //! Errors, equal ones counted together, with exemplars.
 
+use super::super::plausible;
 use super::latency::PhasesMs;
 use super::trace::TraceRow;
 use crate::error::NOT_AS_EXPECTED;
@@ -14,6 +15,7 @@ const TASK: &str = "task ";
 #[non_exhaustive]
 pub struct ErrorRow {
     /// Number of errors.
+    #[serde(deserialize_with = "plausible::count")]
     pub count: u64,
     /// The request or task that failed, such as `GET front page` or `task log in`.
     pub name: String,
@@ -56,8 +58,10 @@ impl ErrorRow {
 #[non_exhaustive]
 pub struct Exemplar {
     /// Start of the request, in nanoseconds since the start of the run, as in the request log.
+    #[serde(deserialize_with = "plausible::large")]
     pub start_ns: u64,
     /// Number of the user, from 1; 0 for `test_start` and `test_stop`.
+    #[serde(deserialize_with = "plausible::count")]
     pub user: u64,
     /// Scenario of the user.
     pub scenario: String,
@@ -82,6 +86,7 @@ pub struct Exemplar {
     /// The first 2 KiB of the response body; bytes that are not UTF-8 are replaced.
     pub body: String,
     /// Length of the response body in bytes.
+    #[serde(deserialize_with = "plausible::bytes")]
     pub body_bytes: u64,
     /// The reason that the page gave for what it refused, its first 200 characters: the messages of its form, or the
     /// heading of an error page; empty if it gave none.

@@ -1,5 +1,6 @@
 //! Checks and metrics of a plan, as in the report.
 
+use super::super::plausible;
 use serde::{Deserialize, Serialize};
 
 /// A named check of the plan.
@@ -10,8 +11,10 @@ pub struct Check {
     /// Name from the plan.
     pub name: String,
     /// How often the check passed.
+    #[serde(deserialize_with = "plausible::count")]
     pub passes: u64,
     /// How often the check failed.
+    #[serde(deserialize_with = "plausible::count")]
     pub failures: u64,
     /// When it first failed, in seconds since the start of the measurement; `null` if it never did.
     #[serde(default)]
@@ -28,6 +31,7 @@ pub struct Metric {
     /// Kind of the metric.
     pub kind: MetricKind,
     /// Number of values that were added.
+    #[serde(deserialize_with = "plausible::count")]
     pub count: u64,
     /// Sum, last value, share from 0 to 1, or mean, depending on the kind; `null` if nothing was added.
     pub value: Option<f64>,

@@ -19,6 +19,7 @@ mod worker;
 
 use super::columns::NameSeries;
 pub use super::events::{Event, EventKind};
+use super::plausible;
 pub use capacity::{Capacity, CapacityOutcome, CapacityStep, LoadKind, StepResult, Usl};
 pub(crate) use ending::MOST_MISSING;
 pub use ending::{Cause, Ending};
@@ -62,9 +63,10 @@ pub struct Report {
     pub part: Option<PartRow>,
     /// Start of the measurement, which is second 0 of `series`, in nanoseconds since the start of the run, as in the
     /// logs; greater than 0 after `test_start`, `--warmup` or a reset.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::large")]
     pub origin_ns: u64,
     /// The most users at the same time.
+    #[serde(deserialize_with = "plausible::count")]
     pub users: u64,
     /// Seed of all random choices.
     pub seed: u64,
@@ -149,11 +151,13 @@ pub struct Report {
 pub struct LogRow {
     /// `requests`, `tasks`, `errors` or `debug`.
     pub log: String,
-    /// Path of the log file.
+    /// Path of the log file as it was given; that of a plan is seen from its folder, in `lgoose serve` from `files` of the run.
     pub file: String,
     /// Number of lines, without the header and a last line about lines that were left out.
+    #[serde(deserialize_with = "plausible::count")]
     pub lines: u64,
     /// Number of lines that were left out, because the file could not be written fast enough or at all.
+    #[serde(deserialize_with = "plausible::count")]
     pub left_out: u64,
 }
 
@@ -163,8 +167,10 @@ pub struct LogRow {
 #[non_exhaustive]
 pub struct ArrivalsRow {
     /// Iterations that were started.
+    #[serde(deserialize_with = "plausible::large")]
     pub started: u64,
     /// Iterations that found no free user, or no turn under a limit on the rate of requests until the run ended.
+    #[serde(deserialize_with = "plausible::large")]
     pub dropped: u64,
     /// Iterations of which nothing is known: they were due on workers that were lost.
     #[serde(default)]
@@ -179,6 +185,7 @@ pub struct ArrivalsRow {
 #[non_exhaustive]
 pub struct GeneratorRow {
     /// Threads that drove users.
+    #[serde(deserialize_with = "plausible::count")]
     pub threads: u64,
     /// Share of the time in which the threads ran or waited for a core, from 0 to 1.
     pub busy: f64,
@@ -203,6 +210,7 @@ pub struct GeneratorRow {
     #[serde(default)]
     pub own_p99_ms: Option<f64>,
     /// The most connections open at the same time; 0 with `--client reqwest`, which does not report them.
+    #[serde(deserialize_with = "plausible::count")]
     pub connections: u64,
     /// Seconds of saturation, in which lgoose and not the target set the latency: lgoose's own part was at least a
     /// millisecond and more than a tenth of the median or of the 99th percentile, or a thread was busy for 90 % of the
@@ -286,20 +294,24 @@ pub struct RequestRow {
 #[non_exhaustive]
 pub struct Figures {
     /// Number of requests; a request counts once, whatever redirects it followed.
+    #[serde(deserialize_with = "plausible::count")]
     pub count: u64,
     /// Failed requests among them.
+    #[serde(deserialize_with = "plausible::count")]
     pub failures: u64,
     /// Redirects that were followed; not included in `count`.
+    #[serde(deserialize_with = "plausible::count")]
     pub redirects: u64,
     /// Requests that were sent again because the site had closed the connection that was kept alive for them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::count")]
     pub retries: u64,
     /// Requests per second.
     pub rate: f64,
     /// Bytes received: heads and bodies of all hops, without TLS. Over HTTP/2, the frames of heads and bodies.
+    #[serde(deserialize_with = "plausible::bytes")]
     pub bytes: u64,
     /// Bytes sent, counted in the same way; `null` in reports of earlier versions.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::bytes")]
     pub bytes_sent: Option<u64>,
     /// Messages of protocols other than HTTP; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -321,6 +333,7 @@ pub struct Figures {
     /// Mean time of each phase of the latency.
     pub phases_ms: PhasesMs,
     /// Number of requests by the status of their final response; `"0"` means no response.
+    #[serde(deserialize_with = "plausible::count")]
     pub status: BTreeMap<String, u64>,
     /// Latencies in microseconds, as an HdrHistogram V2 (not compressed) in base64.
     pub histogram: String,
@@ -335,8 +348,10 @@ pub struct Figures {
 #[non_exhaustive]
 pub struct Messages {
     /// Messages sent.
+    #[serde(deserialize_with = "plausible::count")]
     pub sent: u64,
     /// Messages received.
+    #[serde(deserialize_with = "plausible::count")]
     pub received: u64,
 }
 
@@ -348,8 +363,10 @@ pub struct ScenarioRow {
     /// Name from the plan.
     pub name: String,
     /// The most users at the same time; in a snapshot, the current users.
+    #[serde(deserialize_with = "plausible::count")]
     pub users: u64,
     /// Completed iterations.
+    #[serde(deserialize_with = "plausible::count")]
     pub iterations: u64,
     /// Iterations among them in which a request or task failed.
     #[serde(default)]
@@ -403,8 +420,10 @@ pub struct TaskRow {
     /// Name from the plan.
     pub name: String,
     /// Finished runs.
+    #[serde(deserialize_with = "plausible::count")]
     pub runs: u64,
     /// Failed runs among them.
+    #[serde(deserialize_with = "plausible::count")]
     pub failures: u64,
     /// Duration of the runs; `null` if there were none.
     pub latency_ms: Option<Latency>,

@@ -1,5 +1,6 @@
 //! Latencies corrected for coordinated omission, as in the report.
 
+use super::super::plausible;
 use super::latency::Latency;
 use crate::units::{show_count, show_duration};
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,7 @@ pub struct CoMitigation {
     /// Cadence that the cycles of a user are compared with.
     pub cadence: Cadence,
     /// Number of cycles that took more than twice the cadence of their user.
+    #[serde(deserialize_with = "plausible::count")]
     pub late_cycles: u64,
     /// Mean cadence of the users of those cycles; `null` if there were none.
     pub cadence_ms: Option<f64>,
@@ -78,8 +80,10 @@ pub struct CoRow {
 #[non_exhaustive]
 pub struct CoFigures {
     /// Number of requests, measured and filled in.
+    #[serde(deserialize_with = "plausible::count")]
     pub count: u64,
     /// Number of filled-in requests among them.
+    #[serde(deserialize_with = "plausible::count")]
     pub filled: u64,
     /// Latency of all of them; `null` if there were none.
     pub latency_ms: Option<Latency>,

@@ -1,5 +1,6 @@
 //! Data in the report of a part (`--part 2/4`) in addition to its figures: all that is needed to join the parts.
 
+use super::super::plausible;
 use super::omission::Cadence;
 use serde::{Deserialize, Serialize};
 
@@ -9,16 +10,22 @@ use serde::{Deserialize, Serialize};
 #[non_exhaustive]
 pub struct PartRow {
     /// Number of the part, from 1.
+    #[serde(deserialize_with = "plausible::count")]
     pub number: u64,
     /// Number of parts.
+    #[serde(deserialize_with = "plausible::count")]
     pub of: u64,
     /// Number of threads that drove the users of the part.
+    #[serde(deserialize_with = "plausible::count")]
     pub shards: u64,
     /// Number of the measurement that the figures belong to, from 0.
+    #[serde(deserialize_with = "plausible::count")]
     pub epoch: u64,
     /// Start of that measurement, in nanoseconds since the start of the load.
+    #[serde(deserialize_with = "plausible::large")]
     pub origin_ns: u64,
     /// When the report was made, on the same clock.
+    #[serde(deserialize_with = "plausible::large")]
     pub ended_ns: u64,
     /// Cadence that late users were compared with, and whether the correction was explicitly requested.
     pub co_mitigation: Option<(Cadence, bool)>,

@@ -1,5 +1,6 @@
 //! Points over time of a run.
 
+use super::super::plausible;
 use serde::{Deserialize, Serialize};
 
 /// All requests that ended within an interval of the run: a second, or more in runs of over an hour.
@@ -8,23 +9,28 @@ use serde::{Deserialize, Serialize};
 #[non_exhaustive]
 pub struct SeriesPoint {
     /// Start of the point, in whole seconds since the start of the measurement.
+    #[serde(deserialize_with = "plausible::count")]
     pub second: u64,
     /// Length of the point in seconds, without pauses; rates are counts divided by this. The last point may be shorter
     /// than a second.
     pub seconds: f64,
     /// Users at the end of the point; for joined points, the most of them.
+    #[serde(deserialize_with = "plausible::count")]
     pub users: u64,
     /// Requests that ended within the point.
+    #[serde(deserialize_with = "plausible::count")]
     pub count: u64,
     /// Failed requests among them.
+    #[serde(deserialize_with = "plausible::count")]
     pub failures: u64,
     /// Bytes received.
+    #[serde(deserialize_with = "plausible::bytes")]
     pub bytes: u64,
     /// Latencies of the requests; in JSON their keys are in the point itself.
     #[serde(flatten)]
     pub latency: PointLatency,
     /// Requests in flight at the end of the point; for joined points, the most of them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::count")]
     pub under_way: u64,
     /// Age of the oldest request in flight, in milliseconds; for joined points, the greatest of them.
     #[serde(default)]

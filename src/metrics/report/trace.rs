@@ -1,5 +1,6 @@
 //! Traces of requests, for finding them in the tracing system of the site.
 
+use super::super::plausible;
 use serde::{Deserialize, Serialize};
 
 /// The trace of a request, as sent in its `traceparent`.
@@ -25,6 +26,7 @@ pub struct HopRow {
     /// ID of the hop's span, 16 hexadecimal digits.
     pub span_id: String,
     /// Start of the hop, in nanoseconds since the start of the run.
+    #[serde(deserialize_with = "plausible::large")]
     pub start_ns: u64,
 }
 
@@ -34,8 +36,10 @@ pub struct HopRow {
 #[non_exhaustive]
 pub struct SlowRequest {
     /// Start of the request, in nanoseconds since the start of the run, as in the request log.
+    #[serde(deserialize_with = "plausible::large")]
     pub start_ns: u64,
     /// Number of the user, from 1; 0 for `test_start` and `test_stop`.
+    #[serde(deserialize_with = "plausible::count")]
     pub user: u64,
     /// Scenario of the user.
     pub scenario: String,

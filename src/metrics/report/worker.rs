@@ -1,5 +1,6 @@
 //! Workers of a run on several machines, and their labels.
 
+use super::super::plausible;
 use super::{Figures, RequestRow, SeriesPoint};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,14 +17,19 @@ pub struct WorkerRow {
     /// Version of lgoose on the worker.
     pub version: String,
     /// Number of threads that drove users.
+    #[serde(deserialize_with = "plausible::count")]
     pub threads: u64,
     /// The most users at the same time.
+    #[serde(deserialize_with = "plausible::count")]
     pub users: u64,
     /// Requests of its users.
+    #[serde(deserialize_with = "plausible::count")]
     pub requests: u64,
     /// Failed requests among them.
+    #[serde(deserialize_with = "plausible::count")]
     pub failures: u64,
     /// Bytes received.
+    #[serde(deserialize_with = "plausible::bytes")]
     pub bytes: u64,
     /// 95th percentile of the latencies in milliseconds, accurate to 0.4 %; `null` without requests.
     pub p95_ms: Option<f64>,
@@ -79,6 +85,7 @@ pub struct LabelRow {
     /// The label with its value, such as `region=eu`.
     pub label: String,
     /// Number of workers with the label.
+    #[serde(deserialize_with = "plausible::count")]
     pub workers: u64,
     /// One row for each request name, without series.
     pub requests: Vec<RequestRow>,

@@ -483,9 +483,8 @@ fn moment(seconds: f64, started: Option<Timestamp>) -> String {
     let duration = Duration::try_from_secs_f64(seconds.floor()).unwrap_or_default();
     let run = format!("+{}", show_long(duration));
     let clock = started.and_then(|started| {
-        let at = started
-            .checked_add(SignedDuration::from_secs_f64(seconds))
-            .ok()?;
+        let past = SignedDuration::try_from_secs_f64(seconds).ok()?;
+        let at = started.checked_add(past).ok()?;
         Some(at.strftime("%H:%M:%S").to_string())
     });
     match clock {

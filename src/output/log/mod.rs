@@ -11,15 +11,11 @@ mod sink;
 mod sorter;
 mod writer;
 
-#[cfg(feature = "cli")]
-pub(crate) use sink::create;
-
 use crate::config::{LogFile, Logs};
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{LogKind, LogMessage, LogRow, RunLogs};
 use progress::{LogProgress, STALL_LIMIT};
 use sink::LogSink;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -79,11 +75,10 @@ impl LogWriter {
                 continue;
             };
             let unwritable = |error| {
-                let path = file.path.display();
-                Diagnostic::new(format!("cannot write the log '{path}': {error}"))
+                Diagnostic::new(format!("cannot write the log '{}': {error}", file.file))
                     .help("name a file in a folder that is there and can be written to")
             };
-            let sink = LogSink::open(&file.path, progress.clone()).map_err(unwritable)?;
+            let sink = LogSink::open(&file.file, progress.clone()).map_err(unwritable)?;
             selected[kind as usize] = true;
             let sorted = logs.sorted && kind == LogKind::Requests;
             let layout = LineLayout {
@@ -92,7 +87,7 @@ impl LogWriter {
                 of_workers,
                 traced: logs.traced,
             };
-            open.push(LogOutput::new(layout, &file.path, sink, sorted));
+            open.push(LogOutput::new(layout, &file.file, sink, sorted));
             named.push((kind, file.clone()));
         }
         if open.is_empty() {
@@ -158,7 +153,7 @@ impl LogWriter {
         let rows: Vec<LogRow> = self
             .files
             .iter()
-            .map(|(kind, file)| row(*kind, &file.path, &self.run_logs, &self.progress))
+            .map(|(kind, file)| row(*kind, file.file.to_string(), &self.run_logs, &self.progress))
             .collect();
         let short = rows.iter().filter(|row| row.left_out > 0);
         let warnings = short.map(|row| warning(row, self.of_workers)).collect();
@@ -170,11 +165,11 @@ impl LogWriter {
     }
 }
 
-fn row(kind: LogKind, path: &Path, run_logs: &RunLogs, progress: &LogProgress) -> LogRow {
+fn row(kind: LogKind, file: String, run_logs: &RunLogs, progress: &LogProgress) -> LogRow {
     let lines = progress.lines[kind as usize].load(Ordering::Relaxed);
     LogRow {
         log: name(kind).to_owned(),
-        file: path.display().to_string(),
+        file,
         lines,
         left_out: run_logs.made(kind).saturating_sub(lines),
     }

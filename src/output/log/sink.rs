@@ -2,12 +2,9 @@
 //! after its end; a partly written line does not count.
 
 use super::progress::{LogProgress, STALL_LIMIT};
+use crate::files::{CreatedFile, FileError, NamedFile};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -15,7 +12,7 @@ use std::time::Instant;
 /// A file being written.
 #[derive(Debug)]
 pub(super) struct LogSink {
-    file: File,
+    file: CreatedFile,
     progress: Arc<LogProgress>,
     /// The number of bytes up to the end of the last whole line.
     whole: u64,
@@ -30,29 +27,11 @@ pub(super) enum SinkFailure {
     Stalled,
 }
 
-/// Creates a file, or truncates an existing one, without waiting: a pipe may have no reader yet, or never.
-pub(crate) fn create(path: &Path) -> Result<File, Error> {
-    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    match options.custom_flags(flags).open(path) {
-        // A pipe without a reader, which may come later: a pipe that is opened for reading as well does not wait
-        // for it.
-        Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).custom_flags(flags);
-            options.open(path)
-        }
-        file => file,
-    }
-}
-
 impl LogSink {
     /// Creates the file, or truncates an existing one.
-    pub(super) fn open(path: &Path, progress: Arc<LogProgress>) -> Result<LogSink, Error> {
-        let file = create(path)?;
+    pub(super) fn open(file: &NamedFile, progress: Arc<LogProgress>) -> Result<LogSink, FileError> {
         Ok(LogSink {
-            file,
+            file: file.create()?,
             progress,
             whole: 0,
         })
@@ -80,7 +59,7 @@ impl LogSink {
             if self.progress.abandoned.load(Ordering::Relaxed) {
                 return (taken, Err(SinkFailure::Stalled));
             }
-            match self.file.write(&bytes[taken..]) {
+            match (&*self.file).write(&bytes[taken..]) {
                 Ok(0) => return (taken, Err(SinkFailure::Broken(ErrorKind::WriteZero.into()))),
                 Ok(count) => {
                     taken += count;
@@ -109,6 +88,9 @@ impl LogSink {
             tv_nsec: 100_000_000,
         };
         // The next write shows what ended the wait.
-        let _any = poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], Some(&tenth));
+        let _any = poll(
+            &mut [PollFd::new(&*self.file, PollFlags::OUT)],
+            Some(&tenth),
+        );
     }
 }

@@ -6,6 +6,7 @@ use crate::metrics::{
     Context, ExchangeDetails, Phases, Recorder, Sample, SampleFailure, SampleResponse, TaskContext,
     TaskRun, Traffic,
 };
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Texts that a hostile plan or target may put anywhere.
@@ -221,7 +222,7 @@ fn the_last_line_shows_what_was_omitted_and_readers_survive_it() {
         // Room for no chunk at all.
         let run_logs = RunLogs::new([true, false, false, false], out, 0);
         let progress = Arc::<LogProgress>::default();
-        let sink = LogSink::open(&path, progress.clone()).expect("a file");
+        let sink = LogSink::open(&file.file, progress.clone()).expect("a file");
         let origin = Instant::now();
         let mut recorder = Recorder::new(0).of_run(origin, origin, Some(&run_logs));
         fail(&mut recorder, origin, &["a", "b"]);
@@ -233,7 +234,7 @@ fn the_last_line_shows_what_was_omitted_and_readers_survive_it() {
             of_workers: false,
             traced: false,
         };
-        let logs = vec![LogOutput::new(layout, &path, sink, false)];
+        let logs = vec![LogOutput::new(layout, &file.file, sink, false)];
         let writer = LogOutputs {
             logs,
             run_logs,

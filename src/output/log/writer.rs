@@ -7,10 +7,11 @@ use super::sink::{LogSink, SinkFailure};
 use super::sorter::Sorter;
 use crate::config::LogFormat;
 use crate::error::{Error, Trouble};
+use crate::files::{FileUse, NamedFile, or_here};
 use crate::metrics::{
     Chunk, LogEntry, LogKind, LogMessage, LogWorker, RequestEntry, RunLogs, TaskEntry,
 };
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 
@@ -76,7 +77,7 @@ pub(super) struct LineLayout {
 #[derive(Debug)]
 pub(super) struct LogOutput {
     layout: LineLayout,
-    path: PathBuf,
+    file: NamedFile,
     sink: LogSink,
     buffer: Vec<u8>,
     sorter: Option<Sorter>,
@@ -88,10 +89,15 @@ pub(super) struct LogOutput {
 }
 
 impl LogOutput {
-    /// Creates a log that is written to the file at that path.
-    pub(super) fn new(layout: LineLayout, path: &Path, sink: LogSink, sorted: bool) -> LogOutput {
-        let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        let folder = folder.unwrap_or(Path::new("."));
+    /// Creates a log that is written to that file.
+    pub(super) fn new(
+        layout: LineLayout,
+        file: &NamedFile,
+        sink: LogSink,
+        sorted: bool,
+    ) -> LogOutput {
+        let place = file.place(FileUse::Write);
+        let folder = or_here(place.parent().unwrap_or(Path::new("")));
         let mut buffer = Vec::new();
         let names_due = layout.format == LogFormat::Csv;
         if names_due {
@@ -99,7 +105,7 @@ impl LogOutput {
         }
         LogOutput {
             layout,
-            path: path.to_owned(),
+            file: file.clone(),
             sink,
             names_due,
             buffer,
@@ -154,7 +160,7 @@ impl LogOutput {
     fn end(&mut self, ended: SinkFailure) {
         self.ended = true;
         if let SinkFailure::Broken(error) = ended {
-            let trouble = Trouble::cannot("write the log").with_path(&self.path);
+            let trouble = Trouble::cannot("write the log").with_path(self.file.to_string());
             self.trouble = Some(trouble.because(error).into());
         }
     }

@@ -1,5 +1,5 @@
-//! The folder of runs: one folder for each, with `run.json`, the text of the plan and `report.json`. Files that others
-//! put there are read with limits and never trusted; links are not followed.
+//! The folder of runs: one folder for each, with `run.json`, the text of the plan, `report.json`, and the files that the
+//! plan writes. Files that others put there are read with limits and never trusted; links are not followed.
 
 use super::facts::ReportFacts;
 use super::record::{RunRecord, RunRow};
@@ -21,6 +21,8 @@ pub(super) const REPORT: &str = "report.json";
 pub(super) const PLAN: &str = "plan.lua";
 /// Name of what is kept beside both.
 const RECORD: &str = "run.json";
+/// Name of the folder that the plan writes to: apart from the others, so that no plan writes over a report.
+const FILES: &str = "files";
 
 /// Name of the file that the process of a run locks, with the name of that run.
 const RUNNING: &str = ".running";
@@ -183,6 +185,11 @@ impl RunFolder {
         self.root.join(id).join(REPORT)
     }
 
+    /// Returns the path of the folder that the plan of a run writes to; it is there once the plan has written a file.
+    pub(super) fn files_path(&self, id: &str) -> PathBuf {
+        self.root.join(id).join(FILES)
+    }
+
     /// Returns the rows of all folders that are runs, in no order.
     ///
     /// # Errors
@@ -283,6 +290,14 @@ impl RunFolder {
                     return Err(trouble.because(io::Error::from(error)).into());
                 }
             }
+        }
+        // Removes a link, and not what it leads to.
+        match fs::remove_dir_all(path.join(FILES)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                let trouble = Trouble::cannot("remove").with_path(path.join(FILES));
+                return Err(trouble.because(error).into());
+            }
+            _ => {}
         }
         // What others have put there stays.
         let _not_empty = fs::remove_dir(&path);

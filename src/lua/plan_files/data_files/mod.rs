@@ -12,11 +12,12 @@ use super::digest::{self, ContentDigest};
 use super::json_tree::{JsonNode, JsonTree};
 use crate::allotment::{Allotment, Reservations, Taken};
 use crate::config::LoadPart;
+use crate::files::{FileError, FileUse, NamedFile, PathRefusal, PlanFolder};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -116,9 +117,7 @@ impl RowOrder {
 /// The data files of a plan.
 #[derive(Debug)]
 pub(in crate::lua) struct DataFiles {
-    folder: PathBuf,
-    /// The folder that its files are read from, if that is another one.
-    root: Option<PathBuf>,
+    folder: PlanFolder,
     files: TextCache<DataRows>,
     /// The formats in which each CSV file has been read: it is kept once for each.
     csv_formats: Mutex<HashMap<PathBuf, Vec<CsvFormat>>>,
@@ -190,15 +189,10 @@ pub(in crate::lua) enum DataRow<'a> {
 }
 
 impl DataFiles {
-    /// Creates the collection for the folder of a plan; `plan` is the plan's name as messages show it.
-    pub(in crate::lua) fn beside(plan: &str, root: Option<&Path>) -> DataFiles {
-        let folder = match Path::new(plan).parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
+    /// Creates the collection for the folder of a plan.
+    pub(in crate::lua) fn new(folder: PlanFolder) -> DataFiles {
         DataFiles {
-            folder: folder.to_owned(),
-            root: root.map(Path::to_owned),
+            folder,
             files: TextCache::new(usize::MAX),
             csv_formats: Mutex::default(),
             share: Arc::default(),
@@ -235,16 +229,17 @@ impl DataFiles {
         format: &DataFormat,
         file: &str,
     ) -> Result<Arc<DataRows>, String> {
-        let path = self.resolve(file)?;
+        let path = self.real_path(file)?;
         if let DataFormat::Csv(csv) = format {
             self.note_format(&path, csv, file)?;
         }
         let key = format!("{format:?} {}", path.display());
         self.files.get_or_insert_with(&key, |_| {
-            let content = read(format, file, &path)?;
-            let digest =
-                digest::of_file(&path).map_err(|error| format!("cannot read '{file}': {error}"))?;
-            let folder = self.real_folder().unwrap_or_default();
+            let named = self.named(file);
+            let content = read(format, file, &named)?;
+            let digest = digest::of_file(&named)
+                .map_err(|error| format!("cannot read '{file}': {error}"))?;
+            let folder = self.folder.real_path().unwrap_or_default();
             let within = path.strip_prefix(folder).unwrap_or(&path).display();
             let rows = DataRows {
                 file: file.to_owned(),
@@ -284,7 +279,7 @@ impl DataFiles {
         let files = self.files.all();
         files
             .iter()
-            .map(|rows| self.folder.join(&rows.file))
+            .map(|rows| self.named(&rows.file).place(FileUse::Read))
             .collect()
     }
 
@@ -297,49 +292,29 @@ impl DataFiles {
             .collect()
     }
 
-    fn shown(&self) -> String {
-        if self.folder == Path::new(".") {
-            String::new()
-        } else {
-            format!(" '{}'", self.folder.display())
-        }
+    /// Returns a file as the plan names it.
+    pub(super) fn named(&self, file: &str) -> NamedFile {
+        NamedFile::from(file).of_plan(&self.folder)
     }
 
-    fn real_folder(&self) -> std::io::Result<PathBuf> {
-        self.root.as_ref().unwrap_or(&self.folder).canonicalize()
-    }
-
-    /// Resolves a file name to its real path in the plan's folder.
-    pub(super) fn resolve(&self, file: &str) -> Result<PathBuf, String> {
-        let outside = || {
-            format!(
-                "'{file}' is outside of the plan's folder; plans read files beside them and below"
-            )
-        };
-        let inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-        if file.is_empty() || !Path::new(file).components().all(inside) {
-            return Err(outside());
-        }
-        let fault = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                format!(
-                    "there is no file '{file}' in the plan's folder{}",
-                    self.shown()
-                )
+    /// Returns the path of a file without links.
+    ///
+    /// # Errors
+    /// A sentence that names the file.
+    pub(super) fn real_path(&self, file: &str) -> Result<PathBuf, String> {
+        self.named(file).real_path().map_err(|error| match error {
+            FileError::Io(error) if error.kind() == ErrorKind::NotFound => {
+                format!("there is no file '{file}' in the plan's folder")
             }
-            _ => format!("cannot read '{file}': {error}"),
-        };
-        let folder = self.real_folder().map_err(fault)?;
-        let path = folder.join(file).canonicalize().map_err(fault)?;
-        if !path.starts_with(&folder) {
-            return Err(outside());
-        }
-        if fs::metadata(&path).map_err(fault)?.is_file() {
-            Ok(path)
-        } else {
-            Err(format!("'{file}' is not a file"))
-        }
+            FileError::Io(error) => format!("cannot read '{file}': {error}"),
+            FileError::Refused(refusal) => refused(file, &refusal),
+        })
     }
+}
+
+/// Returns the sentence about a file that the plan may not read.
+pub(super) fn refused(file: &str, refusal: &PathRefusal) -> String {
+    format!("cannot read '{file}': {refusal}; {}", refusal.help())
 }
 
 impl DataRows {

@@ -3,21 +3,24 @@
 
 use super::streamed::{RowLimit, RowShape, StreamedRows};
 use super::{CellTexts, CsvFormat, DataContent, DataFormat, JsonTree};
-use crate::files;
+use crate::files::{self, FileError, NamedFile};
 use crate::lua::large_integers;
 use crate::yaml;
 use flate2::read::MultiGzDecoder;
 use std::collections::HashSet;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
 use std::sync::Arc;
 
 /// Reads a file in that format. All but bytes as they are may be compressed with gzip.
 ///
 /// # Errors
 /// A sentence that names the file, and its line if one is wrong.
-pub(super) fn read(format: &DataFormat, file: &str, path: &Path) -> Result<DataContent, String> {
-    let fault = |error: io::Error| format!("cannot read '{file}': {error}");
+pub(super) fn read(
+    format: &DataFormat,
+    file: &str,
+    path: &NamedFile,
+) -> Result<DataContent, String> {
+    let fault = |error: FileError| format!("cannot read '{file}': {error}");
     match format {
         DataFormat::Csv(csv) => table(file, path, csv),
         DataFormat::Lines { streamed: true } => {
@@ -28,7 +31,7 @@ pub(super) fn read(format: &DataFormat, file: &str, path: &Path) -> Result<DataC
             }
         }
         DataFormat::Lines { streamed: false } => lines(file, unpacked(path).map_err(fault)?),
-        DataFormat::Whole => Ok(DataContent::Whole(files::read(path).map_err(fault)?.into())),
+        DataFormat::Whole => Ok(DataContent::Whole(path.read().map_err(fault)?.into())),
         DataFormat::JsonLines => json_lines(file, &unpacked(path).map_err(fault)?),
         DataFormat::Json | DataFormat::Json5 | DataFormat::Yaml => {
             let bytes = unpacked(path).map_err(fault)?;
@@ -93,11 +96,11 @@ pub(super) fn is_compressed(input: &mut impl BufRead) -> io::Result<bool> {
     Ok(input.fill_buf()?.starts_with(b"\x1f\x8b"))
 }
 
-fn unpacked(path: &Path) -> io::Result<Vec<u8>> {
-    files::read_all(unpacking(files::open(path)?)?)
+fn unpacked(path: &NamedFile) -> Result<Vec<u8>, FileError> {
+    Ok(files::read_all(unpacking(path.open()?)?)?)
 }
 
-fn table(file: &str, path: &Path, format: &CsvFormat) -> Result<DataContent, String> {
+fn table(file: &str, path: &NamedFile, format: &CsvFormat) -> Result<DataContent, String> {
     let named = format.columns.as_ref();
     let unequal = |position: Option<&csv::Position>, expected: u64, got: u64| {
         let line = position.map_or(0, |position| line_of_row(path, position));
@@ -117,12 +120,13 @@ fn table(file: &str, path: &Path, format: &CsvFormat) -> Result<DataContent, Str
         csv::ErrorKind::Utf8 { .. } => format!("the first line of '{file}' is not UTF-8"),
         _ => format!("cannot read '{file}': {error}"),
     };
+    let cannot = |error: FileError| format!("cannot read '{file}': {error}");
     let input = if format.streamed {
-        files::open_of_any_size(path).and_then(|file| unpacking(RowLimit::new(file)))
+        unpacking(RowLimit::new(path.open_of_any_size().map_err(cannot)?))
     } else {
-        files::open(path).and_then(unpacking)
+        unpacking(path.open().map_err(cannot)?)
     };
-    let input = input.map_err(|error| format!("cannot read '{file}': {error}"))?;
+    let input = input.map_err(|error| cannot(error.into()))?;
     let mut reader = format.reader().from_reader(input);
     let columns = match named {
         Some(columns) => columns.clone(),
@@ -183,11 +187,12 @@ fn header(file: &str, header: &csv::StringRecord) -> Result<Vec<String>, String>
 }
 
 /// Returns the line where a row begins: the reader's position is before the empty lines above it.
-fn line_of_row(path: &Path, position: &csv::Position) -> u64 {
+fn line_of_row(path: &NamedFile, position: &csv::Position) -> u64 {
     let mut above = Vec::new();
     // A file that can no longer be read has the line that the reader says.
     let mut line = position.line();
-    let input = files::open_of_any_size(path).and_then(unpacking);
+    let input = path.open_of_any_size().map_err(io::Error::other);
+    let input = input.and_then(unpacking);
     let Ok(mut input) = input.map(BufReader::new) else {
         return line;
     };

@@ -2,13 +2,12 @@
 
 use super::read::{is_compressed, strip_byte_order_mark};
 use super::{CsvFormat, DataRow};
-use crate::files;
+use crate::files::{FileError, NamedFile};
 use crate::units::show_size;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 
@@ -44,12 +43,13 @@ impl StreamedRows {
     /// A sentence that names the file: it cannot be read, or is compressed; `fault` makes it of a wrong row.
     pub(super) fn index(
         file: &str,
-        path: &Path,
+        path: &NamedFile,
         shape: RowShape,
         fault: impl Fn(csv::Error) -> String,
     ) -> Result<StreamedRows, String> {
         let cannot = |error: io::Error| format!("cannot read '{file}': {error}");
-        let input = files::open_of_any_size(path).map_err(cannot)?;
+        let input = path.open_of_any_size();
+        let input = input.map_err(|error: FileError| format!("cannot read '{file}': {error}"))?;
         let limit = RowLimit::new(input.try_clone().map_err(cannot)?);
         let read = limit.read.clone();
         let mut reader = BufReader::with_capacity(1 << 16, limit);

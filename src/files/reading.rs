@@ -1,5 +1,5 @@
 //! Reading of files: only regular files are opened, so that nothing waits for a pipe without a writer or reads a device
-//! forever, and only those that fit into memory: all are kept whole. Knows nothing about their contents.
+//! forever, and only those that fit into memory: all are kept whole.
 
 use crate::machine;
 use crate::units::show_size;
@@ -14,7 +14,7 @@ const DESCRIPTORS: [&str; 2] = ["/dev/fd", "/proc/self/fd"];
 
 /// Returns whether a path is that of a descriptor of this process, and not only begins like one: `..` leads from there
 /// to any file.
-pub(crate) fn is_descriptor(path: &Path) -> bool {
+pub(super) fn is_descriptor(path: &Path) -> bool {
     let is_number = |rest: &Path| {
         let digits = rest.as_os_str().as_encoded_bytes();
         !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
@@ -27,6 +27,15 @@ pub(crate) fn is_descriptor(path: &Path) -> bool {
 /// Returns whether a path stands for a descriptor of this process that may be read, so that it lies in no folder.
 pub(crate) fn is_handed_over(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || is_descriptor(path)
+}
+
+/// Returns the folder, the current one for an empty path.
+pub(crate) fn or_here(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    }
 }
 
 /// Opens a file to be read.
@@ -45,16 +54,22 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// As [`open`], but for its size.
-pub(crate) fn open_of_any_size(path: &Path) -> io::Result<File> {
+pub(super) fn open_of_any_size(path: &Path) -> io::Result<File> {
     if is_handed_over(path) {
         return File::open(path);
     }
     // Without waiting: a pipe is found out after it is opened, so that no other file can take its place between.
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(path)?;
+    regular(
+        OpenOptions::new()
+            .read(true)
+            .custom_flags(flags)
+            .open(path)?,
+    )
+}
+
+/// Checks that what was opened is a regular file.
+pub(super) fn regular(file: File) -> io::Result<File> {
     let metadata = file.metadata()?;
     let kind = metadata.file_type();
     let what = match () {
@@ -70,7 +85,7 @@ pub(crate) fn open_of_any_size(path: &Path) -> io::Result<File> {
 }
 
 /// Checks that a file of that many bytes may be kept. It may have no contents and still be that long.
-fn fits(length: u64) -> io::Result<()> {
+pub(super) fn fits(length: u64) -> io::Result<()> {
     /// Below it nobody needs to look at the machine.
     const SMALL: u64 = 1 << 20;
     if length < SMALL {

@@ -12,6 +12,9 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
+#[cfg(feature = "cli")]
+mod damage;
+
 /// Returns the schema of a type as its definition has it.
 fn schema_of<T: JsonSchema>(title: &str) -> Value {
     let generator = SchemaSettings::draft2020_12()

@@ -1,0 +1,14 @@
+//! Reading and writing of files, and the rules for those that a plan names. Knows nothing about their contents.
+
+mod mark;
+mod named_file;
+mod plan_folder;
+mod reading;
+mod writing;
+
+pub(crate) use named_file::{CreatedFile, NamedFile};
+pub(crate) use plan_folder::{FileError, FileReach, FileUse, PathRefusal, PlanFolder, WriteFolder};
+pub(crate) use reading::{
+    is_handed_over, open, or_here, read, read_all, read_text, read_to_string,
+};
+pub(crate) use writing::{create, is_device, replace};

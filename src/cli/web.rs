@@ -32,7 +32,7 @@ pub(crate) struct WebArgs {
     #[arg(long)]
     pub web_insecure: bool,
     /// The origin of the page behind a proxy that ends TLS, such as https://load.example.com
-    #[arg(long, value_name = "URL", value_parser = origin)]
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub web_origin: Option<String>,
     /// Serve https with this certificate (PEM)
     #[arg(long, value_name = "FILE")]
@@ -50,7 +50,7 @@ pub(crate) struct WebArgs {
 
 /// Options of a server that ends with its run.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Web")]
+#[command(next_help_heading = "Export")]
 pub(crate) struct LingerArgs {
     /// Wait this long after the end for one more scrape of /metrics [default: their interval, at most 60s]
     ///

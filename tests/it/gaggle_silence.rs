@@ -129,7 +129,7 @@ fn assert_unstopped(case: &str, ended: &Ended, names: &str, most_s: i64) {
     let error = error.unwrap_or_else(|| panic!("{case}: {}", ended.stderr));
     assert!(
         error.starts_with(&format!(
-            "error: {names} not confirmed that users stopped: "
+            "error: {names} not confirmed that users stopped, and may go on sending until "
         )),
         "{case}: {error}"
     );

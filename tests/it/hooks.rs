@@ -1,14 +1,13 @@
 //! The plan's functions for requests and for the report: what they see, and what becomes of what they return.
 
-use crate::program::{Lgoose, in_repository, scratch};
+use crate::program::{Lgoose, empty_folder, in_repository};
 use crate::report::{read, run};
 use crate::server::Server;
 use std::path::{Path, PathBuf};
 
 /// Makes a folder with these files.
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
-    let folder = scratch(name);
-    std::fs::create_dir_all(&folder).expect("the scratch folder takes a folder");
+    let folder = empty_folder(name);
     for (file, text) in files {
         std::fs::write(folder.join(file), text).expect("it takes a file");
     }

@@ -121,6 +121,8 @@ fn while_test_stop_runs_the_metrics_and_the_page_show_the_final_figures() {
         let run = [&path, "-H", &url, "--web-linger", "1h"];
         let served = Served::start(&[&run[..], at_once, options].concat());
         wait_until("test_stop", || !site.asked_for("/bye").is_empty());
+        let phase = || served.web.get("/api/v1/status").json()["phase"].clone();
+        wait_until("the stop is shown", || phase() == "stopping");
         let (first, second) = (scrape(&served.web), scrape(&served.web));
         assert_eq!(first, second, "{name}");
         let status = served.web.get("/api/v1/status").json();
@@ -132,11 +134,15 @@ fn while_test_stop_runs_the_metrics_and_the_page_show_the_final_figures() {
             .events(None)
             .find(has_come)
             .expect("the stream goes on");
-        let whole = served
-            .web
-            .events(None)
-            .find(|event| event.name == "snapshot");
-        let shown = whole.expect("the stream goes on").data;
+        let whole = || {
+            let mut events = served.web.events(None);
+            events.find(|event| event.name == "snapshot")
+        };
+        let mut shown = Value::Null;
+        wait_until("the page shows the stop", || {
+            shown = whole().expect("the stream goes on").data;
+            shown["phase"] == "stopping"
+        });
         site.open_gate();
         wait_for_linger(&served);
         let report = served.web.get("/api/v1/report.json").json();

@@ -20,7 +20,7 @@ use crate::engine::run::settings::settings_of;
 use crate::engine::run::steering::{LoadProgress, Steering};
 use crate::engine::run::views::Views;
 use crate::engine::run::watchdog::{StuckShard, stuck_task_error};
-use crate::engine::run::worker_watch::{Absence, OrdersLost, WorkerWatch};
+use crate::engine::run::worker_watch::{Absence, OrdersLost, SuccessorLoad, WorkerWatch};
 use crate::engine::timing::standstill::Standstill;
 use crate::error::{Diagnostic, Error};
 use crate::metrics::{
@@ -472,8 +472,13 @@ impl Director {
     ) {
         let (at, now) = (self.played(), self.now());
         if let Some(workers) = &mut self.workers {
-            let load = (identity.name.clone(), identity.shards.len());
-            workers.replace(in_place_of, load, at, now);
+            let successor = SuccessorLoad {
+                name: identity.name.clone(),
+                shares: identity.shards.len(),
+                at,
+                now,
+            };
+            workers.replace(in_place_of, successor);
         }
         self.store.expect_more(identity.shards.end);
         let number = self.roster.join(identity.shards.clone());
@@ -793,18 +798,17 @@ impl Director {
             return;
         };
         let names = sending.iter().map(|(worker, _)| workers.name(*worker));
-        let (who, it) = named_workers(&names.collect::<Vec<_>>());
         let why = format!(
-            "{who} not confirmed that users stopped: {it} may go on sending until {} at the latest, or for a moment once {it} \
-             {} on after standing still",
+            "{} not confirmed that users stopped, and may go on sending until {} at the latest (or for a moment once a process that \
+             stands still goes on)",
+            named_workers(&names.collect::<Vec<_>>()),
             self.store.wall_clock(latest),
-            if sending.len() == 1 { "goes" } else { "go" },
         );
         self.store.warn(why.clone());
         self.lifecycle.note_trouble(Error::trouble(why));
     }
 
-    /// Returns how long workers send that no order reaches.
+    /// Returns what bounds the load of workers that no order reaches.
     fn orders_lost(&self) -> OrdersLost {
         let clock = self.directives.borrow().clock;
         OrdersLost {
@@ -844,28 +848,46 @@ impl Director {
     }
 }
 
-/// Returns the workers of these names with what is said of them, and the word for them: `worker 'a' has` and `it`.
-fn named_workers(names: &[&str]) -> (String, &'static str) {
+/// Returns the workers of these names with their verb: `worker 'a' has`.
+fn named_workers(names: &[&str]) -> String {
     /// The most that are named; the rest is counted.
     const MOST: usize = 3;
-    let shown: Vec<String> = names
+    let mut shown: Vec<String> = names
         .iter()
         .take(MOST)
         .map(|name| format!("'{name}'"))
         .collect();
-    match (names.len(), &shown[..]) {
-        (1, [name]) => (format!("worker {name} has"), "it"),
-        (count, shown) if count > MOST => {
-            let rest = counted((count - MOST) as u64, "other");
+    let more = names.len().saturating_sub(MOST) as u64;
+    if more > 0 {
+        shown.push(counted(more, "other"));
+    }
+    match &shown[..] {
+        [name] => format!("worker {name} has"),
+        [others @ .., last] => format!("workers {} and {last} have", others.join(", ")),
+        [] => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_workers_are_named_and_the_rest_is_counted() {
+        for (names, text) in [
+            (&["a"][..], "worker 'a' has"),
+            (&["a", "b"], "workers 'a' and 'b' have"),
+            (&["a", "b", "c"], "workers 'a', 'b' and 'c' have"),
             (
-                format!("workers {} and {rest} have", shown.join(", ")),
-                "they",
-            )
+                &["a", "b", "c", "d"],
+                "workers 'a', 'b', 'c' and 1 other have",
+            ),
+            (
+                &["a", "b", "c", "d", "e"],
+                "workers 'a', 'b', 'c' and 2 others have",
+            ),
+        ] {
+            assert_eq!(named_workers(names), text);
         }
-        (_, [others @ .., last]) => (
-            format!("workers {} and {last} have", others.join(", ")),
-            "they",
-        ),
-        (_, []) => (String::new(), "they"),
     }
 }

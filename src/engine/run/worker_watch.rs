@@ -18,13 +18,13 @@ pub(crate) const WORKER_ALONE: Duration = Duration::from_secs(40);
 /// Time for which a worker whose users have gone keeps trying to hand over the last figures.
 pub(crate) const WORKER_FAREWELL: Duration = Duration::from_secs(120);
 
-/// Time after which a worker that reaches nobody has told its users to stop: it notices within 20 s that it does not, and what it
-/// sent before may have been a delivery old.
+/// Time from the last signal of a worker that has lost its broker until it stops its users: it notices the loss within 20 s, and may
+/// have lost the broker up to a delivery after that signal.
 const UNREACHED: Duration = WORKER_ALONE
     .saturating_add(Duration::from_secs(20))
     .saturating_add(DELIVERY);
 
-/// Time without a signal after which a worker may be one that does not hear of an abort.
+/// Time without a signal after which a worker may have missed an abort.
 const QUIET: Duration = Duration::from_millis(2_500);
 
 /// Time after which workers that cannot be reached will deliver nothing more.
@@ -55,22 +55,33 @@ struct WorkerLoad {
     /// Until when it was at work: when it was last heard, or when it said that it ended; by the timetable's clock.
     last_active: Duration,
     /// When it was last heard, in time since the run began.
-    heard: Duration,
+    last_signal: Duration,
+}
+
+/// The load of a worker that takes the place of a lost one.
+#[derive(Debug)]
+pub(crate) struct SuccessorLoad {
+    pub(crate) name: String,
+    pub(crate) shares: usize,
+    /// When it begins, by the timetable's clock.
+    pub(crate) at: Duration,
+    /// The same moment in time since the run began.
+    pub(crate) now: Duration,
 }
 
 /// Why a worker takes no part any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Absence {
-    /// Nothing is heard from it: it may send on.
+    /// Nothing is heard from it: its users may go on.
     Silent,
     /// It was told to end, and said so.
     Leaving,
 }
 
-/// How long workers send that no order reaches, in time since the run began.
+/// What bounds the load of workers that no order reaches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OrdersLost {
-    /// The end of the timetable; `None` for never.
+    /// The end of the timetable, in time since the run began; `None` for never.
     pub(crate) end: Option<Duration>,
     /// Time that running tasks have after a stop.
     pub(crate) stop_timeout: Duration,
@@ -96,7 +107,7 @@ impl WorkerWatch {
             name,
             shares,
             last_active: Duration::ZERO,
-            heard: Duration::ZERO,
+            last_signal: Duration::ZERO,
         });
         let loads: Vec<_> = loads.collect();
         WorkerWatch {
@@ -111,7 +122,10 @@ impl WorkerWatch {
 
     /// Records that a worker was at work until that time of the timetable, which was heard at `now`.
     pub(crate) fn note_active(&mut self, worker: usize, at: Duration, now: Duration) {
-        (self.loads[worker].last_active, self.loads[worker].heard) = (at, now);
+        (
+            self.loads[worker].last_active,
+            self.loads[worker].last_signal,
+        ) = (at, now);
     }
 
     /// Records that a worker is lost, and returns its percentage of the load. What it drove since it was last heard is
@@ -132,20 +146,19 @@ impl WorkerWatch {
         self.gaps.retain(|gap| gap.worker != worker);
     }
 
-    /// Records that another worker has the load of a lost one, or some shares of it, from that time of the timetable on; it is
-    /// heard of at `now`.
-    pub(crate) fn replace(
-        &mut self,
-        lost: usize,
-        (name, shares): (String, usize),
-        at: Duration,
-        now: Duration,
-    ) {
+    /// Records that another worker has the load of a lost one, or some shares of it.
+    pub(crate) fn replace(&mut self, lost: usize, successor: SuccessorLoad) {
+        let SuccessorLoad {
+            name,
+            shares,
+            at,
+            now,
+        } = successor;
         self.loads.push(WorkerLoad {
             name,
             shares,
             last_active: at,
-            heard: now,
+            last_signal: now,
         });
         let mut gaps = self.gaps.iter_mut();
         if let Some(gap) = gaps.find(|gap| gap.worker == lost && gap.until.is_none()) {
@@ -190,26 +203,25 @@ impl WorkerWatch {
         (if whole > 0.0 { missing / whole } else { 0.0 }, sentences)
     }
 
-    /// Returns until when a worker may send that nothing more reaches, in time since the run began, unless it stands still until
-    /// then.
+    /// Returns until when a worker that no order reaches may send, in time since the run began, unless it stands still meanwhile.
     pub(crate) fn may_send_until(&self, worker: usize, lost: OrdersLost) -> Duration {
-        let alone = self.loads[worker].heard + UNREACHED;
+        let alone = self.loads[worker].last_signal + UNREACHED;
         let stop = match (lost.end, &self.unreachable) {
             (None, None) => alone,
             (Some(end), None) => end.min(alone),
             // It may reach the broker, and then it goes on to the end of the timetable.
-            (Some(end), Some(_)) => end.max(self.loads[worker].heard),
+            (Some(end), Some(_)) => end.max(self.loads[worker].last_signal),
             (None, Some((since, _))) => alone.max(*since + UNREACHED),
         };
-        stop + lost.stop_timeout
+        stop.saturating_add(lost.stop_timeout)
     }
 
-    /// Returns whether a worker that has not said that it ended may not have heard of a stop: it is silent, and was not told to end.
+    /// Returns whether a worker that has not ended may have missed a stop: it is silent, and did not leave by itself.
     pub(crate) fn is_silent(&self, worker: usize, now: Duration) -> bool {
         let gap = self.gaps.iter().rev().find(|gap| gap.worker == worker);
         match gap {
             Some(gap) => gap.absence == Absence::Silent,
-            None => now.saturating_sub(self.loads[worker].heard) > QUIET,
+            None => now.saturating_sub(self.loads[worker].last_signal) > QUIET,
         }
     }
 
@@ -350,7 +362,13 @@ mod tests {
         let mut watch = WorkerWatch::new(false, workers.into_iter());
         watch.note_active(1, seconds(10.06), seconds(10.06));
         assert_eq!(watch.lose(1, Absence::Silent), 50.0);
-        watch.replace(1, ("d".to_owned(), 2), seconds(16.0), seconds(16.0));
+        let successor = SuccessorLoad {
+            name: "d".to_owned(),
+            shares: 2,
+            at: seconds(16.0),
+            now: seconds(16.0),
+        };
+        watch.replace(1, successor);
         watch.note_active(0, seconds(20.06), seconds(20.06));
         assert_eq!(watch.lose(0, Absence::Leaving), 25.0);
         let moment = |worker| format!("06:45:1{worker} UTC");
@@ -412,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_is_silent_once_it_is_lost_or_was_not_heard_for_a_while() {
+    fn a_worker_is_silent_once_it_is_lost_or_sent_no_signal_for_a_while() {
         let seconds = Duration::from_secs;
         let workers = ["a", "b", "c"].map(|name| (name.to_owned(), 1));
         let mut watch = WorkerWatch::new(false, workers.into_iter());

@@ -324,7 +324,8 @@ async fn play_with_a_loss(
     let trouble = outcome.trouble.map(|trouble| trouble.text());
     assert_eq!(trouble.is_some(), is_unheard, "{trouble:?}: {shown}");
     if let Some(text) = trouble {
-        let named = "worker 'w0' has not confirmed that users stopped: it may go on sending until ";
+        let named =
+            "worker 'w0' has not confirmed that users stopped, and may go on sending until ";
         assert!(text.starts_with(named), "{text}");
     }
     let (end, silent) = (ending.at_s, silent_ms as f64 / 1e3);

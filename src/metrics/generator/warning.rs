@@ -218,12 +218,12 @@ mod tests {
             saturated_s: 20.0,
             judged_s: 20.0,
         };
-        let said = "the CPU limit of this container (cpu.max, 0.5 cores) held lgoose back 132 times for 12 s";
+        let words = "the CPU limit of this container (cpu.max, 0.5 cores) held lgoose back 132 times for 12 s";
         let warning = |row: GeneratorRow, slow| row.warning(None, slow).unwrap_or_default();
         assert_eq!(
             warning(row, slow(19_600, 12_300, 90)),
             format!(
-                "lgoose itself was the bottleneck in 20 of 20 s; {said}: raise that limit, or give lgoose fewer users or more \
+                "lgoose itself was the bottleneck in 20 of 20 s; {words}: raise that limit, or give lgoose fewer users or more \
                  machines"
             )
         );

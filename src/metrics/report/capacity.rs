@@ -126,7 +126,7 @@ pub struct CapacityStep {
     #[serde(default, deserialize_with = "plausible::count")]
     pub iterations_ended: u64,
     /// Iterations among those in which a request or task failed.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::count")]
     pub iterations_failed: u64,
     /// Seconds within which 99 % of those were over, in the scenario whose iterations take longest; `null` if none ended.
     #[serde(default)]

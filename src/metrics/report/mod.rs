@@ -173,7 +173,7 @@ pub struct ArrivalsRow {
     #[serde(deserialize_with = "plausible::large")]
     pub dropped: u64,
     /// Iterations of which nothing is known: they were due on workers that were lost.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::count")]
     pub missing: u64,
     /// Delay of the starts against the schedule; `null` if no iteration was started.
     pub delay_ms: Option<Latency>,
@@ -231,6 +231,7 @@ pub struct CpuLimitRow {
     /// The file of the control group that says so.
     pub file: CpuLimitFile,
     /// How often the group was held back for the rest of a period.
+    #[serde(deserialize_with = "plausible::count")]
     pub times: u64,
     /// For how many seconds, all cores together.
     pub held_back_s: f64,
@@ -369,16 +370,16 @@ pub struct ScenarioRow {
     #[serde(deserialize_with = "plausible::count")]
     pub iterations: u64,
     /// Iterations among them in which a request or task failed.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::count")]
     pub iterations_failed: u64,
     /// Iterations that were due in a run at a rate; `null` in a run of users.
     #[serde(default)]
     pub arrivals: Option<ScenarioArrivals>,
     /// Users that were started, each as often as it was.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::count")]
     pub users_started: u64,
     /// Users among them that an error ended in `on_start`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "plausible::count")]
     pub users_lost: u64,
     /// Duration of the iterations, from the start of the first task to the end of the last, including the pauses
     /// between tasks; absent in a snapshot, and if none was completed.
@@ -392,8 +393,10 @@ pub struct ScenarioRow {
 #[non_exhaustive]
 pub struct ScenarioArrivals {
     /// Iterations that were started.
+    #[serde(deserialize_with = "plausible::count")]
     pub started: u64,
     /// Iterations that found no free user, or no turn under a limit on the rate of requests until the run ended.
+    #[serde(deserialize_with = "plausible::count")]
     pub dropped: u64,
 }
 

@@ -826,7 +826,7 @@ async fn compare(seed: u64) {
     }
 }
 
-/// How long the site takes for what it answers late.
+/// Response time of paths that begin with `/slow`.
 const SLOW: Duration = Duration::from_millis(2_300);
 
 /// Returns how long the site takes to answer what arrives at a moment.
@@ -865,7 +865,7 @@ fn fails_otherwise(all: &[Row], declared: bool, thresholds: &[Threshold], report
             .entry((row.kind, &*row.name, scenario))
             .or_insert(0) += u64::from(!row.failed);
     }
-    // Of the whole run: that is what a bare name is chosen by.
+    // The subject of a bare name depends on the rows of the whole run.
     let is_accepted = |kind: Kind, name: &str, scenario: &str| {
         thresholds.iter().any(|of| {
             let of_failures = match of.figure {
@@ -945,8 +945,8 @@ fn loses_judged_users(
         })
 }
 
-/// Plays a run of two scenarios at rates of their own, whose iterations make one request each, and compares what is said of the
-/// dropped ones with what has arrived at the site.
+/// Plays a run of up to two scenarios with their own rates and one request an iteration, and compares the dropped iterations of the
+/// report with the arrivals at the site.
 async fn compare_rate(seed: u64) {
     let random = &mut StdRng::seed_from_u64(seed);
     let seconds = random.random_range(2..=4);

@@ -1,5 +1,4 @@
-//! Tests of what a verdict is about, on whole runs in simulated time: load that is missing in one scenario, and what a threshold
-//! says nothing of.
+//! Verdicts of whole runs in simulated time: load that is missing in one scenario, and verdicts that a threshold does not waive.
 
 use crate::config::Settings;
 use crate::engine::tests::rehearsal::TestRun;

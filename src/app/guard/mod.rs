@@ -46,7 +46,7 @@ struct GuardedRun {
 enum RunStage {
     #[default]
     UnderWay,
-    /// It is over: readers of what it writes may still be waited for.
+    /// The run is over; the process may still wait for readers of its figures.
     Over,
     /// Everything is written and its exit code is known: those that read the page or scrape the metrics may still be waited for.
     Concluded,

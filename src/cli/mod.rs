@@ -70,7 +70,7 @@ Examples:
 ";
 
 /// Flags of a single call, which have no environment variable.
-const NOT_FROM_ENVIRONMENT: [&str; 15] = [
+const NOT_FROM_ENVIRONMENT: [&str; 14] = [
     "plan",
     "plans",
     "data",
@@ -81,7 +81,6 @@ const NOT_FROM_ENVIRONMENT: [&str; 15] = [
     "http_debug",
     "list",
     "env",
-    "env_allow",
     "allow_files",
     "brief",
     "help",

@@ -308,9 +308,9 @@ mod tests {
         found
     }
 
-    const ABSOLUTE: &str = "an absolute path leads outside of the plan's folder";
-    const PARENT: &str = "'..' leads outside of the plan's folder";
-    const OUT: &str = "a symbolic link leads outside of the plan's folder";
+    const ABSOLUTE: &str = "an absolute path leads outside the plan's folder";
+    const PARENT: &str = "'..' leads outside the plan's folder";
+    const OUT: &str = "a symbolic link leads outside the plan's folder";
     const NO_NAME: &str = "it names no file";
 
     #[test]

@@ -55,11 +55,11 @@ pub(crate) enum PathRefusal {
     NoName,
     #[error("it contains a NUL character")]
     Nul,
-    #[error("an absolute path leads outside of the plan's folder")]
+    #[error("an absolute path leads outside the plan's folder")]
     Absolute,
-    #[error("'..' leads outside of the plan's folder")]
+    #[error("'..' leads outside the plan's folder")]
     Parent,
-    #[error("a symbolic link leads outside of the plan's folder")]
+    #[error("a symbolic link leads outside the plan's folder")]
     LeadsOut,
     #[error("a symbolic link leads nowhere")]
     LeadsNowhere,

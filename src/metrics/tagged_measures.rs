@@ -1,16 +1,17 @@
 //! Which checks and metrics a threshold on tags is about, such as `kind=write: checks > 99%` or `kind=write metric size`.
-//! A recorder counts them a second time, under the threshold's name.
+//! A recorder counts them a second time, under the name that the thresholds about them share.
 
 use super::measures::MeasureKind;
 use crate::tags::{Tags, split_selector};
 use crate::threshold::{FigureKind, Threshold};
 
-/// The checks and metrics of one threshold.
+/// The checks and metrics of the thresholds of one name.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TaggedMeasures {
-    /// The threshold's name.
+    /// The name of the thresholds.
     pub(super) name: String,
     tags: Tags,
+    /// `None` for both kinds.
     kind: Option<MeasuredKind>,
     /// The name of the check or metric; empty for all checks.
     called: String,
@@ -23,8 +24,21 @@ enum MeasuredKind {
 }
 
 impl TaggedMeasures {
+    /// Returns what these thresholds are about, each name once: two limits on one figure do not count it twice.
+    pub(super) fn of_all(thresholds: &[Threshold]) -> Vec<TaggedMeasures> {
+        let mut all: Vec<TaggedMeasures> = Vec::new();
+        for one in thresholds.iter().filter_map(TaggedMeasures::of) {
+            match all.iter_mut().find(|other| other.name == one.name) {
+                Some(other) if other.kind != one.kind => other.kind = None,
+                Some(_) => {}
+                None => all.push(one),
+            }
+        }
+        all
+    }
+
     /// Returns what a threshold can be about among checks and metrics with tags; `None` if it is about neither.
-    pub(super) fn of(threshold: &Threshold) -> Option<TaggedMeasures> {
+    fn of(threshold: &Threshold) -> Option<TaggedMeasures> {
         let name = threshold.name.clone()?;
         let (tags, rest) = split_selector(&name)?;
         let (kind, called) = match rest.split_once(' ') {

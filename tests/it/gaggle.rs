@@ -437,12 +437,19 @@ fn a_worker_that_stood_still_is_back_and_delivers() {
         "worker 'w1' was lost",
         "worker 'w1' is back",
         "worker 'w1' stood still for",
+        "is missing: the worker stood still",
     ] {
         assert!(
             warnings.iter().any(|text| text.contains(told)),
             "{told}: {warnings:?}"
         );
     }
+    // Half of the load for half of the time, even though all figures have come.
+    let missing = report.json["ending"]["missing_load"].as_f64();
+    assert!(
+        missing.is_some_and(|part| (0.2..0.3).contains(&part)),
+        "{missing:?}"
+    );
 }
 
 #[test]

@@ -94,12 +94,12 @@ fn files_stay_beside_the_plan_and_take_no_other_files_place() {
         (
             "hook_out",
             "../out.txt",
-            "'..' leads outside of the plan's folder",
+            "'..' leads outside the plan's folder",
         ),
         (
             "hook_root",
             "/tmp/lgoose-never.txt",
-            "an absolute path leads outside of the plan's folder",
+            "an absolute path leads outside the plan's folder",
         ),
         ("hook_plan", "plan.lua", "would be written over the plan"),
         (

@@ -131,7 +131,7 @@ end }
 
 task { "mistakes", function()
   raises("there is no file 'data/nothing.csv'", data.csv, "data/nothing.csv")
-  raises("outside of the plan's folder", data.lines, "../../Cargo.toml")
+  raises("outside the plan's folder", data.lines, "../../Cargo.toml")
   raises("did you mean 'unique'?", data.csv, "data/users.csv", { order = "uniqe" })
   raises("option 'columns' must be a list of names", data.csv, "data/bare.csv", { columns = "name" })
   raises("two columns are named 'a'", data.csv, "data/bare.csv", { columns = { "a", "a" } })

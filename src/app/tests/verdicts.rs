@@ -1,32 +1,9 @@
 //! Verdicts of whole runs in simulated time: load that is missing in one scenario, and verdicts that a threshold does not waive.
 
 use crate::config::Settings;
-use crate::engine::tests::rehearsal::TestRun;
-use crate::metrics::Report;
+use crate::engine::tests::rehearsal::{TestRun, play, thresholds};
 use crate::output;
-use crate::threshold::Threshold;
 use std::time::Duration;
-
-fn thresholds(texts: &[&str]) -> Option<Vec<Threshold>> {
-    let read = |text: &&str| Threshold::read(text).expect("a threshold");
-    Some(texts.iter().map(read).collect())
-}
-
-/// Plays a plan of some users whose iterations are so many, at a site that takes 5 ms.
-async fn play(source: &'static str, users: u64, iterations: u64, texts: &[&str]) -> Report {
-    let settings = Settings {
-        users: Some(users),
-        startup_time: Some(Duration::ZERO),
-        iterations: Some(iterations),
-        thresholds: thresholds(texts),
-        ..Settings::default()
-    };
-    let run = TestRun {
-        response_time: |_, _| Duration::from_millis(5),
-        ..TestRun::new(source, settings)
-    };
-    run.play().await.1.report
-}
 
 #[tokio::test(start_paused = true)]
 async fn what_is_dropped_is_judged_by_scenario() {

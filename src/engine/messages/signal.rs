@@ -5,6 +5,7 @@ use crate::engine::messages::departures::Departures;
 use crate::engine::messages::plan_requests::PlanCommand;
 use crate::error::Error;
 use crate::metrics::{Delivery, WorkerIdentity};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A signal of participant number `from`.
@@ -49,6 +50,8 @@ pub(crate) enum SignalKind {
     Leaving(String),
     /// The worker is back.
     Back(String),
+    /// The worker's users paused, though the run went on.
+    Paused(WorkerPause),
     /// A warning for views and the report.
     Warning(String),
     /// The participant cannot go on.
@@ -57,6 +60,25 @@ pub(crate) enum SignalKind {
     Unreachable(Option<String>),
     /// Another manager leads the run; the error says why.
     Superseded(Error),
+}
+
+/// Time in which a worker's users made no load, though the run went on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum WorkerPause {
+    /// The process stood still between these times since the run began.
+    StoodStill { from: Duration, until: Duration },
+    /// The machine was suspended for so long, and its clock stood still with it.
+    Suspended(Duration),
+}
+
+impl WorkerPause {
+    /// Returns for how long the machine was suspended.
+    pub(crate) fn suspended(self) -> Duration {
+        match self {
+            WorkerPause::StoodStill { .. } => Duration::ZERO,
+            WorkerPause::Suspended(time) => time,
+        }
+    }
 }
 
 impl SignalKind {

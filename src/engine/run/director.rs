@@ -8,7 +8,7 @@ use crate::engine::messages::directive::{Directive, DirectivePhase};
 use crate::engine::messages::journal::{DirectorEvent, PlanFacts};
 use crate::engine::messages::plan_requests::PlanCommand;
 use crate::engine::messages::plan_version::PlanVersion;
-use crate::engine::messages::signal::{Signal, SignalKind};
+use crate::engine::messages::signal::{Signal, SignalKind, WorkerPause};
 use crate::engine::run::ending::EndFacts;
 use crate::engine::run::journal::DirectorLog;
 use crate::engine::run::life::{Life, Lifecycle, RunStop};
@@ -203,6 +203,7 @@ impl Director {
             SignalKind::Away(text) => self.mark_away(from, text, Absence::Silent),
             SignalKind::Leaving(text) => self.mark_away(from, text, Absence::Leaving),
             SignalKind::Back(text) => self.mark_back(from, text),
+            SignalKind::Paused(pause) => self.note_pause(from, pause),
             SignalKind::Failed(error) => {
                 self.lifecycle.note_trouble(error);
                 self.stop(Cause::Trouble, None);
@@ -239,6 +240,21 @@ impl Director {
             }
             SignalKind::Gathered(_) => {}
             _ => workers.note_active(from, at, now),
+        }
+    }
+
+    /// Notes that a worker's users paused.
+    fn note_pause(&mut self, worker: usize, pause: WorkerPause) {
+        let clock = self.directives.borrow().clock;
+        let pause = match pause {
+            WorkerPause::StoodStill { from, until } => WorkerPause::StoodStill {
+                from: clock.elapsed(from),
+                until: clock.elapsed(until),
+            },
+            suspended => suspended,
+        };
+        if let Some(workers) = &mut self.workers {
+            workers.note_pause(worker, pause);
         }
     }
 
@@ -828,7 +844,7 @@ impl Director {
             self.store
                 .wall_clock(workers.may_send_until(worker, orders))
         };
-        let (missing, sentences) = workers.missing(end, moment);
+        let (missing, sentences) = workers.missing(end, self.machine.suspended_in_all(), moment);
         ending.missing_load = Some(missing);
         if sentences.is_empty() {
             return;

@@ -14,6 +14,8 @@ pub(crate) struct MachineWatch {
     cpu_limit: Option<machine::CpuLimit>,
     /// Returns for how long the machine has been suspended since it was started.
     suspended: fn() -> Duration,
+    /// That time when the watch began.
+    first: Duration,
     /// That time as of the latest look.
     seen: Duration,
 }
@@ -24,10 +26,12 @@ impl MachineWatch {
     }
 
     fn with(suspended: fn() -> Duration) -> MachineWatch {
+        let first = suspended();
         MachineWatch {
             cpu_limit: machine::cpu_limit(),
             suspended,
-            seen: suspended(),
+            first,
+            seen: first,
         }
     }
 
@@ -38,6 +42,11 @@ impl MachineWatch {
         let before = std::mem::replace(&mut self.seen, suspended);
         let more = suspended.saturating_sub(before);
         (more >= LEAST).then_some(more)
+    }
+
+    /// Returns for how long the machine has been suspended since the watch began.
+    pub(crate) fn suspended_in_all(&self) -> Duration {
+        (self.suspended)().saturating_sub(self.first)
     }
 
     /// Returns the limit on processor time, and what was withheld for it so far; `None` without one.

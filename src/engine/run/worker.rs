@@ -5,7 +5,7 @@ use crate::engine::messages::context::RunContext;
 use crate::engine::messages::departures::Departures;
 use crate::engine::messages::directive::{Directive, DirectivePhase};
 use crate::engine::messages::plan_requests::PlanCommand;
-use crate::engine::messages::signal::{Signal, SignalKind};
+use crate::engine::messages::signal::{Signal, SignalKind, WorkerPause};
 use crate::engine::run::Run;
 use crate::engine::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::engine::run::machine_watch::MachineWatch;
@@ -50,6 +50,8 @@ pub(crate) enum WorkerSignal {
     },
     /// It has started all users that it will have at a time.
     AllStarted,
+    /// Its users paused, though the run went on.
+    Paused(WorkerPause),
     /// The plan asks for something.
     PlanRequest(PlanCommand),
     /// Somebody has told the worker to end: its users stop.
@@ -86,6 +88,7 @@ impl WorkerSignal {
                 departures,
             },
             WorkerSignal::AllStarted => SignalKind::AllStarted,
+            WorkerSignal::Paused(pause) => SignalKind::Paused(pause),
             WorkerSignal::PlanRequest(plan_request) => SignalKind::PlanRequest(plan_request),
             WorkerSignal::Leaving => SignalKind::Leaving(format!(
                 "worker '{worker}' was told to end before the run was over: its users stop"
@@ -311,6 +314,7 @@ impl RunningWorker {
             | SignalKind::Away(_)
             | SignalKind::Leaving(_)
             | SignalKind::Back(_)
+            | SignalKind::Paused(_)
             | SignalKind::Joined { .. }
             | SignalKind::Unreachable(_)
             | SignalKind::Superseded(_) => {}
@@ -336,6 +340,12 @@ impl RunningWorker {
                 self.worker
             );
             self.pending.warn(stood);
+            let until = self.context.now();
+            let from = until.saturating_sub(lost);
+            self.send(WorkerSignal::Paused(WorkerPause::StoodStill {
+                from,
+                until,
+            }));
         }
         if let Some(time) = self.machine.suspended() {
             let suspended = format!(
@@ -344,6 +354,7 @@ impl RunningWorker {
                 time.as_secs_f64()
             );
             self.pending.warn(suspended);
+            self.send(WorkerSignal::Paused(WorkerPause::Suspended(time)));
         }
         if let Some(caught) = local.caught().filter(|_| !self.caught) {
             self.caught = true;

@@ -1,5 +1,6 @@
 //! What the director of a run knows of its workers as a whole.
 
+use crate::engine::messages::signal::WorkerPause;
 use crate::engine::run::life::RunStop;
 use crate::metrics::Cause;
 use crate::units::show_percent;
@@ -44,6 +45,8 @@ pub(crate) struct WorkerWatch {
     /// Shares of the whole load.
     shares: usize,
     gaps: Vec<LoadGap>,
+    /// Pauses of workers that took part all the same, by the timetable's clock.
+    pauses: Vec<(usize, WorkerPause)>,
 }
 
 /// A worker's load.
@@ -97,6 +100,23 @@ struct LoadGap {
     until: Option<Duration>,
 }
 
+/// Load that is in no figure.
+#[derive(Debug)]
+struct MissingLoad {
+    /// Shares of the load times the seconds for which they are missing.
+    share_seconds: f64,
+    text: String,
+}
+
+impl MissingLoad {
+    fn because(self, why: &str) -> MissingLoad {
+        MissingLoad {
+            text: format!("{} {why}", self.text),
+            ..self
+        }
+    }
+}
+
 impl WorkerWatch {
     /// Makes the watch of workers with these names and numbers of shares.
     pub(crate) fn new(
@@ -117,6 +137,7 @@ impl WorkerWatch {
             shares: loads.iter().map(|load| load.shares).sum(),
             loads,
             gaps: Vec::new(),
+            pauses: Vec::new(),
         }
     }
 
@@ -146,6 +167,11 @@ impl WorkerWatch {
         self.gaps.retain(|gap| gap.worker != worker);
     }
 
+    /// Records that a worker's users paused, by the timetable's clock.
+    pub(crate) fn note_pause(&mut self, worker: usize, pause: WorkerPause) {
+        self.pauses.push((worker, pause));
+    }
+
     /// Records that another worker has the load of a lost one, or some shares of it.
     pub(crate) fn replace(&mut self, lost: usize, successor: SuccessorLoad) {
         let SuccessorLoad {
@@ -167,40 +193,74 @@ impl WorkerWatch {
     }
 
     /// Returns the load that is in no figure of a run whose users were told to stop at `end` of the timetable: its fraction of the
-    /// whole, and a sentence for each worker that was lost. `moment` returns the latest moment at which one may have sent, by its
-    /// number.
+    /// whole, and a sentence for each worker that was lost or paused. This machine was `suspended` for so long, for which the run
+    /// paused with it. `moment` returns the latest moment at which a lost worker may have sent, by its number.
     pub(crate) fn missing(
         &self,
         end: Duration,
+        suspended: Duration,
         moment: impl Fn(usize) -> String,
     ) -> (f64, Vec<String>) {
-        let mut missing = 0.0;
-        let mut sentences = Vec::new();
-        for gap in &self.gaps {
+        let gaps = self.gaps.iter().filter_map(|gap| {
             let until = gap.until.unwrap_or(end).min(end);
-            let lasted = until.saturating_sub(gap.from);
-            if lasted.is_zero() {
-                continue;
-            }
-            let load = &self.loads[gap.worker];
-            missing += load.shares as f64 * lasted.as_secs_f64();
-            let part = format!(
-                "the load of worker '{}' ({} of all) from {:.1} s to {:.1} s",
-                load.name,
-                show_percent(self.percent(gap.worker)),
-                gap.from.as_secs_f64(),
-                until.as_secs_f64()
-            );
-            sentences.push(match gap.absence {
-                Absence::Leaving => format!("{part} is missing: the worker was told to end"),
+            let part = self.between(gap.worker, gap.from, until)?;
+            let why = match gap.absence {
+                Absence::Leaving => "is missing: the worker was told to end".to_owned(),
                 Absence::Silent => format!(
-                    "{part} is in no figure: nothing was heard from the worker, which may have sent it (until {} at the latest)",
+                    "is in no figure: nothing was heard from the worker, which may have sent it (until {} at the latest)",
                     moment(gap.worker)
                 ),
-            });
-        }
+            };
+            Some(part.because(&why))
+        });
+        let still = self.pauses.iter().filter_map(|(worker, pause)| {
+            let WorkerPause::StoodStill { from, until } = *pause else {
+                return None;
+            };
+            let part = self.between(*worker, from, until.min(end))?;
+            Some(part.because("is missing: the worker stood still"))
+        });
+        let asleep = (0..self.loads.len()).filter_map(|worker| {
+            let pauses = self.pauses.iter().filter(|(of, _)| *of == worker);
+            let slept: Duration = pauses.map(|(_, pause)| pause.suspended()).sum();
+            let lasted = slept.saturating_sub(suspended).min(end);
+            let seconds = lasted.as_secs_f64();
+            (!lasted.is_zero()).then(|| MissingLoad {
+                share_seconds: self.loads[worker].shares as f64 * seconds,
+                text: format!(
+                    "{} is missing for {seconds:.1} s: the worker's machine was suspended",
+                    self.named(worker)
+                ),
+            })
+        });
+        let parts: Vec<MissingLoad> = gaps.chain(still).chain(asleep).collect();
+        let missing: f64 = parts.iter().map(|part| part.share_seconds).sum();
+        let sentences = parts.into_iter().map(|part| part.text).collect();
         let whole = self.shares as f64 * end.as_secs_f64();
         (if whole > 0.0 { missing / whole } else { 0.0 }, sentences)
+    }
+
+    /// Returns the load of a worker in words.
+    fn named(&self, worker: usize) -> String {
+        format!(
+            "the load of worker '{}' ({} of all)",
+            self.loads[worker].name,
+            show_percent(self.percent(worker))
+        )
+    }
+
+    /// Returns the load of a worker between two times; `None` if no time lies between them.
+    fn between(&self, worker: usize, from: Duration, until: Duration) -> Option<MissingLoad> {
+        let lasted = until.saturating_sub(from);
+        (!lasted.is_zero()).then(|| MissingLoad {
+            share_seconds: self.loads[worker].shares as f64 * lasted.as_secs_f64(),
+            text: format!(
+                "{} from {:.1} s to {:.1} s",
+                self.named(worker),
+                from.as_secs_f64(),
+                until.as_secs_f64()
+            ),
+        })
     }
 
     /// Returns until when a worker that no order reaches may send, in time since the run began, unless it stands still meanwhile.
@@ -372,7 +432,7 @@ mod tests {
         watch.note_active(0, seconds(20.06), seconds(20.06));
         assert_eq!(watch.lose(0, Absence::Leaving), 25.0);
         let moment = |worker| format!("06:45:1{worker} UTC");
-        let (missing, told) = watch.missing(seconds(30.0), moment);
+        let (missing, told) = watch.missing(seconds(30.0), Duration::ZERO, moment);
         assert_eq!(missing, (2.0 * 6.0 + 10.0) / (4.0 * 30.0));
         assert_eq!(
             told,
@@ -386,9 +446,89 @@ mod tests {
         watch.lose(3, Absence::Silent);
         watch.find(1);
         watch.find(0);
-        let (missing, _) = watch.missing(seconds(30.0), moment);
+        let (missing, _) = watch.missing(seconds(30.0), Duration::ZERO, moment);
         assert_eq!(missing, 2.0 * 14.0 / (4.0 * 30.0));
-        assert_eq!(watch.missing(seconds(16.0), moment).0, 0.0);
+        assert_eq!(watch.missing(seconds(16.0), Duration::ZERO, moment).0, 0.0);
+    }
+
+    #[test]
+    fn load_is_missing_while_a_worker_paused_and_the_run_went_on() {
+        let seconds = Duration::from_secs;
+        let workers = [("a", 1), ("b", 3)].map(|(name, shares)| (name.to_owned(), shares));
+        let missing = |pauses: &[(usize, WorkerPause)], suspended| {
+            let mut watch = WorkerWatch::new(false, workers.clone().into_iter());
+            // It was away meanwhile, and is back.
+            watch.lose(1, Absence::Silent);
+            pauses
+                .iter()
+                .for_each(|(worker, pause)| watch.note_pause(*worker, *pause));
+            watch.find(1);
+            watch.missing(seconds(20), seconds(suspended), |_| String::new())
+        };
+        let still = |from, until| WorkerPause::StoodStill {
+            from: seconds(from),
+            until: seconds(until),
+        };
+        let slept = |time| WorkerPause::Suspended(seconds(time));
+        for (pauses, suspended, expected, last) in [
+            (&[][..], 0, 0.0, None),
+            (
+                &[(1, still(5, 15))],
+                0,
+                0.375,
+                Some(
+                    "the load of worker 'b' (75.0% of all) from 5.0 s to 15.0 s is missing: the worker stood still",
+                ),
+            ),
+            // A worker that goes on after the end has missed the load until then.
+            (
+                &[(0, still(10, 90))],
+                0,
+                0.125,
+                Some(
+                    "the load of worker 'a' (25.0% of all) from 10.0 s to 20.0 s is missing: the worker stood still",
+                ),
+            ),
+            (&[(0, still(30, 90))], 0, 0.0, None),
+            (
+                &[(0, still(0, 4)), (0, still(8, 12))],
+                0,
+                0.1,
+                Some(
+                    "the load of worker 'a' (25.0% of all) from 8.0 s to 12.0 s is missing: the worker stood still",
+                ),
+            ),
+            (
+                &[(1, slept(10))],
+                0,
+                0.375,
+                Some(
+                    "the load of worker 'b' (75.0% of all) is missing for 10.0 s: the worker's machine was suspended",
+                ),
+            ),
+            (
+                &[(1, slept(900))],
+                0,
+                0.75,
+                Some(
+                    "the load of worker 'b' (75.0% of all) is missing for 20.0 s: the worker's machine was suspended",
+                ),
+            ),
+            // The manager and its worker slept on one machine.
+            (&[(1, slept(10))], 10, 0.0, None),
+            (
+                &[(1, slept(4)), (1, slept(6))],
+                8,
+                0.075,
+                Some(
+                    "the load of worker 'b' (75.0% of all) is missing for 2.0 s: the worker's machine was suspended",
+                ),
+            ),
+        ] {
+            let (part, sentences) = missing(pauses, suspended);
+            assert!((part - expected).abs() < 1e-9, "{part}: {pauses:?}");
+            assert_eq!(sentences.last().map(String::as_str), last, "{pauses:?}");
+        }
     }
 
     #[test]

@@ -17,7 +17,8 @@ use crate::engine::shard::channels::Channels;
 use crate::engine::timing::alarm::Alarm;
 use crate::error::Error;
 use crate::http::{ClientConfig, ResponseDelay};
-use crate::metrics::RunLogs;
+use crate::metrics::{Report, RunLogs};
+use crate::threshold::Threshold;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -231,4 +232,31 @@ async fn live(index: usize, context: Arc<RunContext>, mut channels: Channels) {
     // Drops aborted users, as the runtime of a shard's own thread does.
     shard.users.tasks.shutdown().await;
     shard.end(&mut channels);
+}
+
+/// Reads the thresholds of a run.
+pub(crate) fn thresholds(texts: &[&str]) -> Option<Vec<Threshold>> {
+    let read = |text: &&str| Threshold::read(text).expect("a threshold");
+    Some(texts.iter().map(read).collect())
+}
+
+/// Plays a plan of some users whose iterations are so many, at a site that takes 5 ms.
+pub(crate) async fn play(
+    source: &'static str,
+    users: u64,
+    iterations: u64,
+    texts: &[&str],
+) -> Report {
+    let settings = Settings {
+        users: Some(users),
+        startup_time: Some(Duration::ZERO),
+        iterations: Some(iterations),
+        thresholds: thresholds(texts),
+        ..Settings::default()
+    };
+    let run = TestRun {
+        response_time: |_, _| Duration::from_millis(5),
+        ..TestRun::new(source, settings)
+    };
+    run.play().await.1.report
 }

@@ -2,34 +2,12 @@
 //! beyond their bounds, and loads that end or are held up.
 
 use super::ms;
-use super::rehearsal::TestRun;
+use super::rehearsal::{TestRun, play, thresholds};
 use crate::config::Settings;
 use crate::control::Command;
 use crate::metrics::{Cause, LogEntry, LogMessage, Report, RunLogs};
-use crate::threshold::Threshold;
 use std::sync::mpsc;
 use std::time::Duration;
-
-fn thresholds(texts: &[&str]) -> Option<Vec<Threshold>> {
-    let read = |text: &&str| Threshold::read(text).expect("a threshold");
-    Some(texts.iter().map(read).collect())
-}
-
-/// Plays a plan of some users whose iterations are so many, at a site that takes 5 ms.
-async fn judged(source: &'static str, users: u64, iterations: u64, texts: &[&str]) -> Report {
-    let settings = Settings {
-        users: Some(users),
-        startup_time: Some(Duration::ZERO),
-        iterations: Some(iterations),
-        thresholds: thresholds(texts),
-        ..Settings::default()
-    };
-    let run = TestRun {
-        response_time: |_, _| ms(5),
-        ..TestRun::new(source, settings)
-    };
-    run.play().await.1.report
-}
 
 fn rows(report: &Report) -> Vec<(Option<f64>, bool)> {
     let rows = report.thresholds.iter();
@@ -62,7 +40,7 @@ async fn a_bare_name_is_that_of_requests_and_a_kind_before_it_chooses() {
         "front: checks > 50%",
         "check front: failures < 5%",
     ];
-    let report = judged(NAMESAKES, 2, 20, &texts).await;
+    let report = play(NAMESAKES, 2, 20, &texts).await;
     let rows = rows(&report);
     assert_eq!(rows[0], (Some(50.0), false));
     for at in [1, 2, 3, 4] {
@@ -149,7 +127,7 @@ async fn only_the_tag_that_overflows_is_left_out_and_what_it_selects_is_not_judg
         "order=7, region=us: count < 5",
         "failures < 60%",
     ];
-    let report = judged(TOO_MANY_TAGS, 1, 1_000, &texts).await;
+    let report = play(TOO_MANY_TAGS, 1, 1_000, &texts).await;
     let rows = rows(&report);
     assert_eq!(rows[..2], [(Some(50.0), false), (Some(1_000.0), true)]);
     // Some of what had the tag may be counted as '(other)'.
@@ -178,7 +156,7 @@ async fn a_declared_counter_is_0_and_a_limit_on_it_holds() {
         "lost orders: value > 0",
         "never declared: value < 1",
     ];
-    let report = judged(source, 1, 5, &texts).await;
+    let report = play(source, 1, 5, &texts).await;
     let zero = (Some(0.0), true);
     assert_eq!(
         rows(&report),
@@ -475,19 +453,19 @@ async fn a_late_verdict_belongs_to_the_second_in_which_its_request_ended() {
         ("x: failures < 5%", 100.0, 0.0),
         ("y: failures < 5% during 2s", 0.0, 0.0),
     ] {
-        let report = judged(fails, 3, 3, &[text]).await;
+        let report = play(fails, 3, 3, &[text]).await;
         let row = &report.thresholds[0];
         let stopped = row.broken_s.is_some() && text.contains("abort");
         assert_eq!(row.passed, of_failing == 0.0, "{text}: {row:?}");
         if !stopped {
             assert_eq!(row.value, Some(of_failing), "{text}");
         }
-        let report = judged(passes, 3, 3, &[text]).await;
+        let report = play(passes, 3, 3, &[text]).await;
         let row = &report.thresholds[0];
         assert_eq!((row.value, row.passed), (Some(of_passing), true), "{text}");
         assert_eq!(row.broken_s, None, "{text}");
     }
-    let report = judged(fails, 3, 3, &["x: ok p95 < 1s during 2s"]).await;
+    let report = play(fails, 3, 3, &["x: ok p95 < 1s during 2s"]).await;
     assert_eq!(
         report.thresholds[0].value, None,
         "all have failed in the end"
@@ -543,7 +521,7 @@ async fn of_a_counter_count_is_how_often_and_value_how_much() {
         "things: rate > 0/s",
         "things: count > 64 abort after 60s",
     ];
-    let report = judged(source, 1, 40, &texts).await;
+    let report = play(source, 1, 40, &texts).await;
     let values: Vec<_> = report.thresholds.iter().map(|row| row.value).collect();
     assert_eq!(
         (values[0], values[1], values[2]),
@@ -555,4 +533,34 @@ async fn of_a_counter_count_is_how_often_and_value_how_much() {
         (report.metrics[0].count, report.metrics[0].value),
         (40, Some(80.0))
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_limits_on_one_tagged_figure_count_it_once() {
+    let source = "
+        local things = metric.counter('things')
+        local ok = metric.rate('ok')
+        scenario { 'A', task { 'x', function(user)
+          user:get '/'
+          things:add(2)
+          ok:add(true)
+          check(true, 'ok')
+        end } }";
+    let texts = [
+        "scenario=A, things: value < 100",
+        "scenario=A, things: value > 1",
+        "scenario=A, things: count < 9 abort",
+        "scenario=A, things: rate < 1000/s",
+        "scenario=A, metric things: value < 100",
+        "scenario=A, check ok: count < 100",
+        "scenario=A, check ok: checks > 50%",
+        "scenario=A, ok: checks > 50%",
+        "scenario=A, metric ok: count < 100",
+        "scenario=A, checks: count < 100",
+    ];
+    let report = play(source, 1, 5, &texts).await;
+    let values: Vec<_> = rows(&report).into_iter().map(|row| row.0).collect();
+    let (value, count, all) = (Some(10.0), Some(5.0), Some(100.0));
+    assert_eq!(values[..3], [value, value, count]);
+    assert_eq!(values[4..], [value, count, all, all, count, count]);
 }

@@ -151,7 +151,8 @@ fn a_mistake_with_data_is_raised_at_the_line_of_the_plan() {
         (
             "data.csv('../x.csv')",
             "2",
-            "'../x.csv' is outside of the plan's folder; plans read files beside them and below",
+            "cannot read '../x.csv': '..' leads outside the plan's folder; name a file in the plan's folder or below; \
+             '--allow-files' lets a plan that you trust use any file",
         ),
         (
             "data.lines('ragged.csv', { order = 'uniqe' })",

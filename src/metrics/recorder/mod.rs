@@ -359,7 +359,7 @@ impl Recorder {
 
     /// Counts checks and metrics with tags, as these thresholds need.
     pub(crate) fn watch_tagged_measures(&mut self, thresholds: &[Threshold]) {
-        self.tagged_measures = thresholds.iter().filter_map(TaggedMeasures::of).collect();
+        self.tagged_measures = TaggedMeasures::of_all(thresholds);
     }
 
     /// Returns whether anything is about the tags of checks and metrics.

@@ -208,7 +208,7 @@ fn files_outside_of_the_folder_are_out_of_reach() {
     for file in ["../outside/secret", "x/../../secret", &absolute, "link"] {
         let problem = library.open(&LINES, file).err().unwrap_or_default();
         assert!(
-            problem.contains("outside of the plan's folder"),
+            problem.contains("outside the plan's folder"),
             "{file}: {problem}"
         );
     }

@@ -243,9 +243,8 @@ impl ThresholdFigures {
         };
         let longest_ms = longest.as_secs_f64() * 1e3;
         for step in 1..=STEPS {
-            // Rounded so that the steps add up, the longest waits coming first.
-            let times = (requests * (STEPS - step + 1)).div_ceil(STEPS)
-                - (requests * (STEPS - step)).div_ceil(STEPS);
+            // Rounded so that the steps add up, the longest waits coming first: one request has waited all the time.
+            let times = requests * (STEPS - step + 1) / STEPS - requests * (STEPS - step) / STEPS;
             if times > 0 {
                 let us = longest_ms * 1e3 * (STEPS - step + 1) as f64 / STEPS as f64;
                 latency::record_many(all, us as u64, times);
@@ -457,6 +456,30 @@ mod tests {
                 .expect("a figure of requests");
             let found_s = found.expect("some wait");
             assert!((from_s..=to_s).contains(&found_s), "{text}: {found_s}");
+        }
+    }
+
+    #[test]
+    fn one_request_that_waits_has_waited_all_the_time() {
+        for (requests, text, expected_ms) in [
+            (1, "min < 1s", 10_000.0),
+            (1, "p50 < 1s", 10_000.0),
+            (1, "p90 < 1s", 10_000.0),
+            (2, "p50 < 1s", 5_000.0),
+            (2, "p90 < 1s", 10_000.0),
+            (3, "p50 < 1s", 6_700.0),
+            (3, "p99 < 1s", 10_000.0),
+            (4, "min < 1s", 2_500.0),
+        ] {
+            let mut waiting = ThresholdFigures::nothing(ThresholdSubject::Requests);
+            waiting.wait_evenly(requests, Duration::from_secs(10));
+            let threshold = Threshold::read(text).expect("a threshold");
+            let found = waiting.value(&threshold, 10.0);
+            let found_ms = 1e3 * found.expect("a figure").expect("some wait");
+            assert!(
+                (found_ms - expected_ms).abs() < 0.001 * expected_ms,
+                "{requests} {text}: {found_ms}"
+            );
         }
     }
 }

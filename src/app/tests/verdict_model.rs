@@ -320,7 +320,7 @@ fn with_waiting(
         };
         let unsent = unsent.max(waiting as u64);
         for step in 0..100 {
-            let until = |part: u64| (unsent * part).div_ceil(100);
+            let until = |part: u64| unsent * part / 100;
             let longest = silent / 1e6 * (100 - step) as f64 / 100.0;
             times.extend((until(99 - step)..until(100 - step)).map(|_| longest));
         }
@@ -783,6 +783,8 @@ async fn compare(seed: u64) {
         match (value, row.value) {
             (None, None) => {}
             (Some(own), Some(figure)) if near(figure, own) => {}
+            // Joined parts that sent nothing at all have no slices to judge.
+            (Some(0.0), None) if parts > 1 && !all.iter().any(|row| row.kind == Kind::Request) => {}
             (own, figure) => panic!("{figure:?} where the log has {own:?}: {}", shown()),
         }
         let holds = value.is_some_and(|value| of.holds(value));

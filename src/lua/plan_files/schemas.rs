@@ -245,6 +245,11 @@ fn read_all(
         if let Some(edition) = edition_of(&text) {
             return Err(format!("'{place}' {}", unread_edition(edition)));
         }
+        if let Some(line) = too_deep_at(&text) {
+            return Err(format!(
+                "'{place}', line {line}: nested deeper than {DEEPEST} levels"
+            ));
+        }
         // Messages name the file as the plan's folder has it.
         File::from_source(&place, &text).map_err(|error| described(&error))?;
         let file = File::from_source(&name, &text).map_err(|error| described(&error))?;
@@ -254,6 +259,48 @@ fn read_all(
         read.insert(name, file);
     }
     Ok(read)
+}
+
+/// Levels of messages and values in a file. The compiler calls itself for each.
+const DEEPEST: usize = 100;
+
+/// Returns the line in which a file is nested too deeply.
+fn too_deep_at(text: &str) -> Option<usize> {
+    let mut rest = text;
+    let mut depth = 0_usize;
+    while let Some(first) = rest.chars().next() {
+        match first {
+            '{' | '[' | '<' | '(' => depth += 1,
+            '}' | ']' | '>' | ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST {
+            let before = &text[..text.len() - rest.len()];
+            return Some(1 + before.matches('\n').count());
+        }
+        let length = match first {
+            '"' | '\'' => quoted_length(rest, first),
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
+            _ => first.len_utf8(),
+        };
+        rest = &rest[length..];
+    }
+    None
+}
+
+/// Returns the length of the string that a text begins with, its quotes included. It ends with its line in any case.
+fn quoted_length(text: &str, quote: char) -> usize {
+    let mut chars = text.char_indices().skip(1);
+    while let Some((at, char)) = chars.next() {
+        match char {
+            '\\' => drop(chars.next()),
+            '\n' => return at,
+            char if char == quote => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 /// Returns the edition of a file that begins with one instead of a syntax.
@@ -336,4 +383,43 @@ pub(in crate::lua) fn find_method(
         }
     };
     Err(format!("there is no method '{name}'; {hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_down_to_a_depth_that_the_compiler_can_take() {
+        let option = |depth| {
+            let (open, close) = ("{ a: ".repeat(depth), " }".repeat(depth));
+            format!("syntax = \"proto3\";\noption (x) = {open}1{close};\n")
+        };
+        let message = |depth| {
+            let (open, close) = ("message A { ".repeat(depth), "}".repeat(depth));
+            format!("syntax = \"proto3\";\n\n{open}{close}\n")
+        };
+        for (text, line) in [
+            (option(DEEPEST), None),
+            (option(DEEPEST + 1), Some(2)),
+            (option(5_000), Some(2)),
+            (message(DEEPEST), None),
+            (message(100_000), Some(3)),
+            (format!("// {}\nmessage A {{}}", "{".repeat(500)), None),
+            (format!("/*/ {}\n*/ message A {{}}", "{".repeat(500)), None),
+            (format!("/* {}", "{".repeat(500)), None),
+            (format!("option x = \"\\\"{}\";", "<".repeat(500)), None),
+            (format!("option x = '\\\\';{}", "<".repeat(500)), Some(1)),
+            (format!("option x = 'open\n{}", "(".repeat(500)), Some(2)),
+            (format!("/* é\n\n */ ü{}", "[".repeat(500)), Some(3)),
+            ("{}".repeat(5_000), None),
+            ("}".repeat(500), None),
+        ] {
+            assert_eq!(too_deep_at(&text), line, "{text:.80}");
+            if line.is_none() {
+                // It must only come back.
+                let _read = File::from_source("deep.proto", &text);
+            }
+        }
+    }
 }

@@ -15,8 +15,8 @@
 //! ```
 //!
 //! A *plan* declares *scenarios* (kinds of users) made of *tasks*; an *iteration* is one pass of a user through its
-//! tasks; a *request* is counted as a *sample*; a *shard* is a thread of users. The folders of this crate are the boxes
-//! of the picture; `CONTRIBUTING.md` says which may use which.
+//! tasks; a *request* is counted as a *sample*; a *shard* is a thread of users. The boxes of the picture are
+//! crates; `CONTRIBUTING.md` says which needs which.
 //!
 //! # As a library
 //!
@@ -28,6 +28,7 @@
 //! |---|---|
 //! | `cli` | the command |
 //! | `tui` | the command's live view |
+//! | `gaggle` | runs on many machines, over NATS |
 //! | `demo` | the built-in sites, hosts such as `demo:drupal` |
 //! | `reqwest` | the client that can use proxies |
 //! | `web` | the command's HTTP interface, and `lgoose serve` |
@@ -36,7 +37,7 @@
 //! All are enabled by default; a program that embeds lgoose can leave out what it does not need:
 //!
 //! ```toml
-//! lgoose = { version = "0.1", default-features = false }
+//! lgoose = { version = "0.2", default-features = false }
 //! ```
 //!
 //! ```no_run
@@ -52,7 +53,6 @@
 //! # }
 //! ```
 
-#![warn(unreachable_pub)]
 #![cfg_attr(
     not(all(
         feature = "cli",
@@ -70,65 +70,19 @@
     )
 )]
 
-mod allotment;
 mod app;
 #[cfg(feature = "cli")]
-mod capacity;
-#[cfg(feature = "cli")]
 mod cli;
-#[cfg(feature = "cli")]
-mod compare;
-mod config;
-#[cfg(feature = "cli")]
-mod console;
-pub mod control;
 #[cfg(feature = "demo")]
-pub mod demo;
-mod engine;
-mod error;
-mod files;
-#[cfg(feature = "gaggle")]
-mod gaggle;
-mod http;
+pub use lgoose_demo as demo;
 #[cfg(feature = "cli")]
-mod import;
-mod lua;
-mod machine;
-mod metrics;
-mod other_tools;
-#[cfg(feature = "otlp")]
-mod otlp;
-mod output;
-mod packed;
-mod pem;
-mod phases;
-mod plan;
-mod protocols;
-mod secrets;
-#[cfg(feature = "web")]
-mod serve;
-mod shared_state;
-mod tags;
-#[cfg(feature = "cli")]
-mod targets;
-#[cfg(any(feature = "otlp", feature = "web"))]
-mod telemetry;
-mod threshold;
-mod trace;
-#[cfg(feature = "tui")]
-mod tui;
-mod units;
-#[cfg(feature = "web")]
-mod web;
-mod wildcard;
-mod yaml;
+pub use lgoose_metrics::control;
 
 pub mod report {
     //! The results of a run: the [`Report`] with its parts, [`Snapshot`]s, and the formats of reports.
 
-    pub use crate::config::Format;
-    pub use crate::lua::Written;
-    pub use crate::metrics::{
+    pub use lgoose_lua::Written;
+    pub use lgoose_metrics::{
         Aim, ArrivalsRow, Capacity, CapacityOutcome, CapacityStep, Cause, Check, CoFigures,
         CoMitigation, CoRow, CpuLimitFile, CpuLimitRow, Ending, ErrorRow, Event, EventKind,
         Exemplar, Figures, GeneratorRow, HopRow, LabelRow, Latency, LiveArrivals, LiveLoad,
@@ -138,29 +92,29 @@ pub mod report {
         SlowRequest, Snapshot, StepResult, SubjectKind, SubjectRow, TagRow, TaskRow, ThresholdRow,
         TraceRow, Usl, Verdict, VerdictResult, WorkerRow, WorkerState, join,
     };
-    pub use crate::output::json::snapshot as render_snapshot;
-    pub use crate::output::render;
+    pub use lgoose_plan::config::Format;
+    pub use lgoose_report::json::snapshot as render_snapshot;
+    pub use lgoose_report::render;
 }
 
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub use app::main;
-pub use app::{Running, Supervisor, Test};
-pub use config::Value;
-pub use engine::Outcome;
-pub use error::{Diagnostic, Error, Trouble};
+pub use app::{Outcome, Running, Supervisor, Test};
+pub use lgoose_base::error::{Diagnostic, Error, Trouble};
+pub use lgoose_plan::config::Value;
 pub use report::Report;
 
 #[doc(hidden)]
 pub mod internals {
     //! What the fuzz targets and benchmarks of this repository use. Not part of lgoose's public interface.
 
-    pub use crate::metrics::Recorder;
+    pub use lgoose_metrics::Recorder;
 
     #[cfg(feature = "gaggle")]
     pub mod gaggle {
         //! Workers that only deliver figures.
-        pub use crate::gaggle::simulate;
+        pub use lgoose_gaggle::simulate;
     }
     pub mod html {
         //! Pages.
@@ -170,14 +124,14 @@ pub mod internals {
     }
     pub mod http {
         //! The client.
-        pub use crate::http::{
+        pub use lgoose_http::{
             Client, ClientConfig, Exchange, Phases, Request, Response, Session, Target, Transfer,
             TransferMeter, fuzzing,
         };
     }
     pub mod lua {
         //! The Lua VMs of users.
-        pub use crate::lua::{
+        pub use lgoose_lua::{
             CompiledRegex, ExchangeEnd, Finished, Heartbeat, Op, Program, ReceiveTime, Step, Vm,
             VmSetup, decode_any_message, load, read_in_pieces,
         };

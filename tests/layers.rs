@@ -1,10 +1,9 @@
-//! The architecture, checked: who may import whom, which crate is used where, that a type's `impl` stands in one file, that
-//! what plans are given counts as theirs, that the paths of plans keep to their rules,
-//! which words identifiers have, where unit tests stand, and that the files inside a module do not import each other in
-//! circles.
+//! What Cargo does not check of the house: that the table of crates in CONTRIBUTING.md is that of the manifests, which crate
+//! may use which library, that a type's `impl` stands in one file, that what plans are given counts as theirs, that the
+//! paths of plans keep to their rules, which words identifiers have, where unit tests stand, and that the files inside a
+//! crate do not import each other in circles.
 //!
-//! Reads the text of `src/`; knows no Rust beyond comments, paths and `use` groups, which is enough for
-//! code that `rustfmt` has laid out.
+//! Reads text; knows no Rust beyond comments, paths and `use` groups, which is enough for code that `rustfmt` has laid out.
 
 #[path = "layers/circles.rs"]
 mod circles;
@@ -19,274 +18,182 @@ mod types;
 #[path = "layers/unit_tests.rs"]
 mod unit_tests;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Who may import whom. `CONTRIBUTING.md` shows the same lines.
-const IMPORTS: &str = "
-units     nothing
-error     nothing
-machine   nothing
-console   nothing
-files     machine units
-secrets   error
-packed    nothing
-allotment nothing
-shared_state units
-phases    nothing
-tags      nothing
-trace     nothing
-wildcard  nothing
-other_tools error
-targets   files error
-threshold phases error units
-pem       files error
-metrics   packed phases tags threshold trace units error
-control   metrics error units
-config    files threshold error units
-http      files pem phases trace wildcard error units
-plan      config threshold tags wildcard error units
-protocols http metrics phases tags
-cli       files threshold config error units
-yaml      error
-import    yaml files targets other_tools error
-lua       allotment shared_state plan threshold config protocols http metrics phases tags files secrets yaml error units
-engine    allotment lua plan config threshold protocols http metrics control machine phases tags trace error units
-capacity  threshold metrics units
-compare   metrics error units
-output    files compare metrics config threshold trace error units
-tui       output metrics control console error units
-demo      error units
-telemetry output metrics
-otlp      telemetry output metrics control pem error
-serve     metrics files error units
-web       serve telemetry output compare metrics control config pem error units
-gaggle    allotment shared_state engine plan config metrics control files error units
-";
-
-/// These know everyone.
-const EXEMPT: [&str; 3] = ["app", "main", "lib"];
-
-/// Crates that only some modules may name.
-const CRATES: [(&str, &[&str]); 15] = [
-    ("lgoose_html", &["http", "import", "lib", "lua"]),
-    ("async_nats", &["gaggle"]),
+/// Libraries that belong to some crates; `lgoose` is the program.
+const OWNERS: [(&str, &[&str]); 14] = [
+    ("async-nats", &["gaggle"]),
+    ("axum", &["web"]),
+    ("clap", &["lgoose"]),
+    ("clap_complete", &["lgoose"]),
+    ("clap_mangen", &["lgoose"]),
+    ("crossterm", &["tui"]),
+    ("hyper", &["demo", "http", "web"]),
+    ("lgoose-html", &["http", "import", "lgoose", "lua"]),
     ("mlua", &["lua"]),
     ("nix", &["lua"]),
-    ("signal_hook_registry", &["lua"]),
-    ("clap", &["cli"]),
-    ("clap_complete", &["cli"]),
-    ("clap_mangen", &["cli"]),
-    ("crossterm", &["tui"]),
+    ("prost", &["demo", "otlp", "web"]),
     ("ratatui", &["tui"]),
     ("reqwest", &["http", "otlp"]),
-    ("prost", &["otlp", "web"]),
-    ("axum", &["web"]),
-    ("hyper", &["http", "demo", "web"]),
-    ("hyper_util", &["demo", "http", "web"]),
+    ("signal-hook-registry", &["lua"]),
 ];
 
-/// The one file outside of `http` that sends requests: it hands those to a server on to the process of a run on this machine.
-const HANDS_ON: &str = "src/web/serve/forward.rs";
+/// The one file outside `http` that sends requests: it hands those to a server on to the process of a run on this machine.
+const HANDS_ON: &str = "crates/web/src/serve/forward.rs";
 
-#[test]
-fn every_source_file_keeps_to_the_architecture() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let files = rust_files(&root.join("src"));
-    assert!(files.iter().any(|file| file.ends_with("src/lib.rs")));
-    let mut all = Vec::new();
-    for file in files {
-        let text = fs::read_to_string(&file).expect("a source file is readable text");
-        let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy();
-        let name = name.replace('\\', "/");
-        all.extend(violations(&name, &text));
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns the names of the crates with the dependencies that each has outside of tests.
+fn manifests() -> BTreeMap<String, Vec<String>> {
+    let crates = fs::read_dir(root().join("crates")).expect("the folder can be listed");
+    let crates = crates.map(|entry| entry.expect("the folder can be listed").path());
+    let named = crates.map(|folder| {
+        let name = folder.file_name().expect("it has a name");
+        (name.to_string_lossy().into_owned(), folder)
+    });
+    named
+        .chain([("lgoose".to_owned(), root().to_owned())])
+        .map(|(name, folder)| {
+            let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+            (name, dependencies(&manifest))
+        })
+        .collect()
+}
+
+/// Returns the names in the tables of dependencies of a manifest, but for those of tests.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let mut is_table = false;
+    let mut found = Vec::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            is_table = line == "[dependencies]"
+                || line.ends_with(".dependencies]") && !line.contains("workspace");
+        } else if is_table && let Some((name, _)) = line.split_once([' ', '.', '=']) {
+            found.push(name.to_owned());
+        }
     }
-    assert!(all.is_empty(), "\n{}\n", all.join("\n"));
+    found
 }
 
 #[test]
-fn the_page_for_contributors_shows_the_same_table() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("CONTRIBUTING.md");
-    let page = fs::read_to_string(page).expect("CONTRIBUTING.md is readable text");
-    assert!(
-        page.contains(IMPORTS),
-        "CONTRIBUTING.md and tests/layers.rs differ in the import table"
-    );
-}
-
-#[test]
-fn what_breaks_the_rules_is_found() {
-    for (file, code, expected) in [
-        (
-            "src/units.rs",
-            "use crate::error::Error;",
-            "units imports error",
-        ),
-        (
-            "src/plan/deal.rs",
-            "fn f() { crate::lua::run() }",
-            "plan imports lua",
-        ),
-        (
-            "src/tui/mod.rs",
-            "use crate::{\n    metrics::{Report, engine},\n    lua,\n};",
-            "tui imports lua",
-        ),
-        (
-            "src/http/mod.rs",
-            "use super::engine::Shard;",
-            "leaves the module by 'super'",
-        ),
-        (
-            "src/engine/run.rs",
-            "use crate::Shard;",
-            "engine imports Shard",
-        ),
-        (
-            "src/engine/run.rs",
-            "let lua = mlua::Lua::new();",
-            "engine names mlua",
-        ),
-        (
-            "src/config.rs",
-            "use {std::fmt, clap};",
-            "config names clap",
-        ),
-        (
-            "src/output/text.rs",
-            "use ratatui::style::Color;",
-            "output names ratatui",
-        ),
-        (
-            "src/demo/server.rs",
-            "use hyper::{body, client::conn::http1};",
-            "client of hyper",
-        ),
-        ("src/stats.rs", "", "no line in the import table"),
-    ] {
-        let found = violations(file, &format!("//! A file.\n{code}\n"));
-        assert_eq!(found.len(), 1, "{file}: {code}: {found:?}");
+fn the_page_for_contributors_shows_the_crates_and_what_each_needs() {
+    let page = fs::read_to_string(root().join("CONTRIBUTING.md")).expect("a page");
+    for (name, dependencies) in manifests() {
+        let own = dependencies
+            .iter()
+            .filter_map(|one| one.strip_prefix("lgoose-"));
+        let mut own: Vec<&str> = own.collect();
+        own.sort_unstable();
+        let needs = if own.is_empty() {
+            "–".to_owned()
+        } else {
+            own.join(" ")
+        };
+        let row = page
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{name}` |")));
+        let row = row.unwrap_or_else(|| panic!("CONTRIBUTING.md has no row for '{name}'"));
         assert!(
-            found[0].starts_with(file) && found[0].contains(expected),
-            "{found:?}"
+            name == "lgoose" || row.ends_with(&format!("| {needs} |")),
+            "CONTRIBUTING.md: '{row}' should end with '{needs}'"
         );
     }
 }
 
 #[test]
-fn what_keeps_the_rules_is_not() {
+fn libraries_are_used_by_the_crates_that_they_belong_to() {
+    for (name, dependencies) in manifests() {
+        for (library, owners) in OWNERS {
+            assert!(
+                owners.contains(&&*name) || !dependencies.iter().any(|one| one == library),
+                "'{name}' depends on '{library}', which belongs to {}",
+                owners.join(" and ")
+            );
+        }
+    }
+}
+
+#[test]
+fn the_dependencies_of_a_manifest_are_found() {
+    let manifest = "[package]\nname = \"x\"\n\n[dependencies]\na.workspace = true\nb = { workspace = true }\n\n\
+        [target.'cfg(unix)'.dependencies]\nc = \"1\"\n\n[dev-dependencies]\nd = \"1\"\n\n[workspace.dependencies]\ne = \"1\"\n";
+    assert_eq!(dependencies(manifest), ["a", "b", "c"]);
+}
+
+#[test]
+fn every_source_file_keeps_to_the_architecture() {
+    let mut all = Vec::new();
+    for file in source_files(root()) {
+        let text = fs::read_to_string(&file).expect("a source file is readable text");
+        let name = file.strip_prefix(root()).unwrap_or(&file).to_string_lossy();
+        all.extend(violations(&name.replace('\\', "/"), &text));
+    }
+    assert!(all.is_empty(), "\n{}\n", all.join("\n"));
+}
+
+#[test]
+fn what_breaks_the_rules_is_found_and_what_keeps_them_is_not() {
+    for (file, text, expected) in [
+        ("crates/base/src/units.rs", "use std::fmt;\n", "'//!'"),
+        (
+            "src/cli/run.rs",
+            "//! A file.\nuse crate::app::run;\n",
+            "imports app",
+        ),
+        (
+            "crates/demo/src/server.rs",
+            "//! A file.\nuse hyper::{body, client::conn::http1};\n",
+            "client of hyper",
+        ),
+    ] {
+        let found = violations(file, text);
+        assert_eq!(found.len(), 1, "{file}: {found:?}");
+        assert!(
+            found[0].starts_with(file) && found[0].contains(expected),
+            "{found:?}"
+        );
+    }
     for (file, code) in [
-        ("src/app.rs", "use crate::{engine, lua, tui};"),
+        ("src/app/mod.rs", "use crate::{app, cli};"),
+        ("src/cli/run.rs", "// crate::app runs it\nuse crate::cli;"),
         (
-            "src/lua/vm.rs",
-            "use crate::{metrics, http::Session, plan::{Plan, Task}};\nuse mlua::Lua;",
-        ),
-        (
-            "src/plan/mod.rs",
-            "/// See [`crate::engine`].\n// mlua::Lua is not for us.\npub(in crate::plan) fn f() {}",
-        ),
-        ("src/units.rs", "mod tests {\n    use super::*;\n}"),
-        (
-            "src/demo/server.rs",
+            "crates/demo/src/server.rs",
             "use hyper::{body::Bytes, server::conn::http1};",
         ),
-        (
-            "src/error.rs",
-            "const URL: &str = \"see http://mlua::x\"; // crate::lua",
-        ),
+        (HANDS_ON, "use hyper::client::conn::http1;"),
     ] {
         let found = violations(file, &format!("//! A file.\n{code}\n"));
         assert!(found.is_empty(), "{file}: {code}: {found:?}");
     }
 }
 
-#[test]
-fn a_file_that_does_not_say_what_it_is_is_found() {
-    assert_eq!(violations("src/units.rs", "use std::fmt;\n").len(), 1);
-}
-
-/// Every rule that `text` breaks as the content of `file`, a path like `src/plan/deal.rs`.
+/// Every rule that `text` breaks as the content of `file`, a path like `crates/plan/src/deal.rs`.
 fn violations(file: &str, text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    if !text.starts_with("//!") {
-        found.push("it does not open with '//!' and what it is".to_owned());
-    }
-    let module = module_of(file);
     let code = without_comments(text);
-    if !EXEMPT.contains(&module) {
-        match allowed(module) {
-            None => found.push(format!("'{module}' has no line in the import table")),
-            Some(allowed) => found.extend(forbidden_imports(module, &allowed, &code)),
-        }
-        let is_root = file == format!("src/{module}.rs") || file == format!("src/{module}/mod.rs");
-        let leaves =
-            |line: &str| line.starts_with("use super::") || line.starts_with("pub use super::");
-        if is_root && code.lines().any(leaves) {
-            found.push(
-                "it leaves the module by 'super': write 'crate::' and the module's name".to_owned(),
-            );
-        }
-    }
-    found.extend(forbidden_crates(file, module, &code));
-    found
-        .into_iter()
-        .map(|what| format!("{file}: {what}"))
-        .collect()
-}
-
-fn forbidden_imports(module: &str, allowed: &[&str], code: &str) -> Vec<String> {
-    let mut found: Vec<_> = heads(code, "crate")
-        .into_iter()
-        .filter(|head| *head != module && !allowed.contains(head))
-        .map(|head| {
-            format!(
-                "{module} imports {head}, the import table allows {}",
-                allowed.join(" ")
-            )
-        })
-        .collect();
-    found.dedup();
-    found
-}
-
-fn forbidden_crates(file: &str, module: &str, code: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for (name, modules) in CRATES {
-        if !modules.contains(&module) && names_crate(code, name) {
-            found.push(format!(
-                "{module} names {name}, which belongs to {}",
-                modules.join(" and ")
-            ));
-        }
-    }
     let client = ["hyper", "hyper_util"]
         .into_iter()
-        .any(|name| heads(code, name).contains(&"client"));
-    if client && module != "http" && file != HANDS_ON {
-        found.push(format!(
-            "{module} uses the client of hyper, which belongs to http"
-        ));
-    }
-    found
-}
-
-/// The module that a path like `src/plan/deal.rs` or `src/units.rs` belongs to.
-fn module_of(file: &str) -> &str {
-    let inside = file.strip_prefix("src/").unwrap_or(file);
-    inside
-        .split('/')
-        .next()
-        .unwrap_or(inside)
-        .trim_end_matches(".rs")
-}
-
-/// What `module` may import, none if the table does not know it.
-fn allowed(module: &str) -> Option<Vec<&'static str>> {
-    IMPORTS.lines().find_map(|line| {
-        let mut words = line.split_whitespace();
-        let found = words.next() == Some(module);
-        found.then(|| words.filter(|word| *word != "nothing").collect())
-    })
+        .any(|name| heads(&code, name).contains(&"client"));
+    let is_of_http = file.starts_with("crates/http/") || file == HANDS_ON;
+    let rules = [
+        (
+            !text.starts_with("//!"),
+            "it does not open with '//!' and what it is",
+        ),
+        (
+            file.starts_with("src/cli/") && heads(&code, "crate").contains(&"app"),
+            "cli imports app, which it does not know",
+        ),
+        (
+            client && !is_of_http,
+            "it uses the client of hyper, which belongs to http",
+        ),
+    ];
+    let broken = rules.into_iter().filter(|(is_broken, _)| *is_broken);
+    broken.map(|(_, what)| format!("{file}: {what}")).collect()
 }
 
 /// The text without what follows `//` at the start of a line or after a blank; `http://` stays.
@@ -336,24 +243,6 @@ fn members(group: &str) -> Vec<&str> {
     members
 }
 
-/// Whether the code has `name::` anywhere or `name` as a whole member of a `use`.
-fn names_crate(code: &str, name: &str) -> bool {
-    words(code, name).into_iter().any(|at| {
-        let (before, after) = (code[..at].trim_end(), &code[at + name.len()..]);
-        let statement = before.rsplit(';').next().unwrap_or(before);
-        let imported = statement.split_whitespace().any(|word| word == "use")
-            && (before.ends_with("use") || before.ends_with(['{', ',']));
-        let path = after.starts_with("::") && !before.ends_with("::") && !quoted(code, at);
-        path || (imported && after.trim_start().starts_with([';', ',', '}']))
-    })
-}
-
-/// Whether a string literal that began on the same line is open at `at`.
-fn quoted(code: &str, at: usize) -> bool {
-    let line = code[..at].rsplit('\n').next().unwrap_or_default();
-    line.matches('"').count() % 2 == 1
-}
-
 /// Where `word` stands as a whole word.
 fn words(code: &str, word: &str) -> Vec<usize> {
     let part = |c: char| c.is_alphanumeric() || c == '_';
@@ -369,7 +258,7 @@ fn first_word(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// The files of lgoose and of the crates beside it.
+/// The files of the program and of all crates.
 fn source_files(root: &Path) -> Vec<PathBuf> {
     let crates = fs::read_dir(root.join("crates")).expect("the folder can be listed");
     let crates = crates.map(|entry| entry.expect("the folder can be listed").path());

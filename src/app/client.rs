@@ -1,15 +1,15 @@
 //! Translates the options of a run into those of its HTTP client.
 
-use crate::config::{self, Config, DiscardedBodies, Http, RunConfig, ShowLevel};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use lgoose_base::error::{Diagnostic, Error};
 #[cfg(feature = "reqwest")]
-use crate::config::{EnvironmentProxies, Proxy};
-use crate::error::{Diagnostic, Error};
-#[cfg(feature = "reqwest")]
-use crate::http::ReqwestProxy;
-use crate::http::{
+use lgoose_http::ReqwestProxy;
+use lgoose_http::{
     AllowedHosts, ClientConfig, Discard, Resolver, Tls, TlsOptions, Transport, Version,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use lgoose_plan::config::{self, Config, DiscardedBodies, Http, RunConfig, ShowLevel};
+#[cfg(feature = "reqwest")]
+use lgoose_plan::config::{EnvironmentProxies, Proxy};
 use std::sync::Arc;
 
 /// Returns the client of all users and its resolver of host names.
@@ -55,8 +55,6 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
         local_address: local.local_address,
         trace_sample: config.trace_sample,
         allowed: AllowedHosts::default(),
-        #[cfg(test)]
-        script: None,
     };
     Ok((client, Resolver::new(pinned, config.dns_ttl)))
 }
@@ -94,7 +92,7 @@ fn headers(config: &RunConfig) -> Result<HeaderMap, Error> {
             concat!("lgoose/", env!("CARGO_PKG_VERSION")),
         ),
         (header::ACCEPT, "*/*"),
-        (header::ACCEPT_ENCODING, crate::http::ACCEPTED_CODINGS),
+        (header::ACCEPT_ENCODING, lgoose_http::ACCEPTED_CODINGS),
     ] {
         map.insert(name, HeaderValue::from_static(value));
     }

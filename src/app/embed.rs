@@ -6,17 +6,14 @@ use super::preflight::preflight;
 use super::prepare::{TestInput, prepare};
 use super::runtime;
 use super::supervisor::Supervisor;
-use crate::config::Value;
-use crate::control::{Command, Handle};
-use crate::engine::Outcome;
-use crate::error::Error;
-use crate::files::{FileReach, PlanFolder};
-use crate::lua::{self, Written};
-use crate::metrics::{Report, Snapshot};
-use crate::output;
+use lgoose_base::error::Error;
+use lgoose_base::files::{FileReach, PlanFolder};
+use lgoose_lua::{Program, Written};
+use lgoose_metrics::control::{Command, Handle};
+use lgoose_metrics::{Report, Snapshot};
+use lgoose_plan::config::Value;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -57,7 +54,7 @@ impl Test {
     /// Returns a diagnostic that names the file if it cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Test, Error> {
         let path = path.as_ref();
-        let (name, source) = lua::read(path)?;
+        let (name, source) = lgoose_lua::read(path)?;
         let input = TestInput {
             name,
             folder: PlanFolder::new(path.parent().unwrap_or(Path::new("")), FileReach::Folder),
@@ -187,7 +184,7 @@ impl Running {
                 .iter()
                 .map(|shortage| shortage.message().to_owned());
             outcome.report.warnings.extend(warnings);
-            Ok(outcome)
+            Ok(outcome.into())
         };
         let thread = std::thread::Builder::new()
             .name("lgoose".to_owned())
@@ -227,6 +224,28 @@ impl Running {
     }
 }
 
+/// Result of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The figures, how the run ended and what determined its load. Without a verdict as long as logs are still being
+    /// written.
+    pub report: Report,
+    /// Trouble inside lgoose, if any; the report is still correct for what was measured.
+    pub trouble: Option<Error>,
+    /// The plan as it was at the end, if it has an `on("report")` function.
+    reporting: Option<Arc<Program>>,
+}
+
+impl From<lgoose_engine::Outcome> for Outcome {
+    fn from(outcome: lgoose_engine::Outcome) -> Outcome {
+        Outcome {
+            report: outcome.report,
+            trouble: outcome.trouble,
+            reporting: outcome.has_report_hook.then_some(outcome.program),
+        }
+    }
+}
+
 impl Outcome {
     /// Passes the report to the plan's `on("report")` function, and returns what it asks to have written: at most one
     /// text, or files in the order of their names. Writes nothing itself; returns nothing if the plan has no such
@@ -250,25 +269,9 @@ impl Outcome {
     /// # Errors
     /// Returns trouble that names the error that the function raised, or the value it returned that cannot be written.
     pub fn summary(&self) -> Result<Vec<Written>, Error> {
-        match self.summary_call(None, Arc::default())? {
-            Some(call) => call(),
+        match &self.reporting {
+            Some(program) => loading::summary_call(program, &self.report, None, Arc::default())?(),
             None => Ok(Vec::new()),
         }
-    }
-
-    /// Returns what passes the report to the plan's function, if it has one, as [`Outcome::summary`] does: within that
-    /// memory of the process in bytes, until it is given up.
-    pub(super) fn summary_call(
-        &self,
-        most_memory: Option<u64>,
-        is_given_up: Arc<AtomicBool>,
-    ) -> Result<Option<impl FnOnce() -> Result<Vec<Written>, Error> + Send + use<>>, Error> {
-        if !self.has_report_hook {
-            return Ok(None);
-        }
-        let (program, report) = (self.program.clone(), output::json::to_value(&self.report)?);
-        Ok(Some(move || {
-            loading::report(&program, report, most_memory, &is_given_up)
-        }))
     }
 }

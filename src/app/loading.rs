@@ -2,14 +2,15 @@
 //! cannot be interrupted, takes too much memory, or is no longer wanted, this ends with a message. Such a thread is left
 //! behind and ends with the process.
 
-use crate::config::Settings;
-use crate::engine::{MemoryWatch, StuckShard, Watchdog, stuck_loading_error, stuck_report_error};
-use crate::error::Error;
-use crate::files::PlanFolder;
-use crate::lua::{self, EnvVariables, Heartbeat, LOADING_TIME, Program, REPORT_TIME, Written};
-use crate::machine;
-use crate::other_tools;
-use crate::plan::Plan;
+use lgoose_base::error::Error;
+use lgoose_base::files::PlanFolder;
+use lgoose_base::foreign_formats;
+use lgoose_base::machine;
+use lgoose_engine::{MemoryWatch, StuckShard, Watchdog, stuck_loading_error, stuck_report_error};
+use lgoose_lua::{EnvVariables, Heartbeat, LOADING_TIME, Program, REPORT_TIME, Written};
+use lgoose_metrics::Report;
+use lgoose_plan::Plan;
+use lgoose_plan::config::Settings;
 use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +53,7 @@ impl WorkClock {
     }
 }
 
-/// Loads a plan as [`lua::load`] does, and gives it up if its top level cannot be ended. Without a typed seed, a plan
+/// Loads a plan as [`lgoose_lua::load`] does, and gives it up if its top level cannot be ended. Without a typed seed, a plan
 /// that sets one is loaded again, so that its top level sees that seed, too; `usual` is the seed if it sets none. The process
 /// may take `most_memory` bytes, or what the machine can give.
 ///
@@ -70,11 +71,11 @@ pub(super) fn load(
         let (of, text, variables) = (name.to_owned(), source.to_owned(), variables.clone());
         let folder = folder.clone();
         watched(name, most_memory, move |heartbeat| {
-            lua::load_watched(&of, &text, variables, seed, &folder, heartbeat)
+            lgoose_lua::load_watched(&of, &text, variables, seed, &folder, heartbeat)
         })
     };
     let seed = typed_seed.unwrap_or(usual);
-    let loaded = with_seed(seed).map_err(|error| match other_tools::recognise(source) {
+    let loaded = with_seed(seed).map_err(|error| match foreign_formats::recognise(source) {
         // Only what is no plan is looked at: whatever a plan has in it, it is one.
         Some(tool) if matches!(error, Error::Mistake(_)) => tool.mistake(name).into(),
         _ => error,
@@ -103,16 +104,16 @@ pub(super) fn watched(
     on_its_own_thread(load, (memory, PATIENCE), || None, to_error)
 }
 
-/// Passes a report to the plan's function as [`lua::report`] does, and gives it up if it cannot be ended, if the process
+/// Passes a report to the plan's function as [`lgoose_lua::report`] does, and gives it up if it cannot be ended, if the process
 /// takes more than `most_memory` bytes or than the machine can give, or once `is_given_up`.
-pub(super) fn report(
+fn report(
     program: &Arc<Program>,
     report: serde_json::Value,
     most_memory: Option<u64>,
     is_given_up: &AtomicBool,
 ) -> Result<Vec<Written>, Error> {
     let program = program.clone();
-    let call = move |heartbeat: &Arc<Heartbeat>| lua::report(&program, &report, heartbeat);
+    let call = move |heartbeat: &Arc<Heartbeat>| lgoose_lua::report(&program, &report, heartbeat);
     let memory = MemoryWatch::of("the function of on(\"report\")", most_memory);
     let given_up = || {
         let message = "a signal ended on(\"report\"): what it returns is not written";
@@ -125,6 +126,21 @@ pub(super) fn report(
         given_up,
         stuck_report_error,
     )
+}
+
+/// Returns what passes the report to the plan's `on("report")` function: within that memory of the process in bytes, until it is
+/// given up.
+///
+/// # Errors
+/// Trouble with the report as a value.
+pub(super) fn summary_call(
+    program: &Arc<Program>,
+    figures: &Report,
+    most_memory: Option<u64>,
+    is_given_up: Arc<AtomicBool>,
+) -> Result<impl FnOnce() -> Result<Vec<Written>, Error> + Send + use<>, Error> {
+    let (program, figures) = (program.clone(), lgoose_report::json::to_value(figures)?);
+    Ok(move || report(&program, figures, most_memory, &is_given_up))
 }
 
 /// Runs a plan's code on a thread of its own until it ends, the watchdog or `memory` has caught it, or it is `given_up`.

@@ -3,12 +3,12 @@
 
 use super::signals::Signals;
 use super::writable::mistake;
-use crate::console::{self, ConsoleState, OutputStream};
-use crate::control::Handle;
-use crate::engine::Outcome;
-use crate::error::{Error, Trouble, printable};
-use crate::files;
-use crate::units::show_count;
+use lgoose_base::console::{self, ConsoleState, OutputStream};
+use lgoose_base::error::{Error, Trouble, printable};
+use lgoose_base::files;
+use lgoose_base::units::show_count;
+use lgoose_engine::Outcome;
+use lgoose_metrics::control::Handle;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};

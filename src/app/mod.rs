@@ -29,10 +29,10 @@ mod writable;
 
 #[cfg(feature = "cli")]
 pub use command::main;
-pub use embed::{Running, Test};
+pub use embed::{Outcome, Running, Test};
 pub use supervisor::Supervisor;
 
-use crate::error::Error;
+use lgoose_base::error::Error;
 
 /// Makes the runtime of a thread that carries on a run.
 fn runtime() -> Result<tokio::runtime::Runtime, Error> {

@@ -1,11 +1,11 @@
 //! Where the files of a run are: those that a plan names keep to the rules of its folder, and no output overwrites an input
 //! or another output. Checked before the first request; changes nothing.
 
-use crate::config::{Format, LocalConfig, LogFile, Output, SettingFile, Settings};
-use crate::error::Diagnostic;
-use crate::files::{FileError, FileUse, NamedFile, PlanFolder, or_here};
-use crate::lua::Program;
-use crate::output::csv::series_path;
+use lgoose_base::error::Diagnostic;
+use lgoose_base::files::{FileError, FileUse, NamedFile, PlanFolder, or_here};
+use lgoose_lua::Program;
+use lgoose_plan::config::{Format, LocalConfig, LogFile, Output, SettingFile, Settings};
+use lgoose_report::csv::series_path;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};

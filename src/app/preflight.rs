@@ -1,11 +1,11 @@
 //! Checks a run against the limits of this machine before it starts.
 
 use super::prepare::PreparedRun;
-use crate::error::Diagnostic;
+use lgoose_base::error::Diagnostic;
 #[cfg(feature = "cli")]
-use crate::error::{Error, Trouble};
-use crate::machine;
-use crate::units::{show_count, show_size};
+use lgoose_base::error::{Error, Trouble};
+use lgoose_base::machine;
+use lgoose_base::units::{show_count, show_size};
 use std::collections::BTreeMap;
 
 /// Descriptors that lgoose needs in addition to the connections of users: for its threads, outputs and libraries.

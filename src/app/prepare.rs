@@ -5,17 +5,17 @@ use super::client::client;
 use super::loading;
 use super::places::{self, RunFile};
 use super::sites::Sites;
-use crate::config::{
+use lgoose_base::error::{Diagnostic, Error, masked_address, masked_url};
+use lgoose_base::files::{FileReach, PlanFolder};
+use lgoose_base::machine;
+use lgoose_base::units::show_size;
+use lgoose_engine::{PlanVersion, PlanVersions, VersionOffers, WorkerLogs};
+use lgoose_lua::{EnvVariables, Program};
+use lgoose_plan::config::{
     Config, Load, LoadPart, MitigationCadence, RunConfig, ScreenConfig, Settings, ShowLevel,
     check_own_limits,
 };
-use crate::engine::{self, PlanVersion, PlanVersions, VersionOffers, WorkerLogs};
-use crate::error::{Diagnostic, Error, masked_address, masked_url};
-use crate::files::{FileReach, PlanFolder};
-use crate::lua::{EnvVariables, Program};
-use crate::machine;
-use crate::plan::{self, Plan, Scenario};
-use crate::units::show_size;
+use lgoose_plan::{Plan, Scenario};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ pub(super) struct Resolved {
 
 /// What runs: a run that is ready to start, with what this process does around it.
 pub(super) struct PreparedRun {
-    pub(super) run: engine::Run,
+    pub(super) run: lgoose_engine::Run,
     /// What the terminal shows of the run.
     pub(super) screen: ScreenConfig,
     /// The built-in sites that run for this test.
@@ -107,7 +107,7 @@ pub(super) struct PreparedRun {
 
 /// Where users run, and how they get new versions of the plan.
 pub(super) struct Placement {
-    pub(super) place: engine::ShardPlacement,
+    pub(super) place: lgoose_engine::ShardPlacement,
     pub(super) offers: VersionOffers,
     pub(super) versions: PlanVersions,
     /// Logs of the users on workers, if any are kept.
@@ -119,7 +119,7 @@ impl Default for Placement {
     fn default() -> Placement {
         let (versions, offers) = PlanVersions::open();
         Placement {
-            place: engine::ShardPlacement::threads(),
+            place: lgoose_engine::ShardPlacement::threads(),
             offers,
             versions,
             logs: None,
@@ -147,7 +147,7 @@ impl PreparedRun {
     #[cfg(feature = "cli")]
     pub(super) fn announcement(&self) -> String {
         let run = &self.run;
-        plan::announcement(&run.name, self.plan(), &run.config, run.local.part)
+        lgoose_plan::announcement(&run.name, self.plan(), &run.config, run.local.part)
     }
 
     /// Returns a copy for one of several runs with the same target; the built-in sites stay with the original.
@@ -167,7 +167,7 @@ impl PreparedRun {
             run_config.clone(),
         );
         PreparedRun {
-            run: engine::Run {
+            run: lgoose_engine::Run {
                 plan_version: Arc::new(plan_version),
                 config: run_config,
                 local: config.local,
@@ -217,7 +217,7 @@ pub(super) fn prepare(mut test: TestInput) -> Result<PreparedRun, Error> {
     let run_config = Arc::new(config.run);
     let plan_version = PlanVersion::new(program, plan, hosts, run_config.clone());
     Ok(PreparedRun {
-        run: engine::Run {
+        run: lgoose_engine::Run {
             plan_version: Arc::new(plan_version),
             config: run_config,
             local: config.local,
@@ -259,7 +259,7 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
     own_limits.map_err(|mistake| mistake.at(&name, None, &test.source))?;
     let settings = typed.over(settings);
     let mut config = Config::new(settings, cores, seed)?;
-    let left_out = plan::select(&mut plan, &config.run)?;
+    let left_out = lgoose_plan::select(&mut plan, &config.run)?;
     let notes = left_out.take_thresholds(&mut config.run.thresholds);
     if let Some(show) = test.command.once {
         once(&mut config, &mut plan);
@@ -305,7 +305,7 @@ fn not_empty(config: &Config) -> Result<(), Diagnostic> {
     if config.local.part.share(config.run.users) > 0 {
         return Ok(());
     }
-    let users = crate::units::counted(config.run.users, "user");
+    let users = lgoose_base::units::counted(config.run.users, "user");
     let message = format!("{} of {users} has none", config.local.part);
     Err(Diagnostic::new(message).help("raise '--users', or cut the load into fewer parts"))
 }
@@ -386,7 +386,7 @@ fn checked_url(host: &str) -> Result<String, Error> {
     } else {
         format!("http://{host}")
     };
-    crate::http::check_base(&with_scheme).map_err(|failure| {
+    lgoose_http::check_base(&with_scheme).map_err(|failure| {
         Diagnostic::new(format!(
             "'{}' is not a host: {}",
             masked_address(host),

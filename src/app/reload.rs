@@ -3,11 +3,11 @@
 
 use super::prepare::{Resolved, TestInput, hosts_of, no_fixed_numbers, resolve};
 use super::sites::Sites;
-use crate::config::Config;
-use crate::control::{Done, Refusal, ReloadResult, Reloads, ReplySender};
-use crate::engine::{PlanVersion, PlanVersions};
-use crate::error::Error;
-use crate::lua::Program;
+use lgoose_base::error::Error;
+use lgoose_engine::{PlanVersion, PlanVersions};
+use lgoose_lua::Program;
+use lgoose_metrics::control::{Done, Refusal, ReloadResult, Reloads, ReplySender};
+use lgoose_plan::config::Config;
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;

@@ -1,12 +1,12 @@
 //! Logs of a run, from the first line to their rows in the report: those of users here, and those of workers.
 
 use super::signals::Signals;
-use crate::config::Logs;
-use crate::control::Handle;
-use crate::engine::{Outcome, WorkerLogs};
-use crate::error::Error;
-use crate::metrics::RunLogs;
-use crate::output::log::{LogWriter, WrittenLogs};
+use lgoose_base::error::Error;
+use lgoose_engine::{Outcome, WorkerLogs};
+use lgoose_metrics::RunLogs;
+use lgoose_metrics::control::Handle;
+use lgoose_plan::config::Logs;
+use lgoose_report::log::{LogWriter, WrittenLogs};
 
 /// The logs that a run keeps, if any.
 pub(super) struct RetainedLogs {

@@ -1,8 +1,8 @@
 //! Signals that end or suspend a run: Ctrl-C, SIGTERM and the end of the terminal as interrupts, which the guard handles;
 //! and Ctrl-Z.
 
-use crate::control::Handle;
-use crate::error::Error;
+use lgoose_base::error::Error;
+use lgoose_metrics::control::Handle;
 #[cfg(feature = "cli")]
 use {
     super::{guard::Guard, suspension::Suspension},

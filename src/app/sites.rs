@@ -2,12 +2,12 @@
 //! there are none.
 
 #[cfg(feature = "demo")]
-use crate::demo::{Behaviour, Demo, Site};
+use lgoose_base::error::masked_address;
 #[cfg(feature = "demo")]
-use crate::error::masked_address;
+use lgoose_base::error::nearest;
+use lgoose_base::error::{Diagnostic, Error};
 #[cfg(feature = "demo")]
-use crate::error::nearest;
-use crate::error::{Diagnostic, Error};
+use lgoose_demo::{Behaviour, Demo, Site};
 
 /// The built-in sites that serve a run.
 #[derive(Default)]

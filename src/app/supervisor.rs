@@ -6,11 +6,10 @@ use super::prepare::{Placement, PreparedRun};
 use super::reload::{ReloadSource, Reloader};
 use super::retained_logs::RetainedLogs;
 use super::signals::Signals;
-use crate::control::{Control, Handle, Stage};
-use crate::engine::{self, Outcome};
-use crate::error::Error;
-use crate::metrics::Cause;
-use crate::output;
+use lgoose_base::error::Error;
+use lgoose_engine::Outcome;
+use lgoose_metrics::Cause;
+use lgoose_metrics::control::{Control, Handle, Stage};
 use tokio::sync::watch;
 
 /// Runs tests one after another, and publishes its current stage.
@@ -175,7 +174,7 @@ impl Slot {
             Ok(Outcome { report, .. }) => Ok(report
                 .verdict
                 .clone()
-                .unwrap_or_else(|| output::judge(report, None))),
+                .unwrap_or_else(|| lgoose_report::judge(report, None))),
             Err(error) => Err(error.to_string()),
         }));
         ended
@@ -235,7 +234,7 @@ async fn conduct(
         error = signals.listen(handle, has_end) => Err(error),
         error = reloading => Err(error),
         error = beside => Err(error),
-        outcome = engine::run_at(place, run, calls, offers, snapshots) => outcome,
+        outcome = lgoose_engine::run_at(place, run, calls, offers, snapshots) => outcome,
     }
 }
 
@@ -248,14 +247,14 @@ fn settle(outcome: &mut Outcome) {
         .is_some_and(|ending| ending.cause == Cause::NotStarted);
     // An error in 'test_start' is the trouble of the plan or the target, not of lgoose.
     let trouble = outcome.trouble.as_ref().filter(|_| !not_started);
-    outcome.report.verdict = Some(output::judge(&outcome.report, trouble));
+    outcome.report.verdict = Some(lgoose_report::judge(&outcome.report, trouble));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::Command;
-    use crate::metrics::VerdictResult;
+    use lgoose_metrics::VerdictResult;
+    use lgoose_metrics::control::Command;
 
     const PLAN: &str = "task { function(user) user:get '/api/products/1' end }";
 

@@ -1,11 +1,10 @@
 //! Suspends the process on Ctrl-Z (SIGTSTP) until it is continued (SIGCONT): first pauses the run and restores the
 //! terminal, so that the suspended time does not count and makes no user late.
 
-use crate::console;
-use crate::control::{Command, Done, Handle};
-use crate::machine;
+use lgoose_base::console;
+use lgoose_base::machine;
+use lgoose_metrics::control::{Command, Done, Handle};
 #[cfg(feature = "tui")]
-use crate::tui;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
@@ -62,7 +61,7 @@ impl Suspension {
         }
         let paused = matches!(handle.send(Command::Pause).await, Ok(Done::Paused));
         #[cfg(feature = "tui")]
-        let had_terminal = tui::hand_back();
+        let had_terminal = lgoose_tui::hand_back();
         console::out().settled_within(FAREWELL).await;
         tokio::time::sleep(AHEAD).await;
         let own = rustix::process::getpid();
@@ -73,7 +72,7 @@ impl Suspension {
         #[cfg(feature = "tui")]
         if had_terminal {
             // A view without a terminal ends by itself.
-            let _gone = tui::take_again();
+            let _gone = lgoose_tui::take_again();
         }
         if paused {
             // The run may have ended meanwhile.

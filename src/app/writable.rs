@@ -2,10 +2,9 @@
 //! missing folder. Does not change existing files.
 
 use super::places::made_by;
-use crate::config::{Format, Logs, Output};
-use crate::error::{Diagnostic, Error};
-use crate::files::{FileUse, is_device, or_here};
-use crate::output;
+use lgoose_base::error::{Diagnostic, Error};
+use lgoose_base::files::{FileUse, is_device, or_here};
+use lgoose_plan::config::{Format, Logs, Output};
 use rustix::fs::{Access, access};
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -20,7 +19,7 @@ pub(super) fn try_places(outputs: &[Output], logs: &Logs) -> Result<(), Error> {
         let Some(path) = &output.path else { continue };
         place("--output", path, replaceable(path))?;
         if output.format == Format::Csv && !is_device(path) {
-            let series = output::csv::series_path(path);
+            let series = lgoose_report::csv::series_path(path);
             place("--output", &series, replaceable(&series))?;
         }
     }

@@ -2,9 +2,9 @@
 
 use super::RunArgs;
 use super::values::threshold;
-use crate::threshold::Threshold;
-use crate::units;
 use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
+use lgoose_base::threshold::Threshold;
+use lgoose_base::units;
 use std::time::Duration;
 
 /// The heading of its own options in the help.

@@ -1,8 +1,8 @@
 //! The command that compares runs.
 
 use super::values::at_least_one;
-use crate::config::Output;
 use clap::Args;
+use lgoose_plan::config::Output;
 use std::path::PathBuf;
 
 /// `lgoose compare`.

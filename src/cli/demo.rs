@@ -1,7 +1,7 @@
 //! The command that serves a built-in site.
 
-use crate::units;
 use clap::Args;
+use lgoose_base::units;
 use std::time::Duration;
 
 /// `lgoose demo`.

@@ -1,9 +1,9 @@
 //! Options of a run on many machines: those of its manager, its workers, and of whoever looks at them.
 
 use super::values::{at_least_one, label, threads};
-use crate::config::Output;
-use crate::units;
 use clap::{Args, ValueEnum};
+use lgoose_base::units;
+use lgoose_plan::config::Output;
 use std::path::PathBuf;
 use std::time::Duration;
 

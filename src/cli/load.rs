@@ -1,9 +1,9 @@
 //! Options of the load of `lgoose PLAN`.
 
 use super::values::{TestPlan, at_least_one, test_plan, users, whole};
-use crate::config::{LoadPart, LoadStage, Spacing};
-use crate::units;
 use clap::Args;
+use lgoose_base::units;
+use lgoose_plan::config::{LoadPart, LoadStage, Spacing};
 use std::time::Duration;
 
 /// Options of the load: users or iterations over time.

@@ -1,8 +1,8 @@
 //! Values that may hold a secret. clap repeats a value that is refused: these are shown without what is secret.
 
-use crate::error::masked_address;
 use clap::builder::TypedValueParser;
 use clap::{Arg, Command, error::Error};
+use lgoose_base::error::masked_address;
 use std::ffi::OsStr;
 
 /// A parser of values that may hold a secret.

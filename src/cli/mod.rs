@@ -52,13 +52,13 @@ pub(crate) use traces::TraceArgs;
 pub(crate) use web::{LingerArgs, WebArgs, WebPlace};
 pub(crate) use words::misspelt_variables;
 
-use crate::config::Output;
-use crate::error::exit;
 use clap::builder::BoolishValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 use fitting::{fitting, searching};
+use lgoose_base::error::exit;
+use lgoose_plan::config::Output;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,8 +1,8 @@
 //! Options of `lgoose PLAN` that write files.
 
-use crate::config::{LogFile, MitigationCadence, Output, RequestNames};
-use crate::files::WriteFolder;
 use clap::Args;
+use lgoose_base::files::WriteFolder;
+use lgoose_plan::config::{LogFile, MitigationCadence, Output, RequestNames};
 
 /// The help of `--output`.
 const OUTPUT: &str = "\

@@ -6,13 +6,13 @@ use super::masked;
 use super::one_request::OneRequest;
 use super::outputs::OutputArgs;
 use super::values::{some, threads, threshold, variable, variable_name};
-use crate::config::{
+use clap::Args;
+use lgoose_base::threshold::Threshold;
+use lgoose_base::units;
+use lgoose_plan::config::{
     ClientKind, ConnectionLifetime, DiscardedBodies, Http, Pin, Proxy, Settings, address,
     read_connections_per_host, read_max_redirects,
 };
-use crate::threshold::Threshold;
-use crate::units;
-use clap::Args;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The command that shows saved runs.
 
-use crate::config::Output;
 use clap::Args;
+use lgoose_plan::config::Output;
 use std::path::PathBuf;
 
 /// `lgoose report`.

@@ -1,7 +1,7 @@
 //! Options of the traces of requests.
 
-use crate::units;
 use clap::Args;
+use lgoose_base::units;
 
 /// Options of the traces of requests.
 #[derive(Debug, Clone, Args)]

@@ -1,10 +1,10 @@
 //! Values of options that are parsed here and not by the module that uses them: each error says what the value is
 //! not and what to write instead.
 
-use crate::config::{LoadStage, MOST_THREADS, MOST_USERS};
-use crate::error::carets;
-use crate::threshold::{GRAMMAR, Threshold};
-use crate::units;
+use lgoose_base::error::carets;
+use lgoose_base::threshold::{GRAMMAR, Threshold};
+use lgoose_base::units;
+use lgoose_plan::config::{LoadStage, MOST_THREADS, MOST_USERS};
 
 /// All stages of one option; clap would read a plain list as an option that is given several times.
 #[derive(Debug, Clone)]

@@ -1,8 +1,8 @@
 //! Options of a run that is served over HTTP.
 
 use super::masked;
-use crate::units;
 use clap::Args;
+use lgoose_base::units;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -3,10 +3,10 @@
 
 use super::command;
 use super::elsewhere::{ELSEWHERE, LETTERS};
-use crate::error::{Diagnostic, nearest};
-use crate::units;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use lgoose_base::error::{Diagnostic, nearest};
+use lgoose_base::units;
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -23,7 +23,7 @@ user_of("1000", wait.pacing(1))
 plan { run_time = 7.5, hatch_rate = 1000, users = 5 }
 "#;
 
-/// What begins later than this after it was due moves the schedule (`src/plan/wait.rs`).
+/// What begins later than this after it was due moves the schedule (`crates/plan/src/wait.rs`).
 const CATCH_UP: f64 = 0.05;
 
 /// By how much the schedule of the tasks of that name had moved before each of them, in seconds. A machine that keeps

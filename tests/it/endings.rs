@@ -1,4 +1,4 @@
-//! Real runs compared with the table of endings, `src/output/golden/endings.txt`: their ends, exit codes and verdicts
+//! Real runs compared with the table of endings, `crates/report/src/golden/endings.txt`: their ends, exit codes and verdicts
 //! are those of its lines, whose numbers may differ.
 
 use crate::program::{Ended, Lgoose, Running, in_repository, plan, scratch, wait_until};
@@ -33,7 +33,7 @@ fn without_figures(text: &str) -> String {
 
 /// Returns the line with that name in the table.
 fn wanted(name: &str) -> String {
-    let path = in_repository("src/output/golden/endings.txt");
+    let path = in_repository("crates/report/src/golden/endings.txt");
     let table = std::fs::read_to_string(path).expect("it is checked in");
     let start = format!("{name} | ");
     let line = table.lines().find(|line| line.starts_with(&start));

@@ -343,6 +343,12 @@ fn a_stop_that_all_workers_confirm_is_one_whatever_happened_before() {
                             .all(|text| text.ends_with("the worker was told to end")),
                         "{missing:?}"
                     ),
+                    "short" => assert!(
+                        missing
+                            .iter()
+                            .all(|text| text.ends_with("the worker stood still")),
+                        "{missing:?}"
+                    ),
                     _ => assert!(missing.is_empty(), "{name}: {missing:?}"),
                 }
             });

@@ -18,7 +18,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The program's own: unit tests compare them with what another library writes.
-#[path = "../../src/otlp/messages.rs"]
+#[path = "../../crates/otlp/src/messages.rs"]
 mod messages;
 
 /// Requests that a collector got.

@@ -78,7 +78,10 @@ fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
 /// Returns the arguments of every `lgoose` command, in order.
 fn commands(text: &str) -> Vec<Vec<String>> {
     let lines = blocks(text, "sh").into_iter().flat_map(str::lines);
-    let commands = lines.filter_map(|line| line.strip_prefix("lgoose "));
+    // The first one builds lgoose and runs it.
+    let built = "cargo run --release --locked -- ";
+    let commands =
+        lines.filter_map(|line| line.strip_prefix("lgoose ").or(line.strip_prefix(built)));
     commands.map(words).collect()
 }
 

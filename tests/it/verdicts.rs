@@ -1,5 +1,5 @@
 //! Verdicts of whole runs over real connections: what a run leaves out takes its thresholds along, and a site that refuses does not
-//! look like one that holds. What thresholds are about is tested in simulated time (`src/engine/tests/verdicts.rs`).
+//! look like one that holds. What thresholds are about is tested in simulated time (`crates/engine/src/tests/verdicts.rs`).
 
 use crate::faulty::{Site, answer};
 use crate::program::{Lgoose, plan};

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 /// The one file that makes userdata of any type.
-const HOST: &str = "src/lua/sandbox/host.rs";
+const HOST: &str = "crates/lua/src/sandbox/host.rs";
 
 #[test]
 fn whatever_a_plan_is_given_counts_as_its_own() {
@@ -26,42 +26,46 @@ fn whatever_a_plan_is_given_counts_as_its_own() {
 fn what_does_not_count_is_found() {
     for (file, code, expected) in [
         (
-            "src/lua/api/page.rs",
+            "crates/lua/src/api/page.rs",
             "impl UserData for Page {",
             Some("'Page' is not Held"),
         ),
         (
-            "src/lua/api/page.rs",
+            "crates/lua/src/api/page.rs",
             "impl<T> mlua::UserData for Page<T> {",
             Some("'Page<T>' is not Held"),
         ),
         (
-            "src/lua/api/data.rs",
+            "crates/lua/src/api/data.rs",
             "lua.create_any_userdata(reader)",
             Some("makes userdata"),
         ),
         (
-            "src/lua/api/data.rs",
+            "crates/lua/src/api/data.rs",
             "lua.register_userdata_type::<Rows>(|r| r)",
             Some("'Rows>(|r| r)' is not Held"),
         ),
         (
-            "src/lua/api/page.rs",
+            "crates/lua/src/api/page.rs",
             "impl UserData for Held<Page> {",
             None,
         ),
         (HOST, "lua.create_any_userdata(held)", None),
         (
-            "src/lua/api/log.rs",
+            "crates/lua/src/api/log.rs",
             "value.borrow::<Element>()",
             Some("'Element>()' is not Held"),
         ),
         (
-            "src/lua/api/log.rs",
+            "crates/lua/src/api/log.rs",
             "value.borrow::<Held<Element>>()",
             None,
         ),
-        ("src/lua/api/page.rs", "// impl UserData for Page {", None),
+        (
+            "crates/lua/src/api/page.rs",
+            "// impl UserData for Page {",
+            None,
+        ),
     ] {
         let found = violations(file, code).join("\n");
         match expected {
@@ -78,7 +82,7 @@ fn violations(name: &str, text: &str) -> Vec<String> {
     for line in code.lines() {
         const GIVEN: [&str; 2] = ["UserData for ", "register_userdata_type::<"];
         const TAKEN: [&str; 3] = [".borrow::<", ".borrow_mut::<", ".is::<"];
-        let taken: &[&str] = if name.starts_with("src/lua/") {
+        let taken: &[&str] = if name.starts_with("crates/lua/src/") {
             &TAKEN
         } else {
             &[]

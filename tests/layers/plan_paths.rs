@@ -1,7 +1,7 @@
 //! Paths that a plan names: each leads to a file by `NamedFile::of_plan`, which keeps to the rules of `PlanFolder`. A new
 //! field of `plan {}` with a path, or a function of a plan that opens a file, is found here.
 
-use super::{rust_files, without_comments};
+use super::{source_files, without_comments};
 use std::fs;
 use std::path::Path;
 
@@ -23,21 +23,21 @@ const USERS: [&str; 6] = [
     // What on("report") returns.
     "src/app/command/summary.rs",
     // data.*, file, and the .proto files of grpc.load.
-    "src/lua/plan_files/data_files/mod.rs",
+    "crates/lua/src/plan_files/data_files/mod.rs",
     // require.
-    "src/lua/plan_files/modules.rs",
+    "crates/lua/src/plan_files/modules.rs",
     // The bodies of a list of targets.
-    "src/targets/mod.rs",
+    "crates/import/src/targets/mod.rs",
     // The rows beside a plan of another tool that is imported.
-    "src/import/row_source.rs",
+    "crates/import/src/row_source.rs",
 ];
 
 /// The files of `src/lua` that open files without it: the plan itself is the operator's, a bundle is written to a folder that
 /// is made for it, and the kernel tells what a thread does.
 const OPERATORS: [&str; 3] = [
-    "src/lua/limits/heartbeat.rs",
-    "src/lua/loading/load.rs",
-    "src/lua/plan_files/bundle.rs",
+    "crates/lua/src/limits/heartbeat.rs",
+    "crates/lua/src/loading/load.rs",
+    "crates/lua/src/plan_files/bundle.rs",
 ];
 
 /// Words by which code reaches the file system.
@@ -91,7 +91,7 @@ fn reaches(code: &str) -> Vec<&'static str> {
 
 #[test]
 fn every_setting_that_names_a_file_keeps_to_the_rules_of_plans() {
-    let code = source("src/config/settings.rs");
+    let code = source("crates/plan/src/config/settings.rs");
     assert_eq!(fields_with_files(&code), FIELDS, "fields with files");
     let listed = code
         .split("fn files(")
@@ -110,17 +110,17 @@ fn every_setting_that_names_a_file_keeps_to_the_rules_of_plans() {
 fn nothing_that_a_plan_calls_opens_a_file_in_another_way() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut users, mut found) = (Vec::new(), Vec::new());
-    for file in rust_files(&root.join("src")) {
+    for file in source_files(root) {
         let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy();
         let code = source(&name);
         let is_test = name.contains("/tests") || name.ends_with("fixture.rs");
-        if is_test || name.starts_with("src/files/") {
+        if is_test || name.starts_with("crates/base/src/files/") {
             continue;
         }
         if code.contains(".of_plan(") {
             users.push(name.to_string());
         }
-        if name.starts_with("src/lua/") && !OPERATORS.contains(&&*name) {
+        if name.starts_with("crates/lua/src/") && !OPERATORS.contains(&&*name) {
             let reaches = reaches(&code).into_iter();
             found.extend(reaches.map(|word| format!("{name}: '{word}'")));
         }

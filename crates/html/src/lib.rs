@@ -8,7 +8,14 @@
 //! There are two readers, since their speed differs by a factor of twenty:
 //! - `scan` walks the tags once and never builds a tree: [`title()`], [`reason()`], [`assets()`],
 //!   [`links`].
-//! - [`Document`] is the tree an HTML5 parser builds: [`Selector`], [`form`], [`find_form`].
+//! - [`Document`] is the tree an HTML5 parser builds: [`Selector`], `form`, [`find_form`].
+//!
+//! Used by `http`, `import` and `lua`.
+//!
+//! ```
+//! let page = b"<!doctype html><title>Fish &amp; chips</title><img src=/fish.png>";
+//! assert_eq!(lgoose_html::title(page).as_deref(), Some("Fish & chips"));
+//! ```
 
 mod address;
 mod assets;
@@ -38,14 +45,13 @@ mod xml;
 mod fixture;
 
 pub use address::PageAddress;
-pub use assets::{PageUrls, assets_within, links_within};
-pub use assets::{assets, links};
+pub use assets::{PageUrls, assets, assets_within, links, links_within};
 pub use charset::declared_charset;
-pub use document::NodeKey;
-pub use document::{Document, Selector};
+pub use document::{Document, NodeKey, Selector};
 pub use entities::decode_entities;
-pub use forms::find_form;
-pub use forms::{Button, ControlPosition, Enctype, Form, find_form_within, form_selectors};
+pub use forms::{
+    Button, ControlPosition, Enctype, Form, find_form, find_form_within, form_selectors,
+};
 pub use matching::STEPS;
 pub use reason::reason;
 pub use referrer_policy::ReferrerPolicy;

@@ -8,16 +8,16 @@ use super::web;
 use crate::app::guard::Guard;
 use crate::app::prepare::PreparedRun;
 use crate::cli;
-use crate::control::Handle;
-use crate::error::Error;
-use crate::metrics::Report;
+use lgoose_base::error::Error;
+use lgoose_metrics::Report;
+use lgoose_metrics::control::Handle;
 
 /// Opened services, ready to accompany a run.
 pub(super) struct OpenServices {
     #[cfg(feature = "web")]
-    web: Option<crate::web::WebServer>,
+    web: Option<lgoose_web::WebServer>,
     #[cfg(feature = "otlp")]
-    export: Option<crate::otlp::ExportOptions>,
+    export: Option<lgoose_otlp::ExportOptions>,
 }
 
 /// Services that accompany a run under way.
@@ -25,7 +25,7 @@ pub(super) struct RunServices {
     #[cfg(feature = "web")]
     web: Option<web::RunServer>,
     #[cfg(feature = "otlp")]
-    exporter: Option<crate::otlp::Exporter>,
+    exporter: Option<lgoose_otlp::Exporter>,
 }
 
 impl OpenServices {

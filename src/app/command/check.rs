@@ -4,11 +4,9 @@ use super::flags;
 use super::screen::{print_text, warn};
 use crate::app::{loading, places, prepare};
 use crate::cli;
-use crate::config::{Config, Settings};
-use crate::error::{Diagnostic, Error, exit};
-use crate::lua;
-use crate::plan;
-use crate::units::counted;
+use lgoose_base::error::{Diagnostic, Error, exit};
+use lgoose_base::units::counted;
+use lgoose_plan::config::{Config, Settings};
 use url::Url;
 
 /// Checks a plan with the options that the flags set. Returns the exit code.
@@ -21,7 +19,7 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     let variables = flags::read_variables(flags.env_file.as_deref(), &flags.env, &[])?;
     let (program, mut plan, mut settings) =
         loading::load(&name, &source, variables, (Some(0), 0), &folder, None)?;
-    plan::leave_out_unweighted(&mut plan)?;
+    lgoose_plan::leave_out_unweighted(&mut plan)?;
     let mut typed = Settings {
         host: flags.host.clone(),
         users: flags.users,
@@ -33,7 +31,8 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     places::contain_plan_files(&program, &mut settings, &mut typed, &folder)?;
     let settings = typed.over(settings);
     let host_path = settings.host.as_deref().and_then(describe_host_path);
-    let mut warnings = lua::review(&program, &plan, settings.request_names.unwrap_or_default());
+    let mut warnings =
+        lgoose_lua::review(&program, &plan, settings.request_names.unwrap_or_default());
     let sets_users = settings.users.is_some() || settings.stages.is_some();
     if sets_users || settings.test_plan.is_some() {
         let config = Config::new(settings.clone(), 1, 0)?.run;
@@ -48,10 +47,12 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
         1 => ", with 1 warning".to_owned(),
         n => format!(", with {n} warnings"),
     };
-    let variable_list = match lua::requested_variables(&program)[..] {
+    let variable_list = match lgoose_lua::requested_variables(&program)[..] {
         [] => String::new(),
         ref names => {
-            let unset = names.iter().filter(|name| !lua::is_set(&program, name));
+            let unset = names
+                .iter()
+                .filter(|name| !lgoose_lua::is_set(&program, name));
             let unset: Vec<&str> = unset.map(String::as_str).collect();
             let unset = match unset[..] {
                 [] => String::new(),
@@ -65,7 +66,7 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     };
     print_text(&format!(
         "{name} is fine{but}\n\n{}{variable_list}{}",
-        plan::outline(&plan),
+        lgoose_plan::outline(&plan),
         host_path.unwrap_or_default()
     ))?;
     for warning in &warnings {

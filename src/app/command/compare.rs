@@ -6,11 +6,10 @@ use super::repeat::RepeatedRuns;
 use super::screen::{self, print_reason, print_text, report_error, terminal_width};
 use crate::app::guard::Guard;
 use crate::cli;
-use crate::compare::{self, Comparison, GRAMMAR, NamedReport, RegressionLimit};
-use crate::config::Output;
-use crate::console;
-use crate::error::{Diagnostic, Error, exit};
-use crate::output;
+use lgoose_base::console;
+use lgoose_base::error::{Diagnostic, Error, exit};
+use lgoose_metrics::compare::{self, Comparison, GRAMMAR, NamedReport, RegressionLimit};
+use lgoose_plan::config::Output;
 use std::path::{Path, PathBuf};
 
 /// Compares the reports that the flags name, and returns the exit code.
@@ -86,7 +85,7 @@ pub(super) fn read_reports(
 ) -> Result<Vec<NamedReport>, Error> {
     let one = |path: &PathBuf| {
         let (file, text) = read(path)?;
-        let report = output::json::from_json(&text, &file)?;
+        let report = lgoose_report::json::from_json(&text, &file)?;
         if let Some((other, _)) = texts.iter().find(|(_, earlier)| *earlier == text) {
             let message = if *other == file {
                 format!("'{file}' is named twice")
@@ -106,13 +105,13 @@ pub(super) fn read_reports(
 fn show(comparison: &Comparison, outputs: &[Output], anyway: bool) -> Result<u8, Error> {
     let mut troubles = Vec::new();
     for output in outputs {
-        let text = output::render_comparison(comparison, output.format);
+        let text = lgoose_report::render_comparison(comparison, output.format);
         let path: Option<&Path> = output.path.as_deref();
         troubles.extend(text.and_then(|text| write(path, text.as_bytes())).err());
     }
     screen::written(console::out().settle(None))?;
     if outputs.iter().all(|output| output.path.is_some()) {
-        print_text(output::text::comparison(comparison, terminal_width()).trim_end())?;
+        print_text(lgoose_report::text::comparison(comparison, terminal_width()).trim_end())?;
     }
     for trouble in &troubles {
         report_error(trouble, false);

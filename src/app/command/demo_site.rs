@@ -5,11 +5,12 @@ use super::screen::print_text;
 #[cfg(feature = "demo")]
 use crate::app::sites::site_named;
 use crate::cli;
+use lgoose_base::error::Error;
 #[cfg(feature = "demo")]
-use crate::demo::{Behaviour, Demo};
-use crate::error::Error;
+use lgoose_base::error::exit;
+use lgoose_base::machine;
 #[cfg(feature = "demo")]
-use crate::{error::exit, machine};
+use lgoose_demo::{Behaviour, Demo};
 
 /// Serves the site until the process ends.
 ///

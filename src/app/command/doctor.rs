@@ -3,9 +3,9 @@
 use super::screen::print_text;
 use crate::app::preflight;
 use crate::cli;
-use crate::error::{Error, exit};
-use crate::machine;
-use crate::units::{show_count, show_duration, show_size};
+use lgoose_base::error::{Error, exit};
+use lgoose_base::machine;
+use lgoose_base::units::{show_count, show_duration, show_size};
 use std::fmt::Write as _;
 use std::time::Duration;
 

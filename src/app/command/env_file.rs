@@ -4,8 +4,8 @@
 //! changes a password with a dollar sign, it interprets backslashes and `#` within values, it refuses a value of
 //! several words without quotes, and its errors do not name the line.
 
-use crate::error::{Diagnostic, Error};
-use crate::files;
+use lgoose_base::error::{Diagnostic, Error};
+use lgoose_base::files;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -3,10 +3,10 @@
 use crate::app::prepare::PreparedRun;
 use crate::app::runtime;
 use crate::cli;
-use crate::control::Handle;
-use crate::error::Error;
-use crate::metrics::Report;
-use crate::otlp::{ExportOptions, Exporter};
+use lgoose_base::error::Error;
+use lgoose_metrics::Report;
+use lgoose_metrics::control::Handle;
+use lgoose_otlp::{ExportOptions, Exporter};
 
 /// Returns the options of the export, if the flags ask for one.
 ///

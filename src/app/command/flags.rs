@@ -7,10 +7,10 @@ use crate::app::places::{self, RunFile};
 use crate::app::prepare::{CommandOptions, OtherFiles, TestInput};
 use crate::app::reload::ReloadSource;
 use crate::cli;
-use crate::config::{LoadPart, ShowLevel, start_at_once};
-use crate::error::{Diagnostic, Error, masked_url};
-use crate::files::{FileReach, PlanFolder};
-use crate::lua::{self, EnvVariables};
+use lgoose_base::error::{Diagnostic, Error, masked_url};
+use lgoose_base::files::{FileReach, PlanFolder};
+use lgoose_lua::EnvVariables;
+use lgoose_plan::config::{LoadPart, ShowLevel, start_at_once};
 use std::path::{Path, PathBuf};
 
 /// Returns the test that a command line describes: the plan at that path, with everything that the flags set for it.
@@ -173,7 +173,7 @@ pub(super) fn read(path: &Path, flags: &cli::RunArgs) -> Result<PlanText, Error>
 /// # Errors
 /// As [`read`].
 pub(super) fn read_file(path: &Path, folder: &PlanFolder, retain: bool) -> Result<PlanText, Error> {
-    let (name, text) = lua::read(path)?;
+    let (name, text) = lgoose_lua::read(path)?;
     match target_plan::plan(&name, &text, folder, retain)? {
         Some(source) => Ok(PlanText {
             name,

@@ -3,9 +3,9 @@
 use super::{flags, screen};
 use crate::app::prepare::prepare;
 use crate::cli::{self, WebPlace};
-use crate::error::{Diagnostic, Error, exit};
-use crate::files::WriteFolder;
-use crate::serve::ProcessOrder;
+use lgoose_base::error::{Diagnostic, Error, exit};
+use lgoose_base::files::WriteFolder;
+use lgoose_web::queue::ProcessOrder;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

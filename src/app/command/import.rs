@@ -3,9 +3,9 @@
 
 use super::screen::{aside, put};
 use crate::cli;
-use crate::error::{Diagnostic, Error, Trouble, exit};
-use crate::files;
-use crate::import::{self, Choices};
+use lgoose_base::error::{Diagnostic, Error, Trouble, exit};
+use lgoose_base::files;
+use lgoose_import::Choices;
 use std::fs::OpenOptions;
 use std::io::{BufReader, ErrorKind, Write as _};
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(super) fn import(flags: &cli::ImportArgs) -> Result<u8, Error> {
             .filter(|path| path.as_os_str() != "-" && !files::is_handed_over(path)),
     };
     let imported = if flags.file.as_os_str() == "-" {
-        import::import("standard input", std::io::stdin().lock(), &choices)?
+        lgoose_import::import("standard input", std::io::stdin().lock(), &choices)?
     } else {
         let name = flags.file.display().to_string();
         let file = files::open(&flags.file).map_err(|error| {
@@ -33,7 +33,7 @@ pub(super) fn import(flags: &cli::ImportArgs) -> Result<u8, Error> {
                 "name a HAR file or a file with a curl command line, or '-' for standard input",
             )
         })?;
-        import::import(
+        lgoose_import::import(
             &format!("'{name}'"),
             BufReader::with_capacity(1 << 16, file),
             &choices,
@@ -87,8 +87,8 @@ fn write(folder: &Path, name: &str, content: &[u8]) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::app::loading;
-    use crate::files::{FileReach, PlanFolder};
-    use crate::lua::EnvVariables;
+    use lgoose_base::files::{FileReach, PlanFolder};
+    use lgoose_lua::EnvVariables;
     use serde_json::json;
 
     fn folder() -> PlanFolder {
@@ -143,7 +143,7 @@ mod tests {
                 entry("PUT", "/call", multipart), entry("DELETE", "/call", plain),
             ] } });
             let imported =
-                import::import("a file", har.to_string().as_bytes(), &Choices::default());
+                lgoose_import::import("a file", har.to_string().as_bytes(), &Choices::default());
             let imported = imported.expect("it can be read");
             let loaded = loading::load(
                 "plan.lua",
@@ -280,7 +280,8 @@ mod tests {
                 (&odd, &nowhere),
                 (&swagger, &nowhere),
             ] {
-                let imported = import::import("a file", file.to_string().as_bytes(), choices);
+                let imported =
+                    lgoose_import::import("a file", file.to_string().as_bytes(), choices);
                 let imported = imported.expect("it can be read");
                 let loaded = loading::load(
                     "plan.lua",
@@ -318,7 +319,7 @@ mod tests {
             .collect();
         let collection =
             json!({ "info": { "schema": "v2.1.0" }, "variable": variables, "item": items });
-        let imported = import::import(
+        let imported = lgoose_import::import(
             "a file",
             collection.to_string().as_bytes(),
             &Choices::default(),
@@ -341,9 +342,9 @@ mod tests {
         let har = json!({ "log": { "entries": [{ "request": { "method": "GET", "url": "http://127.0.0.1/é" }, "response": { "status": 200 } }] } });
         let text = har.to_string();
         for end in 0..text.len() {
-            let cut = import::import("a file", &text.as_bytes()[..end], &Choices::default());
+            let cut = lgoose_import::import("a file", &text.as_bytes()[..end], &Choices::default());
             assert!(cut.is_err(), "{end}");
         }
-        assert!(import::import("a file", text.as_bytes(), &Choices::default()).is_ok());
+        assert!(lgoose_import::import("a file", text.as_bytes(), &Choices::default()).is_ok());
     }
 }

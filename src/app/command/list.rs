@@ -5,8 +5,7 @@ use super::screen::print_text;
 use crate::app::places::{self, RunFile};
 use crate::app::{loading, log};
 use crate::cli;
-use crate::error::{Error, exit};
-use crate::plan;
+use lgoose_base::error::{Error, exit};
 use std::path::Path;
 
 /// Lists the scenarios, each followed by its tasks, one per line.
@@ -28,6 +27,6 @@ pub(super) fn list(path: &Path, flags: &cli::RunArgs) -> Result<u8, Error> {
         places::apart(&read, &log)?;
         log::write_to(path)?;
     }
-    print_text(plan::list(&plan).trim_end())?;
+    print_text(lgoose_plan::list(&plan).trim_end())?;
     Ok(exit::OK)
 }

@@ -36,10 +36,10 @@ use super::gaggle;
 use super::guard::Guard;
 use super::{log, preflight};
 use crate::cli::{self, Cli};
-use crate::console;
-use crate::error::{Error, exit};
 #[cfg(feature = "web")]
 use hosted::HostedTask;
+use lgoose_base::console;
+use lgoose_base::error::{Error, exit};
 use run::run;
 use screen::{print_text, put, report_error, warn};
 use std::process::ExitCode;

@@ -5,13 +5,12 @@ use crate::app::guard::Guard;
 use crate::app::places::{self, RunFile};
 use crate::app::signals::Signals;
 use crate::cli;
-use crate::config::{Format, Output};
-use crate::console;
-use crate::control::Handle;
-use crate::error::{Diagnostic, Error, Trouble, exit};
-use crate::files::{self, is_device, replace};
-use crate::metrics::{self, Report};
-use crate::output;
+use lgoose_base::console;
+use lgoose_base::error::{Diagnostic, Error, Trouble, exit};
+use lgoose_base::files::{self, is_device, replace};
+use lgoose_metrics::Report;
+use lgoose_metrics::control::Handle;
+use lgoose_plan::config::{Format, Output};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
@@ -116,7 +115,7 @@ fn parts(output: &Output) -> impl Iterator<Item = ReportOutput> {
         .path
         .as_deref()
         .filter(|path| output.format == Format::Csv && !is_device(path))
-        .map(output::csv::series_path);
+        .map(lgoose_report::csv::series_path);
     let series = beside.map(|path| part(true, Some(path)));
     [part(false, output.path.clone())].into_iter().chain(series)
 }
@@ -128,9 +127,9 @@ impl ReportOutput {
 
     fn render(&self, report: &Report) -> Result<Vec<u8>, Error> {
         if self.is_series {
-            Ok(output::csv::series(report)?.into_bytes())
+            Ok(lgoose_report::csv::series(report)?.into_bytes())
         } else {
-            output::render(report, self.format)
+            lgoose_report::render(report, self.format)
         }
     }
 
@@ -174,12 +173,12 @@ pub(super) fn report(flags: &cli::ReportArgs) -> Result<u8, Error> {
     let mut reports = Vec::new();
     for file in &flags.file {
         let (name, text) = read(file)?;
-        let report = output::json::from_json(&text, &name)?;
+        let report = lgoose_report::json::from_json(&text, &name)?;
         reports.push((name, report));
     }
     let mut report = match reports.len() {
         1 => reports.remove(0).1,
-        _ => metrics::join(reports).map_err(|problem| {
+        _ => lgoose_metrics::join(reports).map_err(|problem| {
             let help =
                 "give the JSON reports of all parts of one load, '--part 1/2' and '--part 2/2'";
             Diagnostic::new(problem).help(help)
@@ -187,15 +186,19 @@ pub(super) fn report(flags: &cli::ReportArgs) -> Result<u8, Error> {
     };
     if report.verdict.is_none() {
         // An earlier lgoose wrote it, or it was written during the run.
-        report.verdict = Some(output::judge(&report, None));
+        report.verdict = Some(lgoose_report::judge(&report, None));
     }
     let written = write_all(&flags.output, &report);
     screen::written(console::out().settle(None))?;
     if flags.output.iter().all(|output| output.path.is_some()) {
-        let options = output::text::TableOptions {
+        let options = lgoose_report::text::TableOptions {
             status_codes: flags.status_codes,
         };
-        print_text(&output::text::tables(&report, terminal_width(), options))?;
+        print_text(&lgoose_report::text::tables(
+            &report,
+            terminal_width(),
+            options,
+        ))?;
     }
     for trouble in written.as_ref().err().into_iter().flatten() {
         report_error(trouble, false);

@@ -11,12 +11,11 @@ use crate::app::runtime;
 use crate::app::signals::Signals;
 use crate::app::supervisor::Supervisor;
 use crate::cli;
-use crate::compare::NamedReport;
-use crate::config::Format;
-use crate::error::{Diagnostic, Error, Trouble};
-use crate::metrics::{Cause, Report};
-use crate::output;
-use crate::units;
+use lgoose_base::error::{Diagnostic, Error, Trouble};
+use lgoose_base::units;
+use lgoose_metrics::compare::NamedReport;
+use lgoose_metrics::{Cause, Report};
+use lgoose_plan::config::Format;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -228,7 +227,7 @@ impl<'a> RepeatedRuns<'a> {
             return Ok(format!("{}-{number}", side.name()));
         };
         let path = file(folder, side, number);
-        outputs::write(Some(&path), &output::render(report, Format::Json)?)?;
+        outputs::write(Some(&path), &lgoose_report::render(report, Format::Json)?)?;
         Ok(path.display().to_string())
     }
 }

@@ -19,12 +19,11 @@ use crate::app::signals::Signals;
 use crate::app::supervisor::{Slot, Supervisor};
 use crate::app::{log, preflight, runtime, writable};
 use crate::cli;
-use crate::config::Config;
-use crate::console::{self, ConsoleState};
-use crate::control::Handle;
-use crate::engine::Outcome;
-use crate::error::{Diagnostic, Error, exit};
-use crate::{lua, output};
+use lgoose_base::console::{self, ConsoleState};
+use lgoose_base::error::{Diagnostic, Error, exit};
+use lgoose_engine::Outcome;
+use lgoose_metrics::control::Handle;
+use lgoose_plan::config::Config;
 use std::path::Path;
 use std::time::Duration;
 
@@ -80,7 +79,7 @@ fn announce_run(prepared: &PreparedRun, flags: &cli::RunArgs) {
             warn(&shortage);
         }
     }
-    let unset = lua::unset_variables(&prepared.run.plan_version.program);
+    let unset = lgoose_lua::unset_variables(&prepared.run.plan_version.program);
     unset.iter().for_each(warn);
     for note in &prepared.notes {
         warn(&Diagnostic::new(note));
@@ -225,10 +224,14 @@ pub(super) async fn conclude(
     let mut troubles = written.err().unwrap_or_default();
     let to_stdout = writes_to_stdout(flags);
     if !flags.screen.quiet && !to_stdout {
-        let options = output::text::TableOptions {
+        let options = lgoose_report::text::TableOptions {
             status_codes: config.screen.status_codes,
         };
-        print_last(&output::text::tables(report, terminal_width(), options));
+        print_last(&lgoose_report::text::tables(
+            report,
+            terminal_width(),
+            options,
+        ));
     }
     summary.show(flags);
     let signals = Signals::Obeyed(guard.clone());

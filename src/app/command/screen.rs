@@ -1,12 +1,11 @@
 //! Prints a run without a terminal view: figures on standard output, troubles and the plan's log on standard error.
 
 use crate::cli;
-use crate::config::Config;
-use crate::console::{self, ConsoleState};
-use crate::control::{Reader, ReaderMessage, ReloadResult};
-use crate::error::{Diagnostic, Error, printable};
-use crate::metrics::{ErrorRow, Snapshot};
-use crate::output;
+use lgoose_base::console::{self, ConsoleState};
+use lgoose_base::error::{Diagnostic, Error, printable};
+use lgoose_metrics::control::{Reader, ReaderMessage, ReloadResult};
+use lgoose_metrics::{ErrorRow, Snapshot};
+use lgoose_plan::config::Config;
 use std::collections::HashSet;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -40,14 +39,17 @@ pub(super) async fn report_progress(
         };
         if !started && picture.users == users {
             started = true;
-            offer(&output::text::started_line(users, picture.progress.elapsed));
+            offer(&lgoose_report::text::started_line(
+                users,
+                picture.progress.elapsed,
+            ));
         }
         for error in reported.new_in(&picture.errors) {
-            offer(&output::text::error_line(error));
+            offer(&lgoose_report::text::error_line(error));
         }
         if let Some(due) = next.filter(|due| picture.progress.elapsed >= *due) {
             next = Some(due + every);
-            offer(&output::text::progress_line(&picture));
+            offer(&lgoose_report::text::progress_line(&picture));
         }
     }
 }
@@ -129,7 +131,9 @@ pub(super) fn terminal_width() -> usize {
     let columns = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| size.ws_col);
     let wanted = || std::env::var("COLUMNS").ok()?.trim().parse::<u16>().ok();
     match columns {
-        0 => wanted().map_or(output::text::PLAIN_WIDTH, |columns| columns.max(20).into()),
+        0 => wanted().map_or(lgoose_report::text::PLAIN_WIDTH, |columns| {
+            columns.max(20).into()
+        }),
         columns => columns.into(),
     }
 }
@@ -218,7 +222,7 @@ fn put_error(text: &str) {
     // If standard error is gone, nobody can be told.
     console::err().put(line(text));
     #[cfg(feature = "web")]
-    crate::serve::report_error(text);
+    lgoose_web::queue::report_error(text);
 }
 
 /// Prints a reason for the verdict in the same form as an error. A verdict on the target is not an error of lgoose.

@@ -2,8 +2,7 @@
 //! that already has them, it only renews the stubs. It overwrites nothing else.
 
 use crate::cli::PlanTemplate;
-use crate::error::{Diagnostic, Error, Trouble};
-use crate::lua;
+use lgoose_base::error::{Diagnostic, Error, Trouble};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -62,7 +61,7 @@ pub(super) fn start(folder: &Path, template: PlanTemplate) -> Result<String, Err
 
 /// Returns whether a folder has stubs that lgoose has written, in whatever version.
 fn is_ours(folder: &Path) -> bool {
-    let (first, _) = lua::STUBS[0];
+    let (first, _) = lgoose_lua::STUBS[0];
     let library = folder.join(LIBRARY);
     let is_folder = library.symlink_metadata().is_ok_and(|found| found.is_dir());
     let stub = std::fs::read_to_string(library.join(first));
@@ -73,7 +72,7 @@ fn is_ours(folder: &Path) -> bool {
 fn renew(folder: &Path) -> Result<String, Error> {
     let library = folder.join(LIBRARY);
     let mut renewed = 0;
-    for (path, text) in lua::STUBS {
+    for (path, text) in lgoose_lua::STUBS {
         let path = library.join(path);
         if std::fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
             continue;
@@ -97,7 +96,7 @@ fn renew(folder: &Path) -> Result<String, Error> {
 
 /// Returns the path below the folder and the text of each file.
 fn files(template: PlanTemplate) -> Vec<(PathBuf, &'static str)> {
-    let stubs = lua::STUBS
+    let stubs = lgoose_lua::STUBS
         .iter()
         .map(|(path, text)| (Path::new(LIBRARY).join(path), *text));
     [(PLAN, plan_of(template)), SETTINGS]
@@ -134,7 +133,7 @@ fn occupied(path: &Path) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::RequestNames;
+    use lgoose_plan::config::RequestNames;
     use std::collections::BTreeMap;
 
     /// Returns the path of a folder for one test, which does not exist yet.
@@ -155,9 +154,9 @@ mod tests {
         ] {
             let text = plan_of(template);
             let (program, plan, settings) =
-                lua::load(PLAN, text, BTreeMap::new(), 0).expect("it loads");
+                lgoose_lua::load(PLAN, text, BTreeMap::new(), 0).expect("it loads");
             assert_eq!(settings.host.as_deref(), host, "{template:?}");
-            let warnings = lua::review(&program, &plan, RequestNames::default());
+            let warnings = lgoose_lua::review(&program, &plan, RequestNames::default());
             assert!(warnings.is_empty(), "{template:?}");
         }
     }

@@ -2,15 +2,16 @@
 
 use super::{flags, screen};
 use crate::app::guard::Guard;
+use crate::app::loading;
 use crate::app::places::{self, RunFile};
 use crate::app::signals::Signals;
 use crate::cli;
-use crate::config::Config;
-use crate::control::Handle;
-use crate::engine::Outcome;
-use crate::error::{Error, Trouble};
-use crate::files::{FileError, FileUse, NamedFile};
-use crate::lua::Written;
+use lgoose_base::error::{Error, Trouble};
+use lgoose_base::files::{FileError, FileUse, NamedFile};
+use lgoose_engine::Outcome;
+use lgoose_lua::Written;
+use lgoose_metrics::control::Handle;
+use lgoose_plan::config::Config;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,10 +55,16 @@ async fn call(
     config: &Config,
     (guard, handle): (&Guard, &Handle),
 ) -> Result<Vec<Written>, Error> {
-    let is_given_up = Arc::<AtomicBool>::default();
-    let Some(call) = outcome.summary_call(config.local.memory, is_given_up.clone())? else {
+    if !outcome.has_report_hook {
         return Ok(Vec::new());
-    };
+    }
+    let is_given_up = Arc::<AtomicBool>::default();
+    let call = loading::summary_call(
+        &outcome.program,
+        &outcome.report,
+        config.local.memory,
+        is_given_up.clone(),
+    )?;
     let mut called = tokio::task::spawn_blocking(call);
     let signals = Signals::Obeyed(guard.clone());
     let called = tokio::select! {

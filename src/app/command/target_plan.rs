@@ -1,9 +1,9 @@
 //! Translates `lgoose URLS.txt`, which sends the requests of a list in their order, into a plan.
 
 use super::url_plan::{quoted, split};
-use crate::error::Diagnostic;
-use crate::files::PlanFolder;
-use crate::targets::{self, Target};
+use lgoose_base::error::Diagnostic;
+use lgoose_base::files::PlanFolder;
+use lgoose_import::targets::{self, Target};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -127,7 +127,7 @@ fn headers(headers: &[(String, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::FileReach;
+    use lgoose_base::files::FileReach;
 
     fn folder() -> PlanFolder {
         PlanFolder::new(Path::new(""), FileReach::Folder)

@@ -1,9 +1,9 @@
 //! Translates `lgoose URL`, which requests one page over and over, into a plan.
 
 use crate::cli;
-use crate::error::{Diagnostic, Error};
-use crate::files;
-use crate::http::over_http;
+use lgoose_base::error::{Diagnostic, Error};
+use lgoose_base::files;
+use lgoose_http::over_http;
 use std::fmt::Write as _;
 
 /// The plan for a URL.

@@ -11,8 +11,8 @@ use crate::app::signals::Signals;
 use crate::app::supervisor::Supervisor;
 use crate::app::{log, runtime, writable};
 use crate::cli;
-use crate::control::Handle;
-use crate::error::Error;
+use lgoose_base::error::Error;
+use lgoose_metrics::control::Handle;
 
 /// Moves the users to workers, if the flags ask for it. The returned value is to be ended after the run.
 pub(super) fn hire(
@@ -44,13 +44,13 @@ pub(super) fn hire(
     let threads = manager.link.threads();
     let run = manager.run;
     prepared.placement = Placement {
-        place: crate::engine::ShardPlacement::Workers(manager.link),
+        place: lgoose_engine::ShardPlacement::Workers(manager.link),
         offers: manager.offers,
         versions: manager.versions,
         logs: manager.logs,
     };
     prepared.run.local.threads = threads;
-    let threads = crate::units::counted(threads as u64, "thread");
+    let threads = lgoose_base::units::counted(threads as u64, "thread");
     announce(&format!("run {run} begins with {threads} on its workers"));
     Ok(Some(dismissal))
 }

@@ -7,10 +7,9 @@ use crate::app::client::client;
 use crate::app::prepare::{Placement, PreparedRun};
 use crate::app::sites::Sites;
 use crate::cli;
-use crate::config::{ClientKind, Config, LoadPart, ScreenConfig};
-use crate::engine;
-use crate::error::Error;
-use crate::gaggle::{self, BrokerRun};
+use lgoose_base::error::Error;
+use lgoose_gaggle::BrokerRun;
+use lgoose_plan::config::{ClientKind, Config, LoadPart, ScreenConfig};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,7 +33,7 @@ pub(in crate::app) async fn attach(
     stop: impl Future<Output = ()>,
 ) -> Result<(AttachedRun, RunTeardown), Error> {
     let address = address(&broker.url, &broker.reached)?;
-    let attaching = gaggle::attach(address, run.to_owned(), stop);
+    let attaching = lgoose_gaggle::attach(address, run.to_owned(), stop);
     let ((BrokerRun { facts, is_led }, manager), leave) = attaching.await?;
     let stand_in = facts.plan.stand_in()?;
     let config = Config {
@@ -51,7 +50,7 @@ pub(in crate::app) async fn attach(
     unused.run.client = ClientKind::Direct;
     let (client, resolver) = client(&unused)?;
     let prepared = PreparedRun {
-        run: engine::Run {
+        run: lgoose_engine::Run {
             plan_version: Arc::new(stand_in),
             config: Arc::new(config.run),
             local: config.local,
@@ -65,7 +64,7 @@ pub(in crate::app) async fn attach(
         screen: config.screen,
         sites: Sites::default(),
         placement: Placement {
-            place: engine::ShardPlacement::Workers(manager.link),
+            place: lgoose_engine::ShardPlacement::Workers(manager.link),
             offers: manager.offers,
             versions: manager.versions,
             logs: None,

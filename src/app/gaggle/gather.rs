@@ -4,11 +4,11 @@ use super::address;
 use crate::app::guard::Guard;
 use crate::app::runtime;
 use crate::cli;
-use crate::control::Control;
-use crate::error::{Error, exit};
-use crate::gaggle::{Broker, GatherPresence, serve_gather};
-use crate::machine;
-use crate::metrics::label_texts;
+use lgoose_base::error::{Error, exit};
+use lgoose_base::machine;
+use lgoose_gaggle::{Broker, GatherPresence, serve_gather};
+use lgoose_metrics::control::Control;
+use lgoose_metrics::label_texts;
 use std::time::Duration;
 
 /// Time limit for the broker to come up.

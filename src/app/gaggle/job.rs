@@ -1,21 +1,20 @@
 //! A job: everything that a worker needs to load the plan of the manager, packed.
 
-use crate::allotment::Reservations;
 use crate::app::client::client;
 use crate::app::loading;
-use crate::config::{
+use lgoose_base::allotment::Reservations;
+use lgoose_base::error::{Error, Trouble};
+use lgoose_base::files::NamedFile;
+use lgoose_base::packed::{pack, unpack};
+use lgoose_base::secrets;
+use lgoose_engine::PlanVersion;
+use lgoose_gaggle::PlanOffer;
+use lgoose_http::AllowedHosts;
+use lgoose_lua::Bundle;
+use lgoose_metrics::{LogSelection, RunLogs};
+use lgoose_plan::config::{
     Config, LoadPart, LocalConfig, Logs, Proxy, RunConfig, ScreenConfig, ShowLevel,
 };
-use crate::engine::{self, PlanVersion};
-use crate::error::{Error, Trouble};
-use crate::files::NamedFile;
-use crate::gaggle::PlanOffer;
-use crate::http::AllowedHosts;
-use crate::lua::{self, Bundle};
-use crate::metrics::{LogSelection, RunLogs};
-use crate::packed::{pack, unpack};
-use crate::plan;
-use crate::secrets;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -112,7 +111,7 @@ impl Job {
     ) -> Result<Job, Error> {
         let program = &version.program;
         // Variables that only tasks read travel with the plan, too, and not just those that its top level has read.
-        program.take_up(&lua::requested_variables(program));
+        program.take_up(&lgoose_lua::requested_variables(program));
         Ok(Job {
             bundle: Bundle::of(program)?,
             config: RunConfig::clone(&version.config),
@@ -141,12 +140,12 @@ impl Job {
 ///
 /// # Errors
 /// Returns the mistake in the plan, a mistake for a host that this worker does not send to, or trouble with a file.
-pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<engine::Run, Error> {
+pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<lgoose_engine::Run, Error> {
     let job = Job::unpack(&offer.packed)?;
     let (bundle, name) = (job.bundle, job.name.clone());
-    let load = move |heartbeat: &_| lua::load_bundle(&bundle, heartbeat);
+    let load = move |heartbeat: &_| lgoose_lua::load_bundle(&bundle, heartbeat);
     let (program, mut plan, _) = loading::watched(&name, terms.memory, load)?;
-    plan::select(&mut plan, &job.config)?;
+    lgoose_plan::select(&mut plan, &job.config)?;
     let folder = secrets::temporary_folder()?;
     let mut config = Config {
         run: job.config,
@@ -164,7 +163,7 @@ pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<engine::Run
         names_are_addresses(&config.run)?;
     }
     for host in &job.hosts {
-        let allowed = crate::http::check_allowed(host, &client.allowed);
+        let allowed = lgoose_http::check_allowed(host, &client.allowed);
         allowed.map_err(|failure| Error::trouble(failure.detail))?;
     }
     // The files have been read, so their folder may go. Only the TLS configuration is still to be made.
@@ -180,7 +179,7 @@ pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<engine::Run
         None => program.serve_part(offer.part),
     }
     let version = PlanVersion::new(program, plan, job.hosts, run.clone()).numbered(offer.number);
-    Ok(engine::Run {
+    Ok(lgoose_engine::Run {
         plan_version: Arc::new(version),
         config: run,
         local: config.local,

@@ -3,9 +3,9 @@
 use super::address;
 use crate::app::runtime;
 use crate::cli;
-use crate::error::Error;
-use crate::gaggle::{Broker, GatherPresence, WorkerPresence, gathers, present};
-use crate::metrics::labels_text;
+use lgoose_base::error::Error;
+use lgoose_gaggle::{Broker, GatherPresence, WorkerPresence, gathers, present};
+use lgoose_metrics::labels_text;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Time limit for connecting to the broker.
@@ -96,7 +96,7 @@ fn text(
             ),
             count => format!(
                 "\nrun {run}: {}",
-                crate::units::counted(count as u64, "worker")
+                lgoose_base::units::counted(count as u64, "worker")
             ),
         };
     }

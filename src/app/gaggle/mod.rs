@@ -14,11 +14,11 @@ pub(super) use worker::work;
 
 use super::prepare::PreparedRun;
 use crate::cli;
-use crate::config::LocalConfig;
-use crate::engine::PlanVersion;
-use crate::error::{Diagnostic, Error};
-use crate::gaggle::{BrokerAddress, DisconnectHandle, Manager, Recruitment, RunTitle, WorkerLoss};
 use job::{Job, TlsFiles};
+use lgoose_base::error::{Diagnostic, Error};
+use lgoose_engine::PlanVersion;
+use lgoose_gaggle::{BrokerAddress, DisconnectHandle, Manager, Recruitment, RunTitle, WorkerLoss};
+use lgoose_plan::config::LocalConfig;
 use server::BrokerServer;
 use std::sync::Arc;
 use std::time::Duration;

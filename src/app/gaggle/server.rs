@@ -1,7 +1,7 @@
 //! The broker that lgoose starts for one run: the `nats-server` of this machine, with a random token.
 
-use crate::error::{Diagnostic, Error, Trouble};
-use crate::secrets;
+use lgoose_base::error::{Diagnostic, Error, Trouble};
+use lgoose_base::secrets;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;

@@ -5,11 +5,11 @@ use super::job::{WorkerTerms, load};
 use crate::app::guard::Guard;
 use crate::app::runtime;
 use crate::cli;
-use crate::control::Control;
-use crate::error::{Error, exit};
-use crate::gaggle::{Broker, WorkerPresence, identity, inbox, serve};
-use crate::machine;
-use crate::units::counted;
+use lgoose_base::error::{Error, exit};
+use lgoose_base::machine;
+use lgoose_base::units::counted;
+use lgoose_gaggle::{Broker, WorkerPresence, identity, inbox, serve};
+use lgoose_metrics::control::Control;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Signals that are not always an interrupt: the end of the terminal, and what announces that the process will be
 //! killed.
 
-use crate::machine;
+use lgoose_base::machine;
 use rustix::process::Signal as RawSignal;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};

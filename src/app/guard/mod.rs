@@ -6,14 +6,13 @@
 
 mod kinds;
 
-use crate::console;
-use crate::control::{Command, Done, Handle, Interrupt, PendingCommand};
-use crate::error::{Error, exit};
-use crate::metrics::RunPhase;
 #[cfg(feature = "tui")]
-use crate::tui;
 use kinds::{HangupEffect, Hangups};
 pub(super) use kinds::{KillNotices, any_of, listen_for};
+use lgoose_base::console;
+use lgoose_base::error::{Error, exit};
+use lgoose_metrics::RunPhase;
+use lgoose_metrics::control::{Command, Done, Handle, Interrupt, PendingCommand};
 use rustix::process::Signal as RawSignal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -299,7 +298,7 @@ pub(super) fn outlive_file_limit() -> std::io::Result<()> {
 /// Ends the process, whatever its other threads are doing.
 fn end() -> ! {
     #[cfg(feature = "tui")]
-    tui::hand_back();
+    lgoose_tui::hand_back();
     console::out().settle(Some(LAST_WORDS));
     console::err().settle(Some(LAST_WORDS));
     std::process::exit(exit::ABORTED.into())
@@ -308,7 +307,7 @@ fn end() -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::{Control, ControlCall};
+    use lgoose_metrics::control::{Control, ControlCall};
 
     #[tokio::test]
     async fn a_signal_between_two_runs_interrupts_the_second_once() {

@@ -1,13 +1,13 @@
 //! Reads the flags of a search, and checks that the plan fits them.
 
 use crate::app::prepare::PreparedRun;
-use crate::capacity::SearchAims;
 use crate::cli::{self, SearchVariable};
-use crate::config::MOST_USERS;
-use crate::error::{Diagnostic, Error};
-use crate::metrics::LoadKind;
-use crate::threshold::{FigureKind, Threshold};
-use crate::units;
+use lgoose_base::error::{Diagnostic, Error};
+use lgoose_base::threshold::{FigureKind, Threshold};
+use lgoose_base::units;
+use lgoose_metrics::LoadKind;
+use lgoose_metrics::capacity::SearchAims;
+use lgoose_plan::config::MOST_USERS;
 use std::sync::Arc;
 use std::time::Duration;
 

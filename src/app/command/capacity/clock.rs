@@ -1,8 +1,8 @@
 //! The time of a search: how much of it is left, what may still be done in it, and how long the search is likely to go on.
 //! Driven by the search between its runs.
 
-use crate::capacity::SearchTime;
-use crate::units;
+use lgoose_base::units;
+use lgoose_metrics::capacity::SearchTime;
 use std::time::{Duration, Instant};
 
 /// Time that a run needs beside its own, to begin and to end.

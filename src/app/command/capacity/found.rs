@@ -1,10 +1,9 @@
 //! The report of a search: the report of one of its runs, with the result of the search and the verdict on it.
 
-use crate::engine::Outcome;
-use crate::error::exit;
-use crate::metrics::{Capacity, CapacityOutcome, Cause, Ending, Verdict, VerdictResult};
-use crate::output;
-use crate::units;
+use lgoose_base::error::exit;
+use lgoose_base::units;
+use lgoose_engine::Outcome;
+use lgoose_metrics::{Capacity, CapacityOutcome, Cause, Ending, Verdict, VerdictResult};
 use std::time::Duration;
 
 /// Completes the report of the run that represents the search.
@@ -12,7 +11,7 @@ pub(super) fn complete(outcome: &mut Outcome, found: Capacity, aborted: bool) {
     if let Some(ending) = &mut outcome.report.ending {
         ended_by_search(ending);
     }
-    let mut verdict = output::judge(&outcome.report, outcome.trouble.as_ref());
+    let mut verdict = lgoose_report::judge(&outcome.report, outcome.trouble.as_ref());
     let code = exit_code(&found);
     if outcome.trouble.is_none() && code != exit::OK {
         verdict = Verdict {

@@ -1,9 +1,9 @@
 //! The iterations of a step's run: how many of each scenario were due and have ended since its figures began to count, and
 //! how many are under way. Read from snapshots, which count since the last reset.
 
-use crate::capacity::{IterationCounts, StepIterations};
-use crate::metrics::Snapshot;
-use crate::plan::Scenario;
+use lgoose_metrics::Snapshot;
+use lgoose_metrics::capacity::{IterationCounts, StepIterations};
+use lgoose_plan::Scenario;
 use std::time::Duration;
 
 /// Iterations by which rounding may make a scenario's share of the starts differ from what it had.
@@ -146,8 +146,8 @@ impl ScenarioTally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{LiveArrivals, Progress, ScenarioRow};
-    use crate::plan::Task;
+    use lgoose_metrics::{LiveArrivals, Progress, ScenarioRow};
+    use lgoose_plan::Task;
 
     fn scenarios(weights: &[u32]) -> Vec<Scenario> {
         let scenario = |(number, weight): (usize, &u32)| Scenario {

@@ -15,13 +15,15 @@ use crate::app::prepare::{PreparedRun, prepare};
 use crate::app::signals::Signals;
 use crate::app::supervisor::Supervisor;
 use crate::app::{log, preflight, runtime, writable};
-use crate::capacity::{self, CapacityEstimate, Recovery, Search, SearchAction, SearchSummary};
 use crate::cli;
-use crate::control::Handle;
-use crate::engine::Outcome;
-use crate::error::Error;
-use crate::metrics::{CapacityOutcome, CapacityStep, StepResult};
 use clock::{RunTimes, SearchClock};
+use lgoose_base::error::Error;
+use lgoose_engine::Outcome;
+use lgoose_metrics::capacity::{
+    self, CapacityEstimate, Recovery, Search, SearchAction, SearchSummary,
+};
+use lgoose_metrics::control::Handle;
+use lgoose_metrics::{CapacityOutcome, CapacityStep, StepResult};
 use progress::SearchProgress;
 use std::time::Duration;
 use step::{FinishedStep, StepRunner, TimeLeft};

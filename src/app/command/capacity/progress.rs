@@ -4,9 +4,9 @@
 use super::super::screen;
 use super::{aims, clock};
 use crate::app::prepare::PreparedRun;
-use crate::console;
-use crate::metrics::{CapacityStep, LoadKind, Snapshot};
-use crate::output::text;
+use lgoose_base::console;
+use lgoose_metrics::{CapacityStep, LoadKind, Snapshot};
+use lgoose_report::text;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 

@@ -11,18 +11,18 @@ use crate::app::guard::Guard;
 use crate::app::prepare::PreparedRun;
 use crate::app::runtime;
 use crate::app::supervisor::Supervisor;
-use crate::capacity::{
+use crate::cli::{self, SearchVariable};
+use lgoose_base::error::Error;
+use lgoose_base::units;
+use lgoose_metrics::capacity::{
     Decision, Judgement, Recovery, SearchAction, ShortStep, StepIterations, StepLengths, StepWatch,
     StepWindow,
 };
-use crate::cli::{self, SearchVariable};
-use crate::config::{Config, Load, Logs, MOST_USERS};
-use crate::control::{Command, Handle};
-use crate::error::Error;
-use crate::metrics::{
+use lgoose_metrics::control::{Command, Handle};
+use lgoose_metrics::{
     CapacityStep, Cause, Ending, Report, RunPhase, SeriesPoint, Snapshot, StepResult,
 };
-use crate::units;
+use lgoose_plan::config::{Config, Load, Logs, MOST_USERS};
 #[cfg(feature = "gaggle")]
 use std::cell::Cell;
 use std::time::Duration;

@@ -11,16 +11,15 @@ use crate::app::log;
 use crate::app::signals::log_interrupt;
 use crate::app::suspension::{self, Suspension};
 use crate::cli;
-use crate::config::{Format, Output};
-use crate::control::{
+use lgoose_base::units::counted;
+use lgoose_metrics::control::{
     Command, CommandResult, Done, Handle, Interrupt, Reader, ReaderMessage, Refusal, ReloadResult,
 };
-use crate::metrics::{Detail, LiveTag, Report, RunPhase, Snapshot};
-use crate::output;
-use crate::tui::{
+use lgoose_metrics::{Detail, LiveTag, Report, RunPhase, Snapshot};
+use lgoose_plan::config::{Format, Output};
+use lgoose_tui::{
     self, KeyAction, TerminalEvent, TerminalInput, TerminalScreen, ViewContext, ViewState,
 };
-use crate::units::counted;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -86,7 +85,7 @@ impl TerminalView {
                 plan,
                 host,
                 colours: may_colour(flags),
-                ascii: !tui::speaks_unicode(|name| std::env::var(name).ok()),
+                ascii: !lgoose_tui::speaks_unicode(|name| std::env::var(name).ok()),
                 clock: true,
             },
             state: ViewState::default(),
@@ -125,7 +124,7 @@ impl TerminalView {
                 }
                 typed = self.input.next() => {
                     let Some(typed) = typed else { return };
-                    match tui::handle_input(&mut self.state, &typed, &snapshot) {
+                    match lgoose_tui::handle_input(&mut self.state, &typed, &snapshot) {
                         Some(KeyAction::Leave) => return,
                         Some(KeyAction::WriteReport) => self.write_report(report),
                         Some(KeyAction::Suspend) => {
@@ -191,7 +190,7 @@ impl TerminalView {
     }
 
     fn take(&mut self, typed: &TerminalEvent, snapshot: &Snapshot) {
-        match tui::handle_input(&mut self.state, typed, snapshot) {
+        match lgoose_tui::handle_input(&mut self.state, typed, snapshot) {
             None => {}
             Some(KeyAction::Command(command)) => {
                 self.interrupted |= matches!(command, Command::Interrupt(_));
@@ -322,7 +321,7 @@ impl TerminalView {
         };
         let verdict = report.verdict.clone();
         let report = Report {
-            verdict: verdict.or_else(|| Some(output::judge(report, None))),
+            verdict: verdict.or_else(|| Some(lgoose_report::judge(report, None))),
             ..report.clone()
         };
         match write_all(outputs, &report) {
@@ -370,7 +369,7 @@ fn notice(command: Command, response: CommandResult) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use lgoose_base::error::Error;
 
     #[test]
     fn a_refusal_is_the_notice_and_what_the_screen_shows_anyway_is_not() {

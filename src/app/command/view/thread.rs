@@ -1,8 +1,8 @@
 //! The thread of the view, so that the run never waits for a terminal.
 
 use super::{LAST_LINES, TerminalView};
-use crate::engine::Outcome;
-use crate::metrics::{Cause, Report};
+use lgoose_engine::Outcome;
+use lgoose_metrics::{Cause, Report};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;

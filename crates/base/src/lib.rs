@@ -1,0 +1,29 @@
+//! What all crates of lgoose share, and what knows none of them: units and how they are written, errors, tags and trace
+//! contexts, the files of a plan, thresholds as they are written, and what the machine says of itself.
+//!
+//! Used by every other crate. Nothing here knows a plan's language, a protocol or a screen.
+//!
+//! ```
+//! use lgoose_base::threshold::Threshold;
+//!
+//! let threshold = Threshold::read("GET /cart: p95 < 300ms during 10s").expect("it is written well");
+//! assert!(threshold.holds(299.0));
+//! assert!(!threshold.holds(300.0));
+//! ```
+
+pub mod allotment;
+pub mod console;
+pub mod error;
+pub mod files;
+pub mod foreign_formats;
+pub mod machine;
+pub mod packed;
+pub mod pem;
+pub mod phases;
+pub mod secrets;
+pub mod tags;
+pub mod threshold;
+pub mod trace;
+pub mod units;
+pub mod wildcard;
+pub mod yaml;

@@ -1,0 +1,73 @@
+//! YAML as JSON values, within bounds: few lines can stand for more than any memory takes.
+
+use crate::error::printable;
+use serde_json::Value;
+use serde_saphyr::Error;
+use serde_saphyr::budget::BudgetBreach;
+
+/// What is wrong with a text.
+#[derive(Debug)]
+pub struct YamlFault {
+    /// In words, with its place.
+    pub what: String,
+    /// It stands for more than is read, which took its time to find out.
+    pub is_large: bool,
+}
+
+/// Reads a text.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn parse(text: &str) -> Result<Value, YamlFault> {
+    let options = serde_saphyr::options! {
+        with_snippet: false,
+        strict_booleans: true,
+        budget: serde_saphyr::budget! {
+            max_events: 4_000_000,
+            max_nodes: 2_000_000,
+            max_depth: 120,
+            max_documents: 1,
+        },
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let text = error.to_string();
+        let text = text.lines().next().unwrap_or_default();
+        // Where an alias was defined says nothing more.
+        let text = one_line(text.split(" (defined").next().unwrap_or_default());
+        let is_large = is_large(&error);
+        let what = match is_large {
+            _ if has_several_documents(&error) => "it has more than one document".to_owned(),
+            true => format!("it stands for more than is read ({text})"),
+            false => text,
+        };
+        YamlFault { what, is_large }
+    })
+}
+
+/// Returns the beginning of a message, with nothing that moves a terminal's cursor.
+fn one_line(text: &str) -> String {
+    let shown = text.chars().take(120);
+    let line: String = shown
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    printable(&line).into_owned()
+}
+
+fn is_large(error: &Error) -> bool {
+    match error {
+        Error::AliasError { error, .. } | Error::WithSnippet { error, .. } => is_large(error),
+        Error::Budget { .. }
+        | Error::AliasReplayCounterOverflow { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => !has_several_documents(error),
+        _ => false,
+    }
+}
+
+fn has_several_documents(error: &Error) -> bool {
+    let Error::Budget { breach, .. } = error else {
+        return false;
+    };
+    matches!(breach, BudgetBreach::Documents { .. })
+}

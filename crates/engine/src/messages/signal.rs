@@ -1,0 +1,112 @@
+//! Signals to the director from those who take part in a run: shards of this process, or workers with several shards
+//! each. They come in order, but may come late or stop coming; the directive, which goes the other way, is state.
+
+use crate::messages::departures::Departures;
+use crate::messages::plan_requests::PlanCommand;
+use lgoose_base::error::Error;
+use lgoose_metrics::{Delivery, WorkerIdentity};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// A signal of participant number `from`.
+#[derive(Debug)]
+pub struct Signal {
+    /// The number of the participant.
+    pub from: usize,
+    /// What it says.
+    pub kind: SignalKind,
+}
+
+/// What a participant says, or what is said of it.
+#[derive(Debug)]
+pub enum SignalKind {
+    /// Figures since the last signal. Sequence numbers rise from 1, so that a repeat counts once.
+    Delivery {
+        /// Its number.
+        sequence: u64,
+        /// The figures.
+        delivery: Delivery,
+    },
+    /// Figures of several workers since the last signal of this kind; the sender makes sure that each counts once.
+    Gathered(Delivery),
+    /// The participant has nothing left to do under that version of the directive.
+    Idle {
+        /// The version of the directive.
+        version: u64,
+        /// How its users have left so far.
+        departures: Departures,
+    },
+    /// It has started all users that it will have at a time.
+    AllStarted,
+    /// The plan asks for something.
+    PlanRequest(PlanCommand),
+    /// The participant's last signal: its last user has gone, and everything was handed over. A worker says when that was
+    /// since the run began.
+    Ended {
+        /// How its users have left so far.
+        departures: Departures,
+        /// When that was since the run began.
+        at: Option<Duration>,
+    },
+    /// The shard sends nothing any more, and what it measured last is lost.
+    Lost,
+    /// A worker that takes part from now on, in the place of a lost one; the participant's number is the next one.
+    Joined {
+        /// The number of the lost one.
+        in_place_of: usize,
+        /// Its name, labels and machine.
+        identity: WorkerIdentity,
+        /// A sentence that says so.
+        text: String,
+    },
+    /// Nothing is heard from the worker; it may come back. Whether its users go on is not known.
+    Away(String),
+    /// The worker was told to end: its users stop, and it hands its figures over.
+    Leaving(String),
+    /// The worker is back.
+    Back(String),
+    /// The worker's users paused, though the run went on.
+    Paused(WorkerPause),
+    /// A warning for views and the report.
+    Warning(String),
+    /// The participant cannot go on.
+    Failed(Error),
+    /// No worker can be reached, with the reason; `None` once they can be reached again.
+    Unreachable(Option<String>),
+    /// Another manager leads the run; the error says why.
+    Superseded(Error),
+}
+
+/// Time in which a worker's users made no load, though the run went on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WorkerPause {
+    /// The process stood still between these times since the run began.
+    StoodStill { from: Duration, until: Duration },
+    /// The machine was suspended for so long, and its clock stood still with it.
+    Suspended(Duration),
+}
+
+impl WorkerPause {
+    /// Returns for how long the machine was suspended.
+    pub(crate) fn suspended(self) -> Duration {
+        match self {
+            WorkerPause::StoodStill { .. } => Duration::ZERO,
+            WorkerPause::Suspended(time) => time,
+        }
+    }
+}
+
+impl SignalKind {
+    /// Returns whether the signal shows that a participant was at work until then.
+    pub(crate) fn is_of_work(&self) -> bool {
+        matches!(
+            self,
+            SignalKind::Delivery { .. }
+                | SignalKind::Gathered(_)
+                | SignalKind::Idle { .. }
+                | SignalKind::AllStarted
+                | SignalKind::PlanRequest(_)
+                | SignalKind::Ended { .. }
+        )
+    }
+}

@@ -1,0 +1,83 @@
+//! Finds out how a run has ended: who asked for the stop, and how its users came to their end.
+
+use crate::run::life::Lifecycle;
+use crate::run::roster::Roster;
+use lgoose_metrics::{Cause, Ending};
+use lgoose_plan::config::RunConfig;
+use std::time::Duration;
+
+/// The facts of a run that say how it has ended.
+pub(super) struct EndFacts<'a> {
+    pub(super) config: &'a RunConfig,
+    pub(super) lifecycle: &'a Lifecycle,
+    pub(super) roster: &'a Roster,
+    /// Whether users run on workers.
+    pub(super) on_workers: bool,
+    /// When the last worker was heard, if all were lost.
+    pub(super) workers_lost_at: Option<Duration>,
+    /// End of the timetable; `None` for never.
+    pub(super) end: Option<Duration>,
+    /// Whether the timetable still has to reset the figures.
+    pub(super) reset_is_due: bool,
+    /// The most users that were ever due at a time.
+    pub(super) users_due: u64,
+}
+
+impl EndFacts<'_> {
+    /// Returns how the run has ended after `elapsed`; `Ending::told` adds the text.
+    pub(super) fn ending(&self, elapsed: Duration) -> Ending {
+        let departures = self.roster.departures();
+        let stopped = self.lifecycle.stopped();
+        let cause = self.cause();
+        let at = stopped.map_or(elapsed, |stopped| stopped.at);
+        let at = match (cause, self.end) {
+            // A run that ended because its time was up is not reported as shorter than planned.
+            (Cause::TimeUp, Some(end)) => at.max(end),
+            (Cause::WorkersLost, _) => self.workers_lost_at.unwrap_or(at),
+            _ => at,
+        };
+        let mut ending = Ending::new(cause, at, self.end);
+        ending.cut_short |= self.leaves_iterations(cause);
+        ending.in_warmup = stopped.map_or(self.reset_is_due, |stopped| stopped.in_warmup);
+        ending.cut_off = self.lifecycle.is_out_of_time() && departures.cut_off > 0;
+        ending.all_lost = departures.all_lost();
+        ending.users_started = departures.started;
+        // How many users a lost shard has started is not known.
+        ending.users_due = if self.roster.is_complete() {
+            self.users_due
+        } else {
+            0
+        };
+        let why = stopped.and_then(|stopped| stopped.why.clone());
+        match cause {
+            Cause::StoppedByPlan => ending.reason = why,
+            _ => ending.threshold = why,
+        }
+        ending.failed = self.lifecycle.failed().to_vec();
+        ending
+    }
+
+    fn cause(&self) -> Cause {
+        match self.lifecycle.stopped() {
+            _ if self.lifecycle.trouble().is_some() => Cause::Trouble,
+            _ if self.workers_lost_at.is_some() => Cause::WorkersLost,
+            Some(stopped) => stopped.cause,
+            None if self.on_workers && self.roster.is_over() => Cause::TimeUp,
+            None => self.roster.departures().cause(),
+        }
+    }
+
+    /// Returns whether iterations that alone limit the run were not all run.
+    fn leaves_iterations(&self, cause: Cause) -> bool {
+        let counted = self.config.iterations.is_some() || self.config.shared_iterations.is_some();
+        let early = matches!(
+            cause,
+            Cause::Signal
+                | Cause::StoppedByUser
+                | Cause::Plan
+                | Cause::StoppedByPlan
+                | Cause::UsersLost
+        );
+        counted && self.end.is_none() && early
+    }
+}

@@ -1,0 +1,132 @@
+//! Life of a run from its first user to its end: the phase that it is in, the first stop, and what went wrong on the
+//! way. Driven by the director; knows no shards.
+
+use lgoose_base::error::Error;
+use lgoose_metrics::Cause;
+use std::time::Duration;
+
+/// Phases of a run's life.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Life {
+    /// Users are at work as the timetable says.
+    #[default]
+    Going,
+    /// Users were told to stop; what still runs at that time since the run began is cut off.
+    Stopping { until: Duration },
+    /// Everything was cut off. Shards that have not ended by that time are given up; `None` waits until they have.
+    Aborting { until: Option<Duration> },
+}
+
+/// The first stop of a run, or its abort: its cause and its time.
+#[derive(Debug)]
+pub(crate) struct RunStop {
+    pub(crate) cause: Cause,
+    pub(crate) at: Duration,
+    /// The threshold that was broken, or the plan's reason.
+    pub(crate) why: Option<String>,
+    /// Whether the figures had not begun to count.
+    pub(crate) in_warmup: bool,
+}
+
+/// Life of a run so far: its phase and what has happened to it.
+#[derive(Debug, Default)]
+pub(crate) struct Lifecycle {
+    life: Life,
+    stopped: Option<RunStop>,
+    /// Whether what still ran after `--stop-timeout` was to be cut off.
+    out_of_time: bool,
+    /// Whether a shard is caught and will never answer.
+    caught: bool,
+    trouble: Option<Error>,
+    /// Reasons for which the plan fails the run.
+    failed: Vec<String>,
+}
+
+impl Lifecycle {
+    pub(crate) fn life(&self) -> Life {
+        self.life
+    }
+
+    pub(crate) fn enter(&mut self, life: Life) {
+        self.life = life;
+    }
+
+    pub(crate) fn is_going(&self) -> bool {
+        self.life == Life::Going
+    }
+
+    pub(crate) fn is_aborting(&self) -> bool {
+        matches!(self.life, Life::Aborting { .. })
+    }
+
+    /// Returns when users that have not ended are to be cut off or given up, since the run began.
+    pub(crate) fn until(&self) -> Option<Duration> {
+        match self.life {
+            Life::Going => None,
+            Life::Stopping { until } => Some(until),
+            Life::Aborting { until } => until,
+        }
+    }
+
+    /// Gives users that were told to stop more time.
+    pub(crate) fn extend(&mut self, more: Duration) {
+        if let Life::Stopping { until } = &mut self.life {
+            *until += more;
+        }
+    }
+
+    /// Notes a stop. The first one decides whether the run was stopped in its warm-up.
+    pub(crate) fn note_stop(&mut self, mut stopped: RunStop) {
+        if let Some(before) = &self.stopped {
+            stopped.in_warmup = before.in_warmup;
+        }
+        self.stopped = Some(stopped);
+    }
+
+    pub(crate) fn stopped(&self) -> Option<&RunStop> {
+        self.stopped.as_ref()
+    }
+
+    /// Notes that what still runs after `--stop-timeout` is to be cut off.
+    pub(crate) fn note_out_of_time(&mut self) {
+        self.out_of_time = true;
+    }
+
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        self.out_of_time
+    }
+
+    /// Notes that a shard computes and will never answer.
+    pub(crate) fn note_caught(&mut self) {
+        self.caught = true;
+    }
+
+    pub(crate) fn is_caught(&self) -> bool {
+        self.caught
+    }
+
+    /// Notes a reason for which the plan fails the run: each once, and no more than a reader can take in.
+    pub(crate) fn note_failed(&mut self, why: String) {
+        const MOST: usize = 20;
+        if self.failed.len() < MOST && !self.failed.contains(&why) {
+            self.failed.push(why);
+        }
+    }
+
+    pub(crate) fn failed(&self) -> &[String] {
+        &self.failed
+    }
+
+    /// Notes trouble inside lgoose; the first counts.
+    pub(crate) fn note_trouble(&mut self, trouble: Error) {
+        self.trouble.get_or_insert(trouble);
+    }
+
+    pub(crate) fn trouble(&self) -> Option<&Error> {
+        self.trouble.as_ref()
+    }
+
+    pub(crate) fn into_trouble(self) -> Option<Error> {
+        self.trouble
+    }
+}

@@ -1,0 +1,237 @@
+//! Shards of a run as its director has them: threads of this process, or workers on other machines.
+
+use crate::messages::context::RunContext;
+use crate::messages::directive::Directive;
+use crate::messages::journal::{DirectorLogEntry, PastRun};
+use crate::messages::signal::Signal;
+use crate::run::event_user::{EventTask, StartEvent, start_event_thread};
+use crate::run::journal::DirectorLog;
+use crate::run::local_shards::{LocalShards, StartShard, start_thread};
+use crate::run::roster::Roster;
+use crate::run::watchdog::StuckShard;
+use crate::run::worker_watch::WorkerWatch;
+use lgoose_base::error::Error;
+use lgoose_metrics::{Delta, WorkerIdentity};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+
+/// The place where users run, before a run has begun there.
+#[derive(Debug)]
+pub enum ShardPlacement {
+    /// This process, with the functions that start shards and events: on threads, or as tasks of a test in simulated
+    /// time.
+    Here {
+        /// What starts a shard.
+        shard: StartShard,
+        /// What starts the user of an event.
+        event: StartEvent,
+    },
+    /// Workers on other machines.
+    Workers(WorkerLink),
+}
+
+/// A manager's end of the link to its workers.
+#[derive(Debug)]
+pub struct WorkerLink {
+    /// Workers in the order of their numbers.
+    pub workers: Vec<WorkerIdentity>,
+    /// Time between the decision to begin and the beginning, so that all workers hear of it before.
+    pub lead: Duration,
+    /// Whether the loss of a worker ends the run.
+    pub stops_on_loss: bool,
+    /// What workers send.
+    pub signals: mpsc::UnboundedReceiver<Signal>,
+    /// Takes the beginning once it is known.
+    pub start: oneshot::Sender<LoadStart>,
+    /// Takes the plan's events, each to be run on one of the workers.
+    pub events: mpsc::UnboundedSender<EventTask>,
+    /// Takes what the director is told besides signals.
+    pub journal: mpsc::UnboundedSender<DirectorLogEntry>,
+    /// What has happened before this process joined the run.
+    pub past: Option<PastRun>,
+}
+
+impl WorkerLink {
+    /// Returns how many threads drive users on all workers.
+    pub fn threads(&self) -> usize {
+        self.workers.iter().map(|worker| worker.threads).sum()
+    }
+}
+
+/// The beginning of the load.
+#[derive(Debug)]
+pub struct LoadStart {
+    /// When users begin.
+    pub at: Instant,
+    /// How long that is after the origin of the times in logs.
+    pub since_origin: Duration,
+    /// The directive, now and from now on.
+    pub directives: watch::Receiver<Directive>,
+}
+
+/// Ways to start an event's user.
+#[derive(Debug, Clone)]
+pub(crate) enum EventPlace {
+    Here(StartEvent),
+    Worker(mpsc::UnboundedSender<EventTask>),
+}
+
+impl EventPlace {
+    /// Starts the user of an event.
+    ///
+    /// # Errors
+    /// Trouble that keeps it from starting.
+    pub(crate) fn start(&self, task: EventTask) -> Result<(), Error> {
+        match self {
+            EventPlace::Here(start) => start(task),
+            EventPlace::Worker(events) => events
+                .send(task)
+                .map_err(|_| Error::trouble("no worker can be reached any more")),
+        }
+    }
+}
+
+impl ShardPlacement {
+    /// Returns this process with users on its threads.
+    pub fn threads() -> ShardPlacement {
+        ShardPlacement::Here {
+            shard: start_thread,
+            event: start_event_thread,
+        }
+    }
+
+    /// Returns the way to start the plan's events at this place.
+    pub(crate) fn events(&self) -> EventPlace {
+        match self {
+            ShardPlacement::Here { event, .. } => EventPlace::Here(*event),
+            ShardPlacement::Workers(link) => EventPlace::Worker(link.events.clone()),
+        }
+    }
+
+    /// Returns the time between the decision to begin and the beginning; `None` where it is the same moment.
+    pub(crate) fn lead(&self) -> Option<Duration> {
+        match self {
+            ShardPlacement::Here { .. } => None,
+            ShardPlacement::Workers(link) => Some(link.lead),
+        }
+    }
+
+    /// Takes out what has happened before this process joined the run.
+    pub(crate) fn take_past(&mut self) -> Option<PastRun> {
+        match self {
+            ShardPlacement::Here { .. } => None,
+            ShardPlacement::Workers(link) => link.past.take(),
+        }
+    }
+
+    /// Returns the journal of a run whose users are on workers.
+    pub(crate) fn journal(&self) -> DirectorLog {
+        match self {
+            ShardPlacement::Here { .. } => DirectorLog::default(),
+            ShardPlacement::Workers(link) => DirectorLog::of(link.journal.clone()),
+        }
+    }
+
+    /// Returns what looks after workers, if users run on some.
+    pub(crate) fn watch(&self) -> Option<WorkerWatch> {
+        match self {
+            ShardPlacement::Here { .. } => None,
+            ShardPlacement::Workers(link) => {
+                let workers = link.workers.iter();
+                let workers = workers.map(|one| (one.name.clone(), one.shards.len()));
+                Some(WorkerWatch::new(link.stops_on_loss, workers))
+            }
+        }
+    }
+
+    /// Returns the roster of all who take part.
+    pub(crate) fn roster(&self, shards: usize) -> Roster {
+        match self {
+            ShardPlacement::Here { .. } => Roster::new((0..shards).map(|shard| shard..shard + 1)),
+            ShardPlacement::Workers(link) => {
+                Roster::new(link.workers.iter().map(|worker| worker.shards.clone()))
+            }
+        }
+    }
+
+    /// Returns the workers of the run, none if its users are here.
+    pub(crate) fn workers(&self) -> &[WorkerIdentity] {
+        match self {
+            ShardPlacement::Here { .. } => &[],
+            ShardPlacement::Workers(link) => &link.workers,
+        }
+    }
+
+    /// Starts all shards, and returns the receiver of their signals.
+    ///
+    /// # Errors
+    /// Trouble with a thread.
+    pub(crate) fn start(
+        self,
+        context: &Arc<RunContext>,
+        directives: &watch::Sender<Directive>,
+    ) -> Result<(Shards, mpsc::UnboundedReceiver<Signal>), Error> {
+        match self {
+            ShardPlacement::Here { shard, .. } => {
+                let (local, signals) = LocalShards::start(shard, context, directives)?;
+                Ok((Shards::Local(local), signals))
+            }
+            ShardPlacement::Workers(link) => {
+                let start = LoadStart {
+                    at: context.start,
+                    since_origin: context.start.duration_since(context.origin),
+                    directives: directives.subscribe(),
+                };
+                match link.start.send(start) {
+                    Ok(()) => Ok((Shards::Workers, link.signals)),
+                    Err(_) => Err(Error::trouble("no worker can be reached any more")),
+                }
+            }
+        }
+    }
+}
+
+/// Shards of a run that has begun.
+#[derive(Debug)]
+pub(crate) enum Shards {
+    /// Threads of this process.
+    Local(LocalShards),
+    /// Each worker looks after its own.
+    Workers,
+}
+
+impl Shards {
+    /// Returns the threads of this process.
+    fn local(&mut self) -> Option<&mut LocalShards> {
+        match self {
+            Shards::Local(local) => Some(local),
+            Shards::Workers => None,
+        }
+    }
+
+    /// Gives an emptied delta back to its shard.
+    pub(crate) fn recycle(&mut self, delta: Delta) {
+        if let Some(local) = self.local() {
+            local.recycle(delta);
+        }
+    }
+
+    /// Returns the shard that is caught in the plan's code, if there is one.
+    pub(crate) fn caught(&mut self) -> Option<StuckShard> {
+        self.local()?.caught()
+    }
+
+    /// Returns a warning when local ports run out; `connections` are those open now.
+    pub(crate) fn scarce_ports(&mut self, connections: u64) -> Option<String> {
+        self.local()?.scarce_ports(connections)
+    }
+
+    /// Waits for all threads to end; if `leaves`, waits for none.
+    pub(crate) fn join(self, leaves: bool) {
+        if let Shards::Local(local) = self {
+            local.join(leaves);
+        }
+    }
+}

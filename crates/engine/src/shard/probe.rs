@@ -1,0 +1,130 @@
+//! Samples how long responses wait before their shard looks at them: a task beside the users of a shard is due at
+//! moments that have nothing to do with theirs, and notes how much later it gets its turn.
+//!
+//! Its timer is a descriptor in the shard's own epoll, and it is woken and queued as users are. So it waits for what
+//! a response waits for that becomes readable at that moment: for the thread to get a core, to come to the end of its
+//! present turn of the event loop, and to serve what was queued before. It sees only how long that takes, not why; time in
+//! which the process stood still is no such wait.
+
+use crate::timing::alarm::Alarm;
+use lgoose_metrics::Lateness;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The shortest time between two samples, and the most that is added to it: [`Lateness::GAP`] on average.
+const SHORTEST: Duration = Lateness::GAP.checked_div(2).expect("two is not zero");
+const SPAN: Duration = Lateness::GAP;
+
+/// Fraction whose multiples spread evenly over 0 to 1 (the golden ratio), so that no rhythm of the load is sampled
+/// again and again at the same place, and each run is probed alike.
+const TURN: f64 = 0.618_033_988_749_894_9;
+
+/// Takes samples until it is dropped. Ends at once where no timer is precise enough. `standstill` takes a moment at which the shard
+/// is at work, and returns for how long the process has stood still until then.
+pub(crate) async fn probe(
+    lateness: Rc<RefCell<Lateness>>,
+    standstill: impl Fn(Instant) -> Duration,
+) {
+    let Some(mut alarm) = Alarm::precise() else {
+        return;
+    };
+    let mut due = Instant::now();
+    let mut lost = standstill(due);
+    for turn in 0_u32.. {
+        due += gap(turn);
+        alarm.until(due).await;
+        let now = Instant::now();
+        let lost_before = std::mem::replace(&mut lost, standstill(now));
+        due += lost - lost_before;
+        // Samples that came due during a wait have waited as well, so that a long wait counts for as long as it was.
+        let late = now.saturating_duration_since(due);
+        lateness.borrow_mut().record(late);
+    }
+}
+
+fn gap(turn: u32) -> Duration {
+    SHORTEST + SPAN.mul_f64((f64::from(turn) * TURN).fract())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_spread_over_every_rhythm() {
+        for rhythm_us in [250, 1_000, 3_333, 5_000, 10_000] {
+            let mut time = Duration::ZERO;
+            let mut places = [0_u32; 10];
+            for turn in 0..10_000 {
+                time += gap(turn);
+                let within = time.as_micros() % rhythm_us * 10 / rhythm_us;
+                places[within as usize] += 1;
+            }
+            let even = places.iter().all(|count| (800..=1_200).contains(count));
+            assert!(even, "every {rhythm_us} µs: {places:?}");
+            assert!(time.abs_diff(Lateness::GAP * 10_000) < Duration::from_millis(200));
+        }
+    }
+
+    #[test]
+    fn a_shard_that_stood_still_with_its_process_was_not_late() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime can be made");
+        let lateness = Rc::new(RefCell::new(Lateness::default()));
+        let start = Instant::now();
+        // The first sample is taken after a minute of standstill.
+        let standstill = move |now: Instant| {
+            let stood_still = Duration::from_secs(60);
+            if now.duration_since(start) >= SHORTEST {
+                stood_still
+            } else {
+                Duration::ZERO
+            }
+        };
+        let local = tokio::task::LocalSet::new();
+        local.block_on(&runtime, async {
+            if Alarm::precise().is_none() {
+                return;
+            }
+            tokio::task::spawn_local(probe(lateness.clone(), standstill));
+            while lateness.borrow().count() == 0 {
+                tokio::task::yield_now().await;
+            }
+            let longest = lateness.borrow().longest();
+            let mut none = Lateness::default();
+            none.record(Duration::ZERO);
+            assert_eq!(longest, none.longest());
+        });
+    }
+
+    #[test]
+    fn a_shard_that_is_held_up_reports_it() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime can be made");
+        let lateness = Rc::new(RefCell::new(Lateness::default()));
+        let local = tokio::task::LocalSet::new();
+        local.block_on(&runtime, async {
+            if Alarm::precise().is_none() {
+                return;
+            }
+            tokio::task::spawn_local(probe(lateness.clone(), |_| Duration::ZERO));
+            tokio::task::yield_now().await;
+            // Computes for 60 ms and lets nobody else in.
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_millis(60) {
+                std::hint::spin_loop();
+            }
+            while lateness.borrow().count() == 0 {
+                tokio::task::yield_now().await;
+            }
+            let longest = lateness.borrow().longest();
+            assert!(longest >= Duration::from_millis(40), "{longest:?}");
+        });
+    }
+}

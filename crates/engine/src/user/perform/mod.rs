@@ -1,0 +1,763 @@
+//! Runs the plan's code of a task or an event: carries out operation after operation, requests, fetches and waits,
+//! until the code ends. Driven by a user; knows no schedule.
+
+mod call;
+mod fetch;
+
+use crate::timing::timers::Timers;
+use crate::user::fair_share::FairShare;
+use crate::user::in_flight::InFlight;
+use crate::user::jobs::{JobHandle, Jobs, TaskEnding};
+use crate::user::naming::host_of;
+use crate::user::open_sockets::timed_out;
+use crate::user::open_stream::OpenStream;
+use crate::user::perform::call::CallInFlight;
+use crate::user::perform::fetch::{FetchEnd, fetch};
+use crate::user::shared::ShardState;
+use crate::user::stop::StopSignal;
+use crate::user::task_requests::TaskRequests;
+use crate::user::user_vm::UserVm;
+use futures_util::future::join_all;
+use lgoose_http::{ErrorClass, Failure};
+use lgoose_lua::{
+    JobFunction, Op, RaisedError, ReceiveTime, RequestOp, ResponseStream, SocketOp, Step,
+};
+use lgoose_protocols::{CallOp, CallValue, OpenSocket, SocketAction, SocketEnd, SocketRow};
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// Time after which a user whose next row was not reserved yet asks for it again.
+const LATER: Duration = Duration::from_millis(50);
+/// The most streams and sockets that a user may have open.
+const MOST_CHANNELS: usize = 100;
+
+/// Runs the code of one user's tasks, one after another.
+#[derive(Debug)]
+pub(super) struct TaskRunner {
+    shared: Rc<ShardState>,
+    stop: Rc<StopSignal>,
+    pub(super) vm: UserVm,
+    pub(super) requests: TaskRequests,
+    fair_share: FairShare,
+    /// How long lgoose has made the user wait so far, which is no part of its tasks and iterations: for hosts that are
+    /// down, and for its turn under a limit on the rate.
+    pub(super) held_up: Duration,
+    /// Whether the task that runs was given up when the user was told to stop while it waited for its turn.
+    pub(super) gave_up: bool,
+    /// Whether the plan has ended the user.
+    pub(super) ended: bool,
+    /// Whether the plan has ended the iteration that runs.
+    pub(super) leaves_iteration: bool,
+    /// The jobs of the user, once it has begun one.
+    jobs: Option<Rc<Jobs>>,
+    /// The job whose code it runs; `None` for the tasks.
+    job: Option<Rc<JobHandle>>,
+    /// Whether the user runs what it has to do at its end, for which a stop is no reason to end.
+    pub(super) is_leaving: bool,
+}
+
+/// How waiting for other users has ended.
+enum Waited<T> {
+    Over(T),
+    TimeUp,
+    Stopped,
+}
+
+impl TaskRunner {
+    pub(super) fn new(
+        vm: UserVm,
+        requests: TaskRequests,
+        stop: Rc<StopSignal>,
+        shared: Rc<ShardState>,
+    ) -> TaskRunner {
+        TaskRunner {
+            shared,
+            stop,
+            vm,
+            requests,
+            fair_share: FairShare::default(),
+            held_up: Duration::ZERO,
+            gave_up: false,
+            ended: false,
+            leaves_iteration: false,
+            jobs: None,
+            job: None,
+            is_leaving: false,
+        }
+    }
+
+    /// Follows a task from its first step until it and the jobs that it has begun are over, and counts the requests.
+    pub(super) async fn follow(&mut self, first: Step, name: &str) -> Option<RaisedError> {
+        let mut raised = self.carry_out(first, name).await;
+        if let Some(jobs) = self.jobs.clone() {
+            raised = Box::pin(self.join_jobs(&jobs, raised)).await;
+        }
+        self.requests.settle_all(&mut self.vm.enter());
+        raised
+    }
+
+    /// Carries out operation after operation until the code ends.
+    async fn carry_out(&mut self, first: Step, name: &str) -> Option<RaisedError> {
+        let mut step = first;
+        loop {
+            if let Step::Raised(raised) = &step
+                && !self.gave_up
+            {
+                self.requests.keep_latest(&mut self.vm.enter(), raised);
+            }
+            let has_jobs = self.has_jobs();
+            if has_jobs {
+                // The next step may be that of another: the verdicts so far are made, or kept where the plan may change them.
+                self.requests.settle(&mut self.vm.enter());
+            }
+            // The only place where a user lets the others of its thread go on although it waits for nothing: tasks, jobs
+            // and all that they do come here.
+            let turn = self.vm.enter().take_turn();
+            if !turn.is_zero() {
+                self.let_others_go_first(turn).await;
+            } else if !self.shared.turn.take_step() {
+                tokio::task::yield_now().await;
+            }
+            match step {
+                Step::Op(op) => {
+                    if !self.fair_share.is_heavy() {
+                        let steps = &self.shared.light_steps;
+                        steps.set(steps.get() + 1);
+                    }
+                    step = if has_jobs {
+                        Box::pin(self.perform_beside(op, name)).await
+                    } else {
+                        self.perform(op, name).await
+                    };
+                }
+                Step::Preempted => step = self.vm.enter().compute_on(),
+                Step::Done => break None,
+                Step::Raised(raised) => break Some(*raised),
+            }
+        }
+    }
+
+    /// Lets the other users of the shard take a step, and more of them where this one has computed for long.
+    async fn let_others_go_first(&mut self, turn: Duration) {
+        let others = self.shared.light_steps.get();
+        let wait = self.fair_share.end_turn(turn, Instant::now(), others);
+        if wait.is_zero() {
+            tokio::task::yield_now().await;
+            return;
+        }
+        if !self.shared.has_shown_heavy_user.replace(true) {
+            let line = self.vm.enter().latest_line().unwrap_or_default();
+            self.shared.recorder.borrow_mut().warn(format!(
+                "a task computes for long without waiting{line}: it runs slower, since other users of its thread go first"
+            ));
+        }
+        tokio::time::sleep(wait).await;
+    }
+
+    /// Carries out one operation and resumes the plan with its outcome.
+    async fn perform(&mut self, op: Op, task: &str) -> Step {
+        match op {
+            Op::Request(op) => self.request(op, task).await,
+            Op::Fetch(ops) => self.fetch(ops, task).await,
+            Op::Call(op) => self.call(&op, task).await,
+            Op::Wait(time) => self.wait(time).await,
+            Op::Take(queue, wait) => match self.wait_beside(queue.take(), Some(wait)).await {
+                Waited::Over(value) => self.vm.enter().resume_value(Some(value)),
+                Waited::TimeUp => self.vm.enter().resume_value(None),
+                Waited::Stopped => Step::Done,
+            },
+            Op::Await(making) => {
+                let waited = self.wait_beside(making.over(), None).await;
+                self.go_on_after(waited)
+            }
+            Op::Receive(stream, time) => self.receive(&stream, time).await,
+            Op::Flush(stream) => self.flush(&stream).await,
+            // Boxed: each user has the room for the largest of its waits.
+            Op::Socket(op) => Box::pin(self.socket(&op, task)).await,
+            Op::BeginExchange(op) => self.begin_exchange(op, false, task).await,
+            Op::BeginTimed(op) => {
+                if self.requests.times_function() {
+                    let problem = "user:timed within user:timed counts the same time twice: \
+                                   user:transaction times what has several requests";
+                    return self.vm.enter().refuse(problem.to_owned());
+                }
+                self.begin_exchange(op, true, task).await
+            }
+            Op::EndExchange(number, end) => {
+                self.requests
+                    .end_exchange(&mut self.vm.enter(), number, *end, task);
+                self.vm.enter().go_on()
+            }
+            Op::EndStream(stream) => {
+                self.close_stream(&stream).await;
+                self.vm.enter().go_on()
+            }
+            Op::Spawn(job) => self.spawn(*job, task),
+            Op::Join(number) => Box::pin(self.join(number)).await,
+            Op::Cancel(number) => {
+                self.jobs.iter().for_each(|jobs| jobs.cancel(number));
+                self.vm.enter().go_on()
+            }
+            Op::Later => {
+                let start = Instant::now();
+                let waited = self.beside(std::future::pending(), Some(LATER)).await;
+                self.hold_up(start.elapsed());
+                self.go_on_after::<()>(waited)
+            }
+            Op::Ready => self.wait_for_all().await,
+            Op::ExitIteration => {
+                self.leaves_iteration = true;
+                Step::Done
+            }
+            Op::Stop => {
+                self.ended = true;
+                Step::Done
+            }
+        }
+    }
+
+    /// Waits for the user's turn under limits on the rate. Who is told to stop meanwhile gives up, and its task ends
+    /// uncounted: otherwise a run would go on until all who wait have had their turn. Returns whether the turn has come.
+    async fn pass_throttles(&mut self) -> bool {
+        // After a stop, what is left of the task, and 'on_stop', are due all the same.
+        let stop = (!self.stop.is_requested()).then_some(&*self.stop);
+        match self.requests.pass_throttles(stop).await {
+            Some(waited) => self.hold_up(waited),
+            None => self.gave_up = true,
+        }
+        !self.gave_up
+    }
+
+    /// Notes that lgoose made the user wait, which is no part of its tasks, transactions, iterations and cycles.
+    fn hold_up(&mut self, waited: Duration) {
+        if !waited.is_zero() {
+            self.held_up += waited;
+            self.vm.enter().hold_up(waited);
+            self.requests.paused(waited);
+        }
+    }
+
+    /// Sends one request, unless its response is in the cache.
+    async fn request(&mut self, op: Box<RequestOp>, task: &str) -> Step {
+        self.requests.settle(&mut self.vm.enter());
+        let host = host_of(&op.request.url);
+        let waited = self.requests.back_off(host).await;
+        self.hold_up(waited);
+        let requests = &mut self.requests;
+        requests.open_rows(std::slice::from_ref(&*op), task);
+        if let Some(exchange) = requests.session.from_cache(&op.request) {
+            // The delay belongs to the next request that is sent.
+            requests.delay.set(requests.open.delay.take());
+            let verdict = op.expect.verdict(&exchange);
+            let finished = Box::new(requests.judged(&op, verdict, task, exchange));
+            requests.open.store(op);
+            return self.vm.enter().resume_request(finished);
+        }
+        if !self.pass_throttles().await {
+            self.requests.open.clear();
+            return Step::Done;
+        }
+        let requests = &mut self.requests;
+        self.shared.gather().await;
+        if op.request.stream().is_some() {
+            return Box::pin(self.stream(op, task)).await;
+        }
+        let start = Instant::now();
+        let trace = requests.session.start_trace(&op.request);
+        let flight = InFlight::new(requests, &op, 0, start, trace.as_deref());
+        let sending = requests
+            .session
+            .send(&op.request, start, trace, flight.meter());
+        let mut exchange = sending.await;
+        let lost = flight.end(&mut exchange);
+        requests.paused(lost);
+        requests.responded(host, exchange.outcome.as_ref().err());
+        requests.make_room(&mut self.vm.enter());
+        let verdict = op.expect.verdict(&exchange);
+        let finished = Box::new(requests.judged(&op, verdict, task, exchange));
+        requests.open.store(op);
+        self.vm.enter().resume_request(finished)
+    }
+
+    /// Returns whether the user has as many streams and sockets open as it may.
+    fn has_all_channels(&mut self) -> bool {
+        if self.requests.open_channels() < MOST_CHANNELS {
+            return false;
+        }
+        // A socket that the plan has let go of is closed when that is found.
+        self.vm.enter().collect_all();
+        self.requests.open_channels() >= MOST_CHANNELS
+    }
+
+    /// Sends a request whose response the plan reads while it comes, and waits for its head.
+    async fn stream(&mut self, op: Box<RequestOp>, task: &str) -> Step {
+        let mut operation = std::mem::take(&mut self.requests.open);
+        if self.has_all_channels() {
+            return self.vm.enter().refuse(too_many_channels());
+        }
+        let requests = &mut self.requests;
+        let request = op.request.clone();
+        let trace = requests.session.start_trace(&request);
+        operation.store(op);
+        let sender = (&self.shared, &requests.session);
+        let of_task = (requests.task, task);
+        let after_stop = self.stop.is_requested();
+        let opened = OpenStream::open(sender, request, trace, operation, of_task, after_stop);
+        let Some(open) = opened else {
+            return self.vm.enter().go_on();
+        };
+        let (stream, sending) = (open.stream.clone(), open.sending());
+        requests.streams.add(open);
+        match stream.body.call() {
+            // Nothing is read of it before its end.
+            Some(call) if call.terms.is_unary => sending.await,
+            _ => {
+                tokio::task::spawn_local(sending);
+                stream.body.head_came().await;
+            }
+        }
+        if stream.body.status().is_some() {
+            self.requests.note_head(&stream);
+        }
+        self.requests.make_room(&mut self.vm.enter());
+        self.vm.enter().resume_stream(stream)
+    }
+
+    /// Waits for more of a stream. A stop ends that, and the task with it, unless the request was sent after the stop, as in
+    /// 'on_stop', or the plan reads to the end: a stream may have none. The answer to a question is waited for, as the response
+    /// to a request is.
+    async fn receive(
+        &mut self,
+        stream: &Rc<ResponseStream>,
+        time: Option<Box<ReceiveTime>>,
+    ) -> Step {
+        self.requests.count_messages(stream);
+        let reads_on = stream.after_stop || stream.to_end.get() || self.requests.has_exchange();
+        if self.stop.is_requested() && !reads_on {
+            return Step::Done;
+        }
+        let usual = self.shared.config.timeout;
+        let most = time.map(|time| time.most.unwrap_or(usual).saturating_sub(time.waited));
+        // The time of a wait that goes on after a stop stays what it is.
+        let due = most.map(|most| Instant::now() + most);
+        let more = || async {
+            match due {
+                Some(due) => timeout_at(due, stream.body.more()).await.is_ok(),
+                None => {
+                    stream.body.more().await;
+                    true
+                }
+            }
+        };
+        let mut waited = self.wait_beside(more(), None).await;
+        if matches!(waited, Waited::Stopped) && reads_on {
+            waited = self.wait_beside(more(), None).await;
+        }
+        match waited {
+            Waited::Over(false) => self.vm.enter().resume_time_up(),
+            waited => self.go_on_after(waited),
+        }
+    }
+
+    /// Waits until the connection of a WebSocket or a call takes more. A stop ends that as it ends a wait for messages.
+    async fn flush(&mut self, stream: &Rc<ResponseStream>) -> Step {
+        self.requests.count_messages(stream);
+        let room = async {
+            if let Some(socket) = stream.body.socket() {
+                socket.room().await;
+            } else if let Some(call) = stream.body.call() {
+                call.room().await;
+            }
+        };
+        let waited = self.wait_beside(room, None).await;
+        self.go_on_after(waited)
+    }
+
+    /// Ends a stream, if it has not ended, and counts its request.
+    async fn close_stream(&mut self, stream: &Rc<ResponseStream>) {
+        stream.body.close();
+        stream.body.over().await;
+        self.requests.conclude_stream(&mut self.vm.enter(), stream);
+    }
+
+    /// Ends the jobs and closes the streams and sockets that are open when the user ends.
+    pub(super) async fn close_channels(&mut self) {
+        if let Some(jobs) = self.jobs.take() {
+            jobs.cancel_all(true);
+            Box::pin(jobs.all_over(true)).await;
+            if let Some(raised) = jobs.first_raised() {
+                let line = raised
+                    .line
+                    .map_or_else(String::new, |line| format!("{line}: "));
+                let message = format!(
+                    "a function that ran beside the tasks failed: {line}{}",
+                    raised.message
+                );
+                self.shared.recorder.borrow_mut().warn(message);
+            }
+        }
+        // All at once: servers that do not answer a close keep nobody waiting for longer than one does.
+        let streams = self.requests.streams.all();
+        streams.iter().for_each(|stream| stream.body.close());
+        for stream in &streams {
+            self.close_stream(stream).await;
+        }
+        self.requests.open_channels();
+        let sockets = self.requests.sockets.take_all();
+        Box::pin(join_all(sockets.iter().map(|socket| socket.close()))).await;
+    }
+
+    /// Sends requests side by side.
+    async fn fetch(&mut self, ops: Vec<RequestOp>, task: &str) -> Step {
+        self.requests.settle(&mut self.vm.enter());
+        self.requests.open_rows(&ops, task);
+        self.requests.open.begin_all(ops);
+        let lost = self.shared.lost();
+        let stop = (!self.stop.is_requested()).then_some(&*self.stop);
+        let fetched = fetch(&self.requests, stop, task).await;
+        self.requests.paused(self.shared.lost() - lost);
+        let Some(FetchEnd { full, waited }) = fetched else {
+            self.gave_up = true;
+            return Step::Done;
+        };
+        self.hold_up(waited);
+        let finished = self.requests.open.take_all();
+        self.requests.make_room(&mut self.vm.enter());
+        self.vm.enter().resume_list(finished, full)
+    }
+
+    /// Performs a call of a protocol other than HTTP.
+    async fn call(&mut self, op: &CallOp, task: &str) -> Step {
+        self.requests.settle(&mut self.vm.enter());
+        if op.call.opens_socket() && self.has_all_channels() {
+            return self.vm.enter().refuse(too_many_channels());
+        }
+        let waited = self.requests.back_off(op.call.target()).await;
+        self.hold_up(waited);
+        if !self.pass_throttles().await {
+            return Step::Done;
+        }
+        let requests = &mut self.requests;
+        let (row, delay) = requests.open_call(op, task);
+        self.shared.gather().await;
+        let finished = CallInFlight::new(requests, op, row, delay).perform().await;
+        requests.paused(finished.lost);
+        requests.responded(op.call.target(), finished.outcome.as_ref().err());
+        requests.make_room(&mut self.vm.enter());
+        requests.count_call(&mut self.vm.enter(), op, task, &finished);
+        let outcome = match finished.outcome {
+            Ok(CallValue::Socket(socket)) => {
+                let row = SocketRow::of(finished.row, op);
+                let socket = requests.sockets.add(socket, row);
+                Ok(CallValue::Socket(socket))
+            }
+            Err(failure) if op.call.opens_socket() => {
+                Ok(CallValue::Socket(Rc::new(OpenSocket::unopened(failure))))
+            }
+            outcome => outcome,
+        };
+        self.vm.enter().resume_call(outcome)
+    }
+
+    /// Uses a socket on which the plan speaks a protocol of its own. What belongs to a function that is being timed goes on after a
+    /// stop, as a request does that is under way, and so does what the user does at its end; any other wait for a message
+    /// ends, and its task with it.
+    async fn socket(&mut self, op: &SocketOp, task: &str) -> Step {
+        let goes_on = self.is_leaving || self.requests.times_function();
+        let waits = matches!(op.action, SocketAction::Receive(_));
+        if waits && !goes_on && self.stop.is_requested() {
+            return Step::Done;
+        }
+        let socket = &*op.socket;
+        let start = Instant::now();
+        let due = start + op.timeout.unwrap_or(self.shared.config.timeout);
+        let performing = timeout_at(due, socket.perform(&op.action));
+        let waited = if goes_on {
+            self.requests.enter_open(&mut self.vm.enter());
+            self.vm.enter().reclaim();
+            Waited::Over(performing.await)
+        } else {
+            self.wait_beside(performing, None).await
+        };
+        let outcome = match waited {
+            Waited::Over(Ok(Ok(bytes))) => Ok(bytes),
+            Waited::Over(Ok(Err(SocketEnd::Closed(failure)))) => Err((failure, false)),
+            Waited::Over(Ok(Err(SocketEnd::Failed(failure)))) => Err((failure, true)),
+            Waited::Over(Err(_)) => {
+                let failure = timed_out();
+                socket.cut_off(&op.action, &failure);
+                let is_fault = !matches!(op.action, SocketAction::Receive(_));
+                Err((failure, is_fault))
+            }
+            Waited::TimeUp | Waited::Stopped => {
+                socket.cut_off(&op.action, &Failure::new(ErrorClass::Aborted, ""));
+                self.requests.count_socket(socket);
+                return Step::Done;
+            }
+        };
+        self.requests.count_socket(socket);
+        let outcome = outcome.map_err(|(failure, is_fault)| {
+            let failed = (socket, &failure, is_fault);
+            self.requests
+                .socket_failed(&mut self.vm.enter(), failed, start, task);
+            failure.to_string()
+        });
+        self.requests.make_room(&mut self.vm.enter());
+        self.vm.enter().resume_socket(outcome)
+    }
+
+    /// Begins an exchange that the plan carries out, once it is its turn.
+    async fn begin_exchange(&mut self, op: Box<CallOp>, is_timed: bool, task: &str) -> Step {
+        self.requests.settle(&mut self.vm.enter());
+        if !self.pass_throttles().await {
+            return Step::Done;
+        }
+        self.shared.gather().await;
+        let number = self.requests.begin_exchange(op, is_timed, task);
+        self.vm.enter().resume_exchange(number)
+    }
+
+    /// Whether the user has jobs, or this is one of them.
+    fn has_jobs(&self) -> bool {
+        self.jobs.as_ref().is_some_and(|jobs| jobs.are_there())
+    }
+
+    /// Carries out one operation of code beside which others of the user run. A job that is to end, ends here, and so does a task
+    /// that one of its jobs has ended.
+    async fn perform_beside(&mut self, op: Op, name: &str) -> Step {
+        let Some(jobs) = self.jobs.clone() else {
+            return self.perform(op, name).await;
+        };
+        let waits = op.waits();
+        if let Some(job) = self.job.clone() {
+            if job.is_cancelled() {
+                return Step::Done;
+            }
+            job.waits.set(waits);
+            let step = self.perform(op, name).await;
+            job.waits.set(false);
+            return step;
+        }
+        let is_over = || (waits && jobs.has_ended_task()).then_some(Step::Done);
+        let step = jobs.beside(self.perform(op, name), is_over).await;
+        match step {
+            Step::Op(_) | Step::Preempted if jobs.has_ended_task() => Step::Done,
+            step => step,
+        }
+    }
+
+    /// Begins a job.
+    fn spawn(&mut self, function: JobFunction, task: &str) -> Step {
+        let jobs = self.jobs.get_or_insert_default().clone();
+        let mut vm = self.vm.enter();
+        let made = vm.make_job();
+        let begun = made.and_then(|state| Ok((state, jobs.begin(function.lasts)?)));
+        let (state, handle) = match begun {
+            Ok(begun) => begun,
+            Err(problem) => return vm.refuse(problem),
+        };
+        drop(vm);
+        let number = handle.number();
+        let (vm, requests) = (self.vm.of_job(state), self.requests.of_job());
+        let (stop, shared) = (self.stop.clone(), self.shared.clone());
+        let mut runner = TaskRunner::new(vm, requests, stop, shared);
+        runner.jobs = Some(jobs.clone());
+        runner.job = Some(handle.clone());
+        runner.is_leaving = self.is_leaving;
+        let job = runner.run_job(function, task.to_owned(), handle, jobs.clone());
+        jobs.run(job, self.shared.clone());
+        self.vm.enter().resume_spawned(number)
+    }
+
+    /// Runs a job from its start to its end.
+    async fn run_job(
+        mut self,
+        function: JobFunction,
+        task: String,
+        handle: Rc<JobHandle>,
+        jobs: Rc<Jobs>,
+    ) {
+        let first = self.vm.enter().start_job(function);
+        let raised = handle.until_cancelled(self.carry_out(first, &task)).await;
+        let vm = &mut *self.vm.enter();
+        let raised = raised.or(vm.end_job());
+        jobs.take_over(self.requests.hand_over(vm));
+        jobs.end(&handle, raised, self.held_up);
+        jobs.end_task(TaskEnding {
+            user: self.ended,
+            iteration: self.leaves_iteration,
+            limit: vm.was_ended_by_limit(),
+            gave_up: self.gave_up,
+        });
+    }
+
+    /// Waits until a job is over, of which the plan gets to know what it has raised.
+    async fn join(&mut self, number: u64) -> Step {
+        let jobs = self.jobs.clone();
+        let job = jobs.as_ref().and_then(|jobs| jobs.of_number(number));
+        let (Some(jobs), Some(job)) = (jobs, job) else {
+            return self.vm.enter().resume_joined(None);
+        };
+        if let Some(own) = &self.job {
+            if job.depends_on(own) {
+                let problem = if Rc::ptr_eq(own, &job) {
+                    "a job cannot wait for itself"
+                } else {
+                    "these jobs wait for each other: one of them has to end without 'join'"
+                };
+                return self.vm.enter().refuse(problem.to_owned());
+            }
+            own.set_joins(Some(job.clone()));
+        }
+        let start = Instant::now();
+        let waited = self.beside(job.over(), None).await;
+        if let Some(own) = &self.job {
+            own.set_joins(None);
+        }
+        match waited {
+            Waited::Over(held_up) => self.hold_up(held_up.min(start.elapsed())),
+            Waited::TimeUp => {}
+            // Its waits are over, too.
+            Waited::Stopped => return Step::Done,
+        }
+        self.requests.take_over(jobs.take_earlier());
+        self.vm.enter().resume_joined(jobs.take_raised(&job))
+    }
+
+    /// Waits until the jobs of a task are over whose own code is, by what that has raised; a task that was ended, or has raised,
+    /// ends them. Returns what it has raised, or else one of them.
+    async fn join_jobs(&mut self, jobs: &Jobs, raised: Option<RaisedError>) -> Option<RaisedError> {
+        if raised.is_some() || self.gave_up || self.ended || self.leaves_iteration {
+            jobs.cancel_all(false);
+        }
+        let start = Instant::now();
+        let held_up = jobs.all_over(false).await;
+        self.hold_up(held_up.min(start.elapsed()));
+        let ending = jobs.take_ending();
+        self.ended |= ending.user;
+        self.leaves_iteration |= ending.iteration;
+        self.gave_up |= ending.gave_up;
+        self.requests.take_over(jobs.take_earlier());
+        let raised = raised.or_else(|| jobs.first_raised());
+        if self.vm.enter().was_ended_by_limit() {
+            jobs.clear();
+        }
+        raised
+    }
+
+    /// The jobs of the user, some of which may go on between the tasks.
+    pub(super) fn jobs(&self) -> Option<&Jobs> {
+        self.jobs.as_deref()
+    }
+
+    /// Waits as the plan says.
+    async fn wait(&mut self, time: Duration) -> Step {
+        self.requests.enter_open(&mut self.vm.enter());
+        self.requests.reclaim(&mut self.vm.enter());
+        let start = self.requests.cycles.is_some().then(Instant::now);
+        let time = self.shared.pause(time);
+        let allowed = self.shared.config.stop_timeout;
+        let timers = &self.shared.timers;
+        let waited = self.stop.wait_in_task(time, allowed, timers).await;
+        if let Some(start) = start {
+            self.requests.paused(start.elapsed());
+        }
+        if waited {
+            self.vm.enter().go_on()
+        } else {
+            // Ends the task without an error, which 'pcall' in the plan could catch.
+            Step::Done
+        }
+    }
+
+    /// Waits until all users run.
+    async fn wait_for_all(&mut self) -> Step {
+        let (shared, stop) = (self.shared.clone(), self.stop.clone());
+        let is_stopping = stop.is_requested();
+        self.wait_beside(shared.all_started.pass(&stop), None).await;
+        // A stop ends this wait, and the task with it. Where the plan asks after the stop, it goes on: no more users will
+        // start.
+        if !is_stopping && stop.is_requested() && shared.all_started.is_closed() {
+            Step::Done
+        } else {
+            self.vm.enter().go_on()
+        }
+    }
+
+    /// Resumes the plan after a wait, unless a stop has ended it, and the task with it.
+    fn go_on_after<T>(&mut self, waited: Waited<T>) -> Step {
+        match waited {
+            Waited::Over(_) | Waited::TimeUp => self.vm.enter().go_on(),
+            Waited::Stopped => Step::Done,
+        }
+    }
+
+    /// Waits for what other users do, at most this long, as a part of the task.
+    async fn wait_beside<T>(
+        &mut self,
+        other: impl Future<Output = T>,
+        most: Option<Duration>,
+    ) -> Waited<T> {
+        let start = self.requests.cycles.is_some().then(Instant::now);
+        let waited = self.beside(other, most).await;
+        if let Some(start) = start {
+            self.requests.paused(start.elapsed());
+        }
+        waited
+    }
+
+    /// Waits for something at most this long. A stop ends the wait at once. After a stop, a wait with a limit takes no time:
+    /// what it waits for may never come.
+    async fn beside<T>(
+        &mut self,
+        other: impl Future<Output = T>,
+        most: Option<Duration>,
+    ) -> Waited<T> {
+        self.requests.enter_open(&mut self.vm.enter());
+        self.vm.enter().reclaim();
+        let is_stopping = self.stop.is_requested();
+        let most = most.map(|most| if is_stopping { Duration::ZERO } else { most });
+        let stopped = async {
+            if is_stopping {
+                std::future::pending().await
+            } else {
+                self.stop.requested().await
+            }
+        };
+        tokio::select! {
+            biased;
+            other = other => Waited::Over(other),
+            () = stopped => Waited::Stopped,
+            () = time_up(most, &self.shared.timers) => Waited::TimeUp,
+        }
+    }
+}
+
+impl Drop for TaskRunner {
+    /// Counts requests that are still open: a user may be cut off between two requests.
+    fn drop(&mut self) {
+        if let (Some(jobs), None) = (&self.jobs, &self.job) {
+            jobs.clear();
+        }
+        let is_job = self.job.is_some();
+        self.requests.settle_cut_off(&mut self.vm.enter(), is_job);
+    }
+}
+
+fn too_many_channels() -> String {
+    format!("the user has {MOST_CHANNELS} streams and sockets open: close some")
+}
+
+/// Waits at most this long, for ever without a limit.
+async fn time_up(most: Option<Duration>, timers: &Timers) {
+    match most {
+        // Always lets other tasks run, also where a plan waits in a loop.
+        Some(Duration::ZERO) => tokio::task::yield_now().await,
+        Some(most) => timers.wait(most).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests;

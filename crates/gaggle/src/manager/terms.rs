@@ -1,0 +1,62 @@
+//! Terms of a run on workers: what it needs of them, and how the manager names it.
+
+use lgoose_base::error::Error;
+use lgoose_engine::PlanVersion;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// Time limit for a worker or gather to reply.
+pub(super) const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What happens to a run that loses a worker.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WorkerLoss {
+    /// The others go on.
+    #[default]
+    Continue,
+    /// A free worker takes over its part of the load.
+    Replace,
+    /// The others share its part of the load.
+    Spread,
+    /// The run ends.
+    Stop,
+}
+
+impl WorkerLoss {
+    /// Returns whether somebody takes over the part of a lost worker.
+    pub(super) fn fills_places(self) -> bool {
+        matches!(self, WorkerLoss::Replace | WorkerLoss::Spread)
+    }
+}
+
+/// What a run needs of workers.
+#[derive(Debug, Clone)]
+pub struct Recruitment {
+    /// How many workers take part.
+    pub workers: usize,
+    /// How long to wait for them.
+    pub timeout: Duration,
+    /// What happens when a worker is lost.
+    pub on_loss: WorkerLoss,
+    /// Whether any logs are kept.
+    pub logs: bool,
+}
+
+/// How a run is named in views and reports.
+#[derive(Debug, Clone)]
+pub struct RunTitle {
+    /// Name of the plan.
+    pub name: String,
+    /// The target as reports show it.
+    pub target: String,
+}
+
+/// Function that packs a version of the plan for workers: what their [`Load`](super::super::Load) takes.
+pub(crate) type PlanPacker = Arc<dyn Fn(&PlanVersion) -> Result<Vec<u8>, Error> + Send + Sync>;
+
+/// Function that reports progress of recruiting in a sentence.
+pub(crate) type ProgressReporter = Box<dyn Fn(&str) + Send + Sync>;
+
+/// Receiver of a value of which only the latest state matters.
+pub(super) type LatestReceiver<T> = watch::Receiver<T>;

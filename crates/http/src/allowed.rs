@@ -1,0 +1,68 @@
+//! Hosts that requests may go to: a limit for plans that other people wrote.
+
+use super::failure::{ErrorClass, Failure};
+use lgoose_base::wildcard::fits;
+use std::sync::Arc;
+
+/// Patterns of hosts, in lower case; without any, every host is allowed.
+#[derive(Debug, Clone, Default)]
+pub struct AllowedHosts(Arc<[String]>);
+
+impl AllowedHosts {
+    /// Makes the limit from host patterns; '*' stands for any text.
+    pub fn new(patterns: &[String]) -> AllowedHosts {
+        AllowedHosts(patterns.iter().map(|one| one.to_lowercase()).collect())
+    }
+
+    /// Checks that requests may go to that host.
+    ///
+    /// # Errors
+    /// A failure of class `host not allowed`.
+    pub fn check(&self, host: &str) -> Result<(), Failure> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let name = host.to_lowercase();
+        if self.0.iter().any(|pattern| fits(pattern, &name)) {
+            Ok(())
+        } else {
+            Err(Failure::new(
+                ErrorClass::NotAllowed,
+                format!("'{host}' is not among the hosts of '--allow-host'"),
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_allowed_by_patterns_as_a_whole() {
+        let patterns = ["*.staging.example.com", "127.0.0.1"].map(str::to_owned);
+        let allowed = AllowedHosts::new(&patterns);
+        for host in [
+            "a.staging.example.com",
+            "A.B.Staging.Example.com",
+            "127.0.0.1",
+        ] {
+            assert!(allowed.check(host).is_ok(), "{host}");
+        }
+        for host in [
+            "staging.example.com",
+            "a.staging.example.com.evil.org",
+            "127.0.0.10",
+            "127x0.0.1",
+            "",
+        ] {
+            let failure = allowed.check(host).expect_err(host);
+            assert!(
+                failure.detail.contains("--allow-host"),
+                "{}",
+                failure.detail
+            );
+        }
+        assert!(AllowedHosts::default().check("anything").is_ok());
+    }
+}

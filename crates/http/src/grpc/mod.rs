@@ -1,0 +1,405 @@
+//! The side of a call of gRPC that its request has: what the plan sends, how the messages of the response are framed, its
+//! trailers and its status. It rides on the body of a response that is read while it comes, and knows no schema.
+
+mod framing;
+mod status;
+
+pub(crate) use framing::{Framed, MessageReader};
+pub use framing::{MessageCoding, write_message};
+pub use status::GrpcCode;
+pub(crate) use status::GrpcStatus;
+
+use super::failure::{ErrorClass, Failure};
+use bytes::Bytes;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::task::Waker;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// The most bytes that wait to be sent before the plan waits, too.
+const MOST_UNSENT: usize = 64 << 10;
+
+/// The reason of a stream that is reset because nobody needs it any more (RFC 9113, section 7).
+const CANCEL: u32 = 8;
+
+/// What a call is besides its request.
+#[derive(Debug, Clone, Default)]
+pub struct CallTerms {
+    /// Whether it has one request and one response, whose body is complete when it is sent.
+    pub is_unary: bool,
+    /// Whether it has one response.
+    pub has_one_response: bool,
+    /// Whether it goes by gRPC-Web, over any version of HTTP.
+    pub is_web: bool,
+    /// Whether it ends when its time is up, however much comes.
+    pub has_deadline: bool,
+    /// How its messages are compressed.
+    pub coding: MessageCoding,
+    /// The statuses that count as success; empty: OK.
+    pub expected: Vec<GrpcCode>,
+    /// Why it is not sent at all.
+    pub refusal: Option<Arc<str>>,
+}
+
+/// The status of a response, and its headers in order with names in lower case.
+type ResponseLines<'a> = (u16, &'a [(String, Vec<u8>)]);
+
+/// A call, as its request and its plan share it.
+#[derive(Debug)]
+pub struct GrpcCall {
+    pub terms: CallTerms,
+    // None of these is borrowed across an await.
+    reader: RefCell<MessageReader>,
+    /// Whether the head of the response says that its body has messages.
+    has_messages: Cell<bool>,
+    /// How many messages have come.
+    messages: Cell<u64>,
+    /// Trailers as lines of HTTP/1.1.
+    trailers: RefCell<Option<Bytes>>,
+    /// What the plan has sent, and whether it will send no more.
+    unsent: RefCell<Vec<u8>>,
+    is_sent: Cell<bool>,
+    has_sent: Cell<bool>,
+    /// Whether its head has gone out.
+    is_open: Cell<bool>,
+    /// Whether the transport has taken some of what is sent, which cannot be sent once more.
+    is_taken: Cell<bool>,
+    /// The reason for which the server has reset its stream.
+    reset: Cell<Option<u32>>,
+    /// Whether the plan has cancelled it.
+    is_cancelled: Cell<bool>,
+    /// When its time is up, if it has a deadline.
+    due: Cell<Option<Instant>>,
+    /// The task that sends it.
+    sender: RefCell<Option<Waker>>,
+    room: Notify,
+    status: RefCell<Option<GrpcStatus>>,
+}
+
+impl GrpcCall {
+    /// A call whose messages have at most so many bytes.
+    pub(super) fn new(terms: CallTerms, most: usize) -> GrpcCall {
+        GrpcCall {
+            reader: RefCell::new(MessageReader::new(most, terms.is_web)),
+            has_messages: Cell::default(),
+            messages: Cell::default(),
+            trailers: RefCell::default(),
+            unsent: RefCell::default(),
+            // By gRPC-Web, all is sent with the call.
+            is_sent: Cell::new(terms.is_unary || terms.is_web),
+            has_sent: Cell::new(terms.is_web),
+            is_open: Cell::default(),
+            is_taken: Cell::default(),
+            reset: Cell::default(),
+            is_cancelled: Cell::default(),
+            due: Cell::default(),
+            sender: RefCell::default(),
+            room: Notify::new(),
+            status: RefCell::default(),
+            terms,
+        }
+    }
+
+    /// Takes the head of the response.
+    pub(super) fn begin(&self, status: u16, headers: &[(String, Vec<u8>)]) {
+        let find = |name: &str| headers.iter().find(|(one, _)| one == name);
+        let kind = find("content-type").map_or(&b""[..], |(_, kind)| kind);
+        let prefix: &[u8] = if self.terms.is_web {
+            b"application/grpc-web"
+        } else {
+            b"application/grpc"
+        };
+        self.has_messages
+            .set(status == 200 && kind.starts_with(prefix));
+        let coding = find("grpc-encoding");
+        let coding = coding.map_or_else(MessageCoding::default, |(_, name)| {
+            MessageCoding::named(name)
+        });
+        self.reader.borrow_mut().set_coding(coding);
+    }
+
+    /// Takes a piece of the body, and hands on the messages that are complete.
+    ///
+    /// # Errors
+    /// A message is wrong, or `put` takes no more.
+    pub(super) fn read(
+        &self,
+        piece: &[u8],
+        mut put: impl FnMut(Bytes, usize) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if !self.has_messages.get() {
+            return Ok(());
+        }
+        let mut reader = self.reader.borrow_mut();
+        reader.add(piece);
+        while let Some(framed) = reader.next()? {
+            match framed {
+                Framed::Message(message) => {
+                    self.messages.set(self.messages.get() + 1);
+                    put(message, reader.held())?;
+                }
+                Framed::Trailers(lines) => {
+                    self.trailers.replace(Some(lines));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the trailers of the response, as lines of HTTP/1.1.
+    pub(super) fn take_trailers(&self, lines: Vec<u8>) {
+        self.trailers.replace(Some(lines.into()));
+    }
+
+    /// The trailers in order, with names in lower case; none before they have come.
+    pub fn trailers(&self) -> Vec<(String, Vec<u8>)> {
+        let trailers = self.trailers.borrow();
+        let lines = trailers.as_deref().unwrap_or_default();
+        let lines = lines.split(|byte| *byte == b'\n');
+        lines
+            .filter_map(|line| {
+                let colon = line.iter().position(|byte| *byte == b':')?;
+                let name = String::from_utf8_lossy(&line[..colon]);
+                let name = name.trim().to_ascii_lowercase();
+                Some((name, line[colon + 1..].trim_ascii().to_vec()))
+            })
+            .collect()
+    }
+
+    /// Sends a message. Returns false if nothing can be sent any more.
+    pub fn send(&self, message: &[u8], is_compressed: bool) -> bool {
+        if self.is_sent.get() || self.status.borrow().is_some() {
+            return false;
+        }
+        let coding = if is_compressed {
+            self.terms.coding
+        } else {
+            MessageCoding::Identity
+        };
+        write_message(&mut self.unsent.borrow_mut(), message, coding);
+        self.has_sent.set(true);
+        self.wake();
+        true
+    }
+
+    /// Whether the plan has sent a message.
+    pub fn has_sent(&self) -> bool {
+        self.has_sent.get()
+    }
+
+    /// Notes that the plan sends no more.
+    pub fn close_send(&self) {
+        self.is_sent.set(true);
+        self.wake();
+    }
+
+    /// Whether the plan may send without waiting.
+    pub fn has_room(&self) -> bool {
+        self.unsent.borrow().len() < MOST_UNSENT || self.status.borrow().is_some()
+    }
+
+    /// Waits until there is room.
+    pub async fn room(&self) {
+        while !self.has_room() {
+            self.room.notified().await;
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(sender) = self.sender.take() {
+            sender.wake();
+        }
+    }
+
+    /// Notes the task to wake when there is something to send.
+    pub(super) fn set_sender(&self, waker: &Waker) {
+        if !self.terms.is_unary {
+            self.sender.replace(Some(waker.clone()));
+        }
+    }
+
+    /// Takes what is to be sent.
+    pub(super) fn take_unsent(&self) -> Bytes {
+        let unsent = self.unsent.take();
+        if !unsent.is_empty() {
+            self.is_taken.set(true);
+            self.room.notify_waiters();
+        }
+        unsent.into()
+    }
+
+    /// Whether nothing more is to be sent than what was taken.
+    pub(super) fn is_sent(&self) -> bool {
+        self.is_sent.get() && self.unsent.borrow().is_empty()
+    }
+
+    /// The failure of a call that is not sent at all.
+    pub(super) fn refused(&self) -> Option<Failure> {
+        let refusal = self.terms.refusal.as_ref()?;
+        Some(Failure::new(ErrorClass::Decoding, &**refusal))
+    }
+
+    /// Notes when its time is up.
+    pub(super) fn set_due(&self, due: Instant) {
+        self.due.set(Some(due));
+    }
+
+    /// Notes that its head goes out.
+    pub(super) fn open(&self) {
+        self.is_open.set(true);
+    }
+
+    /// Whether its head has gone out.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open.get()
+    }
+
+    /// Whether what has gone out of it cannot be sent once more.
+    pub(super) fn is_taken(&self) -> bool {
+        self.is_taken.get()
+    }
+
+    /// Notes the reason for which the server has reset its stream, or that it is sent once more.
+    pub(super) fn set_reset(&self, reason: Option<u32>) {
+        self.reset.set(reason);
+    }
+
+    /// How it has ended, once it has.
+    pub fn status(&self) -> Option<GrpcStatus> {
+        self.status.borrow().clone()
+    }
+
+    /// Notes that its plan cannot read what has come.
+    pub fn fail(&self, details: &str) {
+        let status = GrpcStatus::own(GrpcCode::INTERNAL, details);
+        self.status.replace(Some(status));
+        self.is_cancelled.set(false);
+    }
+
+    /// Decides its status when nothing more comes: with that head, or because the request has failed. `is_closed` says
+    /// whether the plan has closed it before.
+    pub(super) fn conclude(
+        &self,
+        head: Option<ResponseLines<'_>>,
+        failure: Option<&Failure>,
+        is_closed: bool,
+    ) {
+        if self.status.borrow().is_some() {
+            return;
+        }
+        let status = self.decide(head, failure, is_closed);
+        self.status.replace(Some(status));
+        self.room.notify_waiters();
+    }
+
+    fn decide(
+        &self,
+        head: Option<ResponseLines<'_>>,
+        failure: Option<&Failure>,
+        is_closed: bool,
+    ) -> GrpcStatus {
+        let own = |details: &str| GrpcStatus::own(GrpcCode::INTERNAL, details);
+        if let Some(refusal) = &self.terms.refusal {
+            return own(refusal);
+        }
+        if let Some(status) = GrpcStatus::read(&self.trailers()) {
+            return self.checked(status);
+        }
+        if is_closed {
+            self.is_cancelled.set(true);
+            return GrpcStatus::own(GrpcCode::CANCELLED, "the plan has cancelled the call");
+        }
+        if let Some(failure) = failure {
+            let is_late = self.due.get().is_some_and(|due| Instant::now() >= due);
+            // A server that knows the deadline resets the stream when it is over.
+            if is_late && self.reset.get() == Some(CANCEL) {
+                let details = "the server has cancelled the call at its deadline";
+                return GrpcStatus::own(GrpcCode::DEADLINE_EXCEEDED, details);
+            }
+            return GrpcStatus::of_failure(failure, self.reset.get());
+        }
+        let Some((http, headers)) = head else {
+            return own("there was no response");
+        };
+        // A response that has no messages may have its trailers in its head.
+        if self.messages.get() == 0
+            && let Some(status) = GrpcStatus::read(headers)
+        {
+            return self.checked(status);
+        }
+        let why = if self.has_messages.get() {
+            "the response has no trailers with a status"
+        } else {
+            "the response is not of gRPC, by its 'content-type'"
+        };
+        GrpcStatus::of_http(http, why)
+    }
+
+    /// Returns the status that the server has sent, unless what came is not what belongs to it.
+    fn checked(&self, status: GrpcStatus) -> GrpcStatus {
+        let own = |details: &str| GrpcStatus::own(GrpcCode::INTERNAL, details);
+        if self.reader.borrow().held() > 0 {
+            return own("the response ends within a message");
+        }
+        match self.messages.get() {
+            _ if status.code != GrpcCode::OK || !self.terms.has_one_response => status,
+            0 => own("the response has no message"),
+            1 => status,
+            _ => own("the response has more than one message"),
+        }
+    }
+
+    /// The reason why it counts as failed, as far as its status says. One that its plan has cancelled has not failed.
+    pub fn verdict(&self) -> Option<String> {
+        let status = self.status()?;
+        let expected = &self.terms.expected;
+        if expected.is_empty() {
+            let has_failed = status.code != GrpcCode::OK && !self.is_cancelled.get();
+            return has_failed.then(|| status.reason());
+        }
+        if expected.contains(&status.code) {
+            return None;
+        }
+        let names: Vec<_> = expected.iter().map(|code| code.name()).collect();
+        Some(format!(
+            "expected status {}, got {}",
+            names.join(" or "),
+            status.reason()
+        ))
+    }
+}
+
+/// Returns a time as `grpc-timeout` has it: at most eight digits and a unit.
+pub fn timeout_value(time: std::time::Duration) -> String {
+    const MOST: u128 = 99_999_999;
+    let units = [
+        (time.as_nanos(), 'n'),
+        (time.as_micros(), 'u'),
+        (time.as_millis(), 'm'),
+        (u128::from(time.as_secs()), 'S'),
+    ];
+    let fitting = units.into_iter().find(|(count, _)| *count <= MOST);
+    let (count, unit) = fitting.unwrap_or((MOST, 'S'));
+    format!("{count}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::timeout_value;
+    use std::time::Duration;
+
+    #[test]
+    fn a_timeout_has_eight_digits_at_most() {
+        for (time, expected) in [
+            (Duration::from_millis(1), "1000000n"),
+            (Duration::from_secs(1), "1000000u"),
+            (Duration::from_secs(60), "60000000u"),
+            (Duration::from_secs(3600), "3600000m"),
+            (Duration::from_secs(1_000_000), "1000000S"),
+            (Duration::from_secs(1 << 40), "99999999S"),
+        ] {
+            assert_eq!(timeout_value(time), expected);
+        }
+    }
+}

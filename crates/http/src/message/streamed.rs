@@ -1,0 +1,396 @@
+//! The body of a response that its reader takes while it comes: the transports put pieces in as they arrive, each with its
+//! time, and the reader takes them out. What nobody takes is bounded. One request has one.
+
+use super::head::headers;
+use crate::failure::{ErrorClass, Failure};
+use crate::grpc::{CallTerms, GrpcCall};
+use crate::hop::is_redirect;
+use crate::websocket::{CLOSE_TIMEOUT, CloseFrame, SocketSide};
+use bytes::Bytes;
+use lgoose_base::units::show_size;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// The most bytes that wait for the reader, unless the request says otherwise.
+pub const MAX_BUFFER: usize = 1 << 20;
+
+/// A body on its way to its reader.
+#[derive(Debug)]
+pub struct StreamedBody {
+    max_buffer: usize,
+    /// The status and the head of the response, once it has come.
+    head: RefCell<Option<(u16, Bytes)>>,
+    // Never borrowed across an await.
+    pieces: RefCell<VecDeque<StreamPiece>>,
+    /// The side of the connection, if it is a WebSocket.
+    socket: Option<SocketSide>,
+    /// The call of gRPC that it belongs to.
+    call: Option<Box<GrpcCall>>,
+    /// When the head came, and whether the handshake of a WebSocket is still to be checked.
+    head_at: Cell<Option<Instant>>,
+    opening: Cell<bool>,
+    /// The bytes in them, and those that the reader has taken and still holds.
+    waiting: Cell<usize>,
+    held: Cell<usize>,
+    /// Whether it has a content coding.
+    encoded: Cell<bool>,
+    /// The messages that the plan has sent and that have come, as far as they are counted.
+    messages: Cell<[u64; 2]>,
+    /// When the latest byte came.
+    latest: Cell<Option<Instant>>,
+    /// Whether the reader has closed it, and whether nothing more comes.
+    closed: Cell<bool>,
+    ended: Cell<bool>,
+    /// Wakes the reader, and the request that the reader has closed.
+    came: Notify,
+    closing: Notify,
+}
+
+/// What has come of a body: bytes, or a message of a WebSocket.
+#[derive(Debug)]
+pub struct StreamPiece {
+    /// When the piece arrived.
+    pub at: Instant,
+    /// Its bytes, decoded.
+    pub bytes: Bytes,
+    /// Whether it is a message of text.
+    pub is_text: bool,
+}
+
+impl StreamedBody {
+    /// Makes an empty body, of which at most so many bytes wait for the reader.
+    pub fn new(max_buffer: usize) -> StreamedBody {
+        StreamedBody::with(max_buffer, None, None)
+    }
+
+    /// Makes the body of a WebSocket, whose messages have at most so many bytes.
+    pub fn of_socket(max_buffer: usize, socket: SocketSide) -> StreamedBody {
+        StreamedBody::with(max_buffer, Some(socket), None)
+    }
+
+    /// Makes the body of a call of gRPC, whose messages have at most so many bytes.
+    pub fn of_call(max_buffer: usize, terms: CallTerms) -> StreamedBody {
+        let call = GrpcCall::new(terms, max_buffer);
+        StreamedBody::with(max_buffer, None, Some(Box::new(call)))
+    }
+
+    fn with(
+        max_buffer: usize,
+        socket: Option<SocketSide>,
+        call: Option<Box<GrpcCall>>,
+    ) -> StreamedBody {
+        StreamedBody {
+            max_buffer,
+            socket,
+            call,
+            head_at: Cell::default(),
+            opening: Cell::default(),
+            head: RefCell::default(),
+            pieces: RefCell::default(),
+            waiting: Cell::default(),
+            held: Cell::default(),
+            encoded: Cell::default(),
+            messages: Cell::default(),
+            latest: Cell::default(),
+            closed: Cell::default(),
+            ended: Cell::default(),
+            came: Notify::new(),
+            closing: Notify::new(),
+        }
+    }
+
+    /// Takes the head of a response. That of a redirect or a challenge is none of the stream: the final one follows.
+    pub fn begin(&self, status: u16, head: &[u8]) {
+        self.latest.set(Some(Instant::now()));
+        if !is_redirect(status) && status != 401 {
+            self.opening.set(status == 101 && self.socket.is_some());
+            self.show_head(status, head);
+        }
+    }
+
+    /// Shows the head of a WebSocket, whose handshake is right.
+    pub(crate) fn show(&self) {
+        self.opening.set(false);
+        self.came.notify_waiters();
+    }
+
+    fn show_head(&self, status: u16, head: &[u8]) {
+        let is_coded = |(name, value): &(String, Vec<u8>)| {
+            name == "content-encoding" && !value.eq_ignore_ascii_case(b"identity")
+        };
+        let lines = headers(head);
+        self.encoded.set(lines.iter().any(is_coded));
+        if let Some(call) = &self.call {
+            call.begin(status, &lines);
+        }
+        self.head_at.set(Some(Instant::now()));
+        self.head
+            .replace(Some((status, Bytes::copy_from_slice(head))));
+        self.came.notify_waiters();
+    }
+
+    /// Takes a piece of the body.
+    ///
+    /// # Errors
+    /// The reader has left more than it may.
+    pub fn push(&self, piece: &[u8]) -> Result<(), Failure> {
+        let now = Instant::now();
+        self.latest.set(Some(now));
+        if piece.is_empty() || self.head.borrow().is_none() {
+            return Ok(());
+        }
+        if self.encoded.get() {
+            let detail = "a stream that is compressed cannot be read piece by piece";
+            return Err(Failure::new(ErrorClass::Decoding, detail));
+        }
+        if let Some(call) = &self.call {
+            return call.read(piece, |bytes, held| {
+                self.held.set(held);
+                self.add(StreamPiece {
+                    at: now,
+                    bytes,
+                    is_text: false,
+                })
+            });
+        }
+        self.add(StreamPiece {
+            at: now,
+            bytes: Bytes::copy_from_slice(piece),
+            is_text: false,
+        })
+    }
+
+    /// Takes a message of a WebSocket.
+    ///
+    /// # Errors
+    /// The reader has left more than it may.
+    pub(crate) fn push_message(&self, is_text: bool, bytes: Bytes) -> Result<(), Failure> {
+        self.add(StreamPiece {
+            at: Instant::now(),
+            bytes,
+            is_text,
+        })
+    }
+
+    fn add(&self, piece: StreamPiece) -> Result<(), Failure> {
+        /// Messages may be empty.
+        const ROOM: usize = 64 << 10;
+        let waiting = self.waiting.get() + piece.bytes.len();
+        let pieces = self.pieces.borrow().len() * size_of::<StreamPiece>();
+        if waiting + self.held.get() > self.max_buffer || pieces > self.max_buffer.max(ROOM) {
+            let most = show_size(self.max_buffer as f64);
+            let detail = if self.held.get() > self.waiting.get() {
+                format!("a message of the stream is longer than {most} ('max_buffer')")
+            } else {
+                format!("the plan has left more than {most} of the stream unread ('max_buffer')")
+            };
+            return Err(Failure::new(ErrorClass::TooLarge, detail));
+        }
+        self.waiting.set(waiting);
+        self.pieces.borrow_mut().push_back(piece);
+        self.came.notify_waiters();
+        Ok(())
+    }
+
+    /// Notes that nothing more comes. The status and the head of the response are shown even if it is a redirect's.
+    pub fn end(&self, response: Option<(u16, &[u8])>) {
+        if let Some((status, head)) = response
+            && self.head.borrow().is_none()
+        {
+            self.show_head(status, head);
+        }
+        self.ended.set(true);
+        self.came.notify_waiters();
+    }
+
+    /// Takes the trailers of the response, as lines of HTTP/1.1.
+    pub(crate) fn take_trailers(&self, lines: Vec<u8>) {
+        if let Some(call) = &self.call {
+            call.take_trailers(lines);
+        }
+    }
+
+    /// Decides how a call of gRPC has ended, once nothing more comes; `failure` is why its request has failed.
+    pub fn conclude_call(&self, failure: Option<&Failure>) {
+        if let Some(call) = &self.call {
+            let headers = self.headers();
+            let head = self.status().map(|status| (status, &headers[..]));
+            call.conclude(head, failure, self.closed.get());
+        }
+    }
+
+    /// Notes that the head of a call has gone out: its plan goes on.
+    pub(crate) fn open_call(&self) {
+        if let Some(call) = &self.call {
+            call.open();
+            self.came.notify_waiters();
+        }
+    }
+
+    /// Ends the request, which the reader does not want any more. A WebSocket is closed as usual.
+    pub fn close(&self) {
+        if let Some(socket) = &self.socket {
+            socket.close(&CloseFrame::of(Some(1000)));
+        }
+        self.closed.set(true);
+        self.closing.notify_one();
+    }
+
+    /// Whether the reader has closed it.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.get()
+    }
+
+    /// Whether nothing more comes.
+    pub fn has_ended(&self) -> bool {
+        self.ended.get()
+    }
+
+    /// The status of the response, once its head has come.
+    pub fn status(&self) -> Option<u16> {
+        self.head.borrow().as_ref().map(|(status, _)| *status)
+    }
+
+    /// The head of the response as received, once it has come.
+    pub(super) fn head(&self) -> Option<Bytes> {
+        self.head.borrow().as_ref().map(|(_, head)| head.clone())
+    }
+
+    /// The headers of the response in order, with names in lower case; none before they have come.
+    pub fn headers(&self) -> Vec<(String, Vec<u8>)> {
+        let head = self.head.borrow();
+        head.as_ref()
+            .map_or_else(Vec::new, |(_, head)| headers(head))
+    }
+
+    /// The side of the connection of a WebSocket.
+    pub fn socket(&self) -> Option<&SocketSide> {
+        self.socket.as_ref()
+    }
+
+    /// The call of gRPC that it belongs to.
+    pub fn call(&self) -> Option<&GrpcCall> {
+        self.call.as_deref()
+    }
+
+    /// When the head of the response came.
+    pub fn head_at(&self) -> Option<Instant> {
+        self.head_at.get()
+    }
+
+    /// Takes the next piece.
+    pub fn take(&self) -> Option<StreamPiece> {
+        let piece = self.pieces.borrow_mut().pop_front()?;
+        self.waiting.set(self.waiting.get() - piece.bytes.len());
+        Some(piece)
+    }
+
+    /// The times of the pieces that wait, after so many of them.
+    pub fn times_after(&self, count: usize) -> Vec<Instant> {
+        let pieces = self.pieces.borrow();
+        pieces.iter().skip(count).map(|piece| piece.at).collect()
+    }
+
+    /// The bytes that wait for the reader.
+    pub fn waiting_bytes(&self) -> usize {
+        self.waiting.get()
+    }
+
+    /// Notes how many bytes the reader holds of what it took: the beginning of a message.
+    pub fn hold(&self, bytes: usize) {
+        self.held.set(bytes);
+    }
+
+    /// Counts messages that were sent and that have come since.
+    pub fn count_messages(&self, sent: u64, received: u64) {
+        let [before, earlier] = self.messages.get();
+        self.messages.set([before + sent, earlier + received]);
+    }
+
+    /// The messages that are counted: sent, and received.
+    pub fn messages(&self) -> [u64; 2] {
+        self.messages.get()
+    }
+
+    /// The most bytes that wait for the reader.
+    pub fn max_buffer(&self) -> usize {
+        self.max_buffer
+    }
+
+    /// Waits until the head has come, or nothing will. A call that sends a stream goes on once its own head has gone out.
+    pub async fn head_came(&self) {
+        let is_open = || match &self.call {
+            Some(call) if !call.terms.is_web => call.is_open(),
+            _ => self.head.borrow().is_some() && !self.opening.get(),
+        };
+        while !is_open() && !self.ended.get() {
+            self.came.notified().await;
+        }
+    }
+
+    /// Whether there is a piece to take, or nothing more comes.
+    pub fn has_more(&self) -> bool {
+        !self.pieces.borrow().is_empty() || self.ended.get()
+    }
+
+    /// Waits until there is a piece to take, or nothing more comes.
+    pub async fn more(&self) {
+        while !self.has_more() {
+            self.came.notified().await;
+        }
+    }
+
+    /// Waits until nothing more comes.
+    pub async fn over(&self) {
+        while !self.ended.get() {
+            self.came.notified().await;
+        }
+    }
+
+    /// Runs the request; `None` if the reader closes the stream, or nothing has come for that long. A WebSocket may be silent
+    /// once it is open, and has some time for its close; so may a call be, unless it has a deadline, which is that time.
+    pub(crate) async fn limit<F: Future>(
+        &self,
+        silence: Duration,
+        request: Pin<&mut F>,
+    ) -> Option<F::Output> {
+        let start = Instant::now();
+        let silent = async {
+            if let Some(call) = &self.call {
+                if call.terms.has_deadline {
+                    call.set_due(start + silence);
+                }
+                sleep_until(start + silence).await;
+                if call.is_open() && !call.terms.has_deadline {
+                    std::future::pending().await
+                }
+                return;
+            }
+            let due = || self.latest.get().unwrap_or(start) + silence;
+            while Instant::now() < due() {
+                sleep_until(due()).await;
+            }
+            if self.socket.is_some() && self.head.borrow().is_some() {
+                std::future::pending().await
+            }
+        };
+        let closed = async {
+            while !self.closed.get() {
+                self.closing.notified().await;
+            }
+            if self.socket.is_some() {
+                sleep(CLOSE_TIMEOUT).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            outcome = request => Some(outcome),
+            () = closed => None,
+            () = silent => None,
+        }
+    }
+}

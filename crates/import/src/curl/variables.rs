@@ -1,0 +1,86 @@
+//! Variables of a script while it is read: those that it sets, by their values; the others as marks in a text.
+
+use crate::script_variables::{ScriptVariables, TextPart};
+use std::collections::HashMap;
+
+/// The variables of a script while it is read.
+#[derive(Debug, Default)]
+pub(super) struct ShellVariables {
+    set: HashMap<String, String>,
+    pub(super) unset: ScriptVariables,
+    /// Whether bytes that are no text were left out.
+    pub(super) lost_bytes: bool,
+    /// In how many commands, whose output others take, what is read now stands.
+    depth: usize,
+}
+
+/// The most commands in each other.
+const DEEPEST: usize = 10;
+
+impl ShellVariables {
+    /// Reads a command in another; `None` if it is in too many.
+    pub(super) fn deeper<R>(&mut self, read: impl FnOnce(&mut ShellVariables) -> R) -> Option<R> {
+        if self.depth == DEEPEST {
+            return None;
+        }
+        self.depth += 1;
+        let read = read(self);
+        self.depth -= 1;
+        Some(read)
+    }
+
+    /// Takes a word for an assignment; returns whether it is one.
+    pub(super) fn assign(&mut self, word: &str) -> bool {
+        let Some((name, value)) = word.split_once('=') else {
+            return false;
+        };
+        let mut letters = name.chars();
+        let starts = letters
+            .next()
+            .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+        if !starts || !letters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return false;
+        }
+        // What a command gives has the name of the variable that it goes into.
+        let value = match self.unset.split(value)[..] {
+            [TextPart::Variable("", what)] => {
+                let what = what.to_owned();
+                self.unset.mark(name, what)
+            }
+            _ => value.to_owned(),
+        };
+        self.set.insert(name.to_owned(), value);
+        true
+    }
+
+    /// Returns the value of a variable, or its mark.
+    pub(super) fn value(&mut self, name: &str, default: Option<&str>) -> String {
+        if let Some(value) = self.set.get(name) {
+            return value.clone();
+        }
+        match default {
+            Some(default) => default.to_owned(),
+            None => self.unset.mark(name, format!("the script has '${name}'")),
+        }
+    }
+
+    /// Returns the mark of what a command gives.
+    pub(super) fn output_of(&mut self, command: &str) -> String {
+        let shown: String = command.trim().chars().take(60).collect();
+        self.unset
+            .mark("", format!("the script takes it from '{shown}'"))
+    }
+
+    /// Returns bytes as a text.
+    pub(super) fn text_of(&mut self, bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).unwrap_or_else(|error| {
+            self.lost_bytes = true;
+            String::from_utf8_lossy(error.as_bytes()).into_owned()
+        })
+    }
+
+    /// Returns a text with the variables as the script names them.
+    pub(super) fn shown(&self, text: &str) -> String {
+        self.unset.shown(text)
+    }
+}

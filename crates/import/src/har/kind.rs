@@ -1,0 +1,58 @@
+//! Tells pages, assets and calls apart.
+
+use crate::exchange::ExchangeKind;
+
+/// Returns what a request is for: Chromium says it, and the headers of all browsers do.
+pub(super) fn kind(
+    resource_type: Option<&str>,
+    method: &str,
+    headers: &[(String, String)],
+    media: &str,
+    status: u16,
+) -> ExchangeKind {
+    let header = |name: &str| {
+        headers
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    };
+    let destination = header("sec-fetch-dest");
+    let is_script = header("x-requested-with").is_some();
+    match (resource_type, destination) {
+        (_, Some("iframe" | "frame" | "embed" | "object")) => return ExchangeKind::Call,
+        (_, Some("document")) | (Some("document"), _) => return ExchangeKind::Page,
+        (Some("xhr" | "fetch"), _) | (_, Some("empty")) => return ExchangeKind::Call,
+        (
+            Some("stylesheet" | "image" | "font" | "script" | "media" | "manifest" | "texttrack"),
+            _,
+        )
+        | (
+            _,
+            Some(
+                "style" | "image" | "font" | "script" | "audio" | "video" | "track" | "manifest"
+                | "worker",
+            ),
+        ) if method == "GET" => {
+            return ExchangeKind::Asset;
+        }
+        _ => {}
+    }
+    let group = media.split('/').next().unwrap_or_default();
+    let is_asset = matches!(group, "image" | "font" | "audio" | "video")
+        || matches!(
+            media,
+            "text/css" | "application/wasm" | "application/manifest+json"
+        )
+        || media.contains("javascript")
+        || media.contains("font");
+    let requests_page = header("accept").is_some_and(|accept| accept.starts_with("text/html"));
+    match () {
+        () if is_asset && method == "GET" && !is_script => ExchangeKind::Asset,
+        () if is_script => ExchangeKind::Call,
+        () if media == "text/html" || media == "application/xhtml+xml" => ExchangeKind::Page,
+        () if requests_page && ((300..400).contains(&status) || status == 204) => {
+            ExchangeKind::Page
+        }
+        () => ExchangeKind::Call,
+    }
+}

@@ -1,0 +1,200 @@
+//! What of a recording is not in its plan, and what is told of it.
+
+use super::entry::HarEntry;
+use crate::lua_text::comment;
+use std::collections::BTreeMap;
+use url::{Position, Url};
+
+/// How many are shown of what is left out for one reason.
+const SHOWN: usize = 5;
+/// The most entries that cannot be read of which each is told.
+const MOST_MISTAKES: usize = 20;
+
+/// Why a request is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reason {
+    NoAnswer,
+    /// What stays open, or waits for no answer.
+    Stream,
+    Preflight,
+    /// Not over HTTP, or of a method of proxies.
+    NoHttp,
+}
+
+impl Reason {
+    /// Returns why no plan has a request: nothing answered it, or it is none that a plan sends.
+    pub(super) fn of(
+        entry: &HarEntry,
+        (method, url): (&str, &Url),
+        headers: &[(String, String)],
+    ) -> Option<Reason> {
+        let has = |wanted: &str| headers.iter().any(|(name, _)| name == wanted);
+        let is_name = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let kind = entry.resource_type.as_deref();
+        let status = entry.response.as_ref().and_then(|response| response.status);
+        match kind {
+            Some("ping" | "websocket" | "eventsource" | "csp-violation-report") => {
+                return Some(Reason::Stream);
+            }
+            Some("preflight") => return Some(Reason::Preflight),
+            _ => {}
+        }
+        match url.scheme() {
+            "ws" | "wss" => return Some(Reason::Stream),
+            "http" | "https" if is_name && method != "CONNECT" => {}
+            _ => return Some(Reason::NoHttp),
+        }
+        match status {
+            Some(101) => Some(Reason::Stream),
+            _ if method == "OPTIONS" && has("access-control-request-method") => {
+                Some(Reason::Preflight)
+            }
+            Some(100..=599) => None,
+            _ => Some(Reason::NoAnswer),
+        }
+    }
+
+    fn note(self, listed: &Listed) -> String {
+        let shown = listed.shown();
+        match self {
+            Reason::NoAnswer => format!(
+                "left out {} without an answer (blocked, cut short, or lost on the way): {shown}; \
+                 record again, or write what the visit needs of them into the plan",
+                listed.counted("request")
+            ),
+            Reason::Stream => format!(
+                "left out {} for WebSockets, event streams, beacons and the like: {shown}",
+                listed.counted("request")
+            ),
+            Reason::Preflight => format!(
+                "left out {}, which browsers send by themselves: {shown}",
+                listed.counted("preflight request")
+            ),
+            Reason::NoHttp => format!(
+                "left out {} that no plan sends: {shown}",
+                listed.counted("request")
+            ),
+        }
+    }
+}
+
+/// What is left out so far.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    requests: BTreeMap<Reason, Listed>,
+    mistakes: Listed,
+    untimed: Listed,
+    headers: Listed,
+    validators: Listed,
+}
+
+/// How many there are, and the first of them.
+#[derive(Debug, Default)]
+struct Listed {
+    count: usize,
+    first: Vec<String>,
+}
+
+impl Listed {
+    fn add(&mut self, most: usize, one: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.first.len() < most {
+            self.first.push(one());
+        }
+    }
+
+    /// Returns the first, and that there are more.
+    fn shown(&self) -> String {
+        let more = if self.count > self.first.len() {
+            ", …"
+        } else {
+            ""
+        };
+        format!("{}{more}", self.first.join(", "))
+    }
+
+    fn counted(&self, what: &str) -> String {
+        match self.count {
+            1 => format!("1 {what}"),
+            count => format!("{count} {what}s"),
+        }
+    }
+}
+
+impl LeftOut {
+    pub(super) fn request(&mut self, reason: Reason, method: &str, url: &Url) {
+        let listed = self.requests.entry(reason).or_default();
+        listed.add(SHOWN, || comment(&format!("{method} {}", shown(url))));
+    }
+
+    /// An entry of the file, counted from 1, that cannot be read.
+    pub(super) fn mistake(&mut self, number: usize, why: &str) {
+        self.mistakes.add(MOST_MISTAKES, || {
+            format!("left out entry {number} of the recording: {}", comment(why))
+        });
+    }
+
+    /// An entry whose time cannot be read.
+    pub(super) fn untimed(&mut self, number: usize) {
+        self.untimed.add(SHOWN, || number.to_string());
+    }
+
+    /// A header that is too long.
+    pub(super) fn header(&mut self, name: &str) {
+        self.headers.add(SHOWN, || comment(name));
+    }
+
+    /// A header that the browser's cache may have sent, and a script as well.
+    pub(super) fn validator(&mut self, name: &str, url: &Url) {
+        self.validators
+            .add(SHOWN, || comment(&format!("{name} of {}", shown(url))));
+    }
+
+    /// Returns what is told of it.
+    pub(super) fn notes(self) -> Vec<String> {
+        let mut notes = self.mistakes.first;
+        if self.mistakes.count > notes.len() {
+            let more = self.mistakes.count - notes.len();
+            notes.push(format!("left out {more} more entries that cannot be read"));
+        }
+        for (reason, listed) in self.requests {
+            notes.push(reason.note(&listed));
+        }
+        if self.untimed.count > 0 {
+            let (entries, come) = match self.untimed.count {
+                1 => ("1 entry".to_owned(), "comes"),
+                count => (format!("{count} entries"), "come"),
+            };
+            notes.push(format!(
+                "{entries} of the recording without a time that can be read {come} after the one before: {}",
+                self.untimed.shown()
+            ));
+        }
+        if self.headers.count > 0 {
+            notes.push(format!(
+                "left out {} that are too long: {}",
+                self.headers.counted("header"),
+                self.headers.shown()
+            ));
+        }
+        if self.validators.count > 0 {
+            notes.push(format!(
+                "left out {} that the browser's cache sent, as it seems: {}",
+                self.validators.counted("header"),
+                self.validators.shown()
+            ));
+        }
+        notes
+    }
+}
+
+/// Returns a URL without user, password and query, which may have secrets; of what is no address of a host the scheme alone.
+fn shown(url: &Url) -> String {
+    let scheme = url.scheme();
+    if !url.has_host() {
+        return format!("{scheme}:…");
+    }
+    let query = if url.query().is_some() { "?…" } else { "" };
+    let place = &url[Position::BeforeHost..Position::AfterPath];
+    format!("{scheme}://{place}{query}")
+}

@@ -1,0 +1,442 @@
+//! HTTP samplers: what they send.
+
+use super::assertions::add_assertions;
+use super::draft::JmeterImport;
+use super::element::{JmeterElement, arguments, property};
+use super::extractors::add_extractors;
+use super::scope::JmeterScope;
+use super::texts::{ExpressionPlace, secret};
+use super::timers::pauses_of;
+use crate::calls::{LuaLiteral, OutlineCall, OutlineStep};
+use crate::lua_text::{comment, quoted};
+use crate::parts::is_token;
+use crate::secrets::{is_secret_field, is_secret_header};
+use crate::xml::XmlElement;
+use percent_encoding::percent_decode_str;
+use regex::{Captures, Regex};
+use serde_json::Value;
+use std::sync::LazyLock;
+
+/// A field of JSON in a body, with its name and its text.
+static SECRET: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"("([\w-]{1,60})"(\s*:\s*)")([^"\\$]{1,500})(")"#).expect("the pattern is one")
+});
+
+/// Headers that the client sends by itself.
+const OWN: [&str; 6] = [
+    "connection",
+    "content-length",
+    "host",
+    "accept-encoding",
+    "transfer-encoding",
+    "proxy-connection",
+];
+
+/// Where a request goes.
+struct SamplerAddress {
+    /// An expression for scheme, host and port; `None` if the test plan names no host.
+    origin: Option<String>,
+    /// Its path with the query, as JMeter has it.
+    path: String,
+}
+
+/// Returns the steps of a sampler: its pauses, and its request.
+pub(super) fn read_sampler<'a>(
+    import: &mut JmeterImport<'a>,
+    element: JmeterElement<'a>,
+    scope: &JmeterScope<'a>,
+) -> Vec<OutlineStep> {
+    let address = read_address(import, element, scope);
+    let key = address.origin.clone().unwrap_or_default();
+    *import.origins.entry(key).or_default() += 1;
+    let is_elsewhere = address.origin.is_some() && address.origin != import.site;
+    let (variables, calls) = (&mut import.variables, &mut import.calls);
+    let path = variables.expression(&address.path, calls, ExpressionPlace::Task);
+    let path = match address.origin.filter(|_| is_elsewhere) {
+        Some(origin) if origin == "\"\"" => path,
+        // Two literals are one.
+        Some(origin) if origin.ends_with('"') && path.starts_with('"') => {
+            format!("{}{}", &origin[..origin.len() - 1], &path[1..])
+        }
+        Some(origin) => format!("{origin} .. {path}"),
+        _ => path,
+    };
+    let method = match element.property("HTTPSampler.method").trim() {
+        "" => "GET",
+        method => method,
+    };
+    let known = variables
+        .fixed(method)
+        .filter(|method| http::Method::from_bytes(method.as_bytes()).is_ok());
+    if known.is_none() {
+        let (name, method) = (comment(element.name()), comment(method));
+        calls.notes.push(format!(
+            "'{name}': GET is sent, as its method is not known: {method}"
+        ));
+    }
+    let mut call = OutlineCall {
+        method: known.unwrap_or_else(|| "GET".to_owned()),
+        path,
+        tolerates_failure: true,
+        ..OutlineCall::default()
+    };
+    let name = variables.value(element.name(), calls);
+    call.options.push(("name".to_owned(), name));
+    add_headers(import, element, scope, &mut call);
+    add_credentials(import, element, scope, &mut call);
+    add_body(import, element, scope, &mut call);
+    let follows = element.is_set("HTTPSampler.follow_redirects")
+        || element.is_set("HTTPSampler.auto_redirects");
+    if !follows {
+        let none = LuaLiteral::Scalar(Value::from(0));
+        call.options.push(("max_redirects".to_owned(), none));
+    }
+    let timeout = match element.property("HTTPSampler.response_timeout").trim() {
+        "" => scope.default_of("HTTPSampler.response_timeout"),
+        timeout => timeout,
+    };
+    if !matches!(timeout, "" | "0")
+        && let Some(seconds) = import.variables.seconds(timeout, &mut import.calls)
+    {
+        call.options
+            .push(("timeout".to_owned(), LuaLiteral::Expression(seconds)));
+    }
+    if element.is_set("HTTPSampler.image_parser") {
+        if !element.property("HTTPSampler.embedded_url_re").is_empty() {
+            let note = "all that the page embeds on its site is fetched: 'embedded_url_re' is not carried over";
+            call.notes.push(note.to_owned());
+        }
+        call.after.push("user:fetch(answer:assets())".to_owned());
+    }
+    add_assertions(import, scope, &mut call);
+    add_extractors(import, scope, &mut call);
+    match scope.on_error {
+        "startnextloop" => call
+            .after
+            .push("if not answer.ok then user:exit_iteration() end".to_owned()),
+        "stopthread" => call
+            .after
+            .push("if not answer.ok then user:stop() end".to_owned()),
+        _ => {}
+    }
+    let place = format!("'{}'", comment(element.name()));
+    for note in &mut call.notes {
+        *note = format!("{place}: {note}");
+    }
+    let mut steps = pauses_of(import, scope);
+    steps.push(OutlineStep::Call(Box::new(call)));
+    steps
+}
+
+fn read_address<'a>(
+    import: &mut JmeterImport<'a>,
+    element: JmeterElement<'a>,
+    scope: &JmeterScope<'a>,
+) -> SamplerAddress {
+    let of = |name: &str| match element.property(name).trim() {
+        "" => scope.default_of(name),
+        own => own,
+    };
+    let path = of("HTTPSampler.path").replace(' ', "%20");
+    let (variables, calls) = (&mut import.variables, &mut import.calls);
+    let fixed = variables.fixed(&path);
+    let whole = fixed.as_deref().unwrap_or(&path);
+    if whole.starts_with("http://") || whole.starts_with("https://") {
+        let start = whole.find("://").map_or(0, |at| at + 3);
+        let end = whole[start..].find(['/', '?']);
+        let (origin, path) = whole.split_at(end.map_or(whole.len(), |end| start + end));
+        let origin = variables.expression(origin, calls, ExpressionPlace::PlanOptions);
+        return SamplerAddress {
+            origin: Some(origin),
+            path: rooted(path),
+        };
+    }
+    let domain = of("HTTPSampler.domain");
+    if domain.is_empty() {
+        // A variable may have the whole URL.
+        let origin = path.starts_with("${").then(|| quoted(""));
+        return SamplerAddress {
+            path: if origin.is_some() {
+                path
+            } else {
+                rooted(&path)
+            },
+            origin,
+        };
+    }
+    let protocol = match of("HTTPSampler.protocol") {
+        "" => "http",
+        protocol => protocol,
+    };
+    let port = of("HTTPSampler.port");
+    let usual = match variables.fixed(protocol).as_deref() {
+        Some("https") => "443",
+        _ => "80",
+    };
+    let is_usual = port.is_empty()
+        || variables
+            .fixed(port)
+            .is_some_and(|port| port == usual || port.is_empty());
+    let port = if is_usual {
+        String::new()
+    } else {
+        format!(":{port}")
+    };
+    let protocol = match variables.fixed(protocol) {
+        Some(fixed) => fixed.to_ascii_lowercase(),
+        None => protocol.to_owned(),
+    };
+    // Some write the scheme into the field of the host.
+    let domain_fixed = variables.fixed(domain);
+    let domain = domain_fixed.as_deref().unwrap_or(domain);
+    let text = if domain.contains("://") {
+        format!("{}{port}", domain.trim_end_matches('/'))
+    } else {
+        format!("{protocol}://{}{port}", domain.trim_end_matches('/'))
+    };
+    let origin = variables.expression(&text, calls, ExpressionPlace::PlanOptions);
+    SamplerAddress {
+        origin: Some(origin),
+        path: rooted(&path),
+    }
+}
+
+fn add_headers<'a>(
+    import: &mut JmeterImport<'a>,
+    element: JmeterElement<'a>,
+    scope: &JmeterScope<'a>,
+    call: &mut OutlineCall,
+) {
+    let mut seen = Vec::new();
+    for (name, text) in &scope.headers {
+        let lower = name.to_ascii_lowercase();
+        if OWN.contains(&lower.as_str()) {
+            continue;
+        }
+        if !is_token(name) {
+            let name = comment(name);
+            call.notes
+                .push(format!("left out the header '{name}', which is none"));
+            continue;
+        }
+        if seen.contains(&lower) {
+            continue;
+        }
+        let text = text.trim();
+        let is_fixed = !text.contains("${");
+        let (variables, calls) = (&mut import.variables, &mut import.calls);
+        let value = if is_fixed && is_secret_header(&lower) && !text.is_empty() {
+            let what = format!(
+                "header '{}' of '{}'",
+                comment(name),
+                comment(element.name())
+            );
+            match text.split_once(' ') {
+                Some((scheme, secret)) if lower.contains("authorization") => {
+                    let secret = calls.secrets.variable("AUTHORIZATION", secret, &what);
+                    LuaLiteral::Expression(format!("{} .. {secret}", quoted(&format!("{scheme} "))))
+                }
+                _ => LuaLiteral::Expression(calls.secrets.variable(name, text, &what)),
+            }
+        } else {
+            variables.value(&text.replace(['\r', '\n'], " "), calls)
+        };
+        seen.push(lower);
+        call.set("headers", name, value);
+    }
+}
+
+fn add_credentials<'a>(
+    import: &mut JmeterImport<'a>,
+    element: JmeterElement<'a>,
+    scope: &JmeterScope<'a>,
+    call: &mut OutlineCall,
+) {
+    let entries = scope.credentials.iter().rev();
+    let entries = entries.flat_map(|manager| manager.collection("AuthManager.auth_list"));
+    for entry in entries {
+        let url = property(entry, "Authorization.url").trim();
+        let url = import.variables.fixed(url).unwrap_or_default();
+        let address = read_address(import, element, scope);
+        let whole = format!(
+            "{}{}",
+            address.origin.unwrap_or_default().replace('"', ""),
+            address.path
+        );
+        if !url.is_empty() && !whole.starts_with(url.trim_end_matches('/')) {
+            continue;
+        }
+        let mechanism = property(entry, "Authorization.mechanism");
+        if mechanism == "KERBEROS" {
+            call.notes
+                .push("its Kerberos authentication is not carried over".to_owned());
+            continue;
+        }
+        let user = property(entry, "Authorization.username");
+        let password = property(entry, "Authorization.password");
+        let what = format!("the password of '{}'", comment(user));
+        let (variables, calls) = (&mut import.variables, &mut import.calls);
+        let user = variables.value(user, calls).render(0);
+        let password = if password.contains("${") || password.is_empty() {
+            variables.value(password, calls).render(0)
+        } else {
+            calls.secrets.variable("PASSWORD", password, &what)
+        };
+        let digest = match mechanism {
+            "DIGEST" => ", digest = true",
+            _ => "",
+        };
+        let auth = LuaLiteral::Expression(format!("{{ {user}, {password}{digest} }}"));
+        call.options.push(("auth".to_owned(), auth));
+        return;
+    }
+}
+
+fn add_body<'a>(
+    import: &mut JmeterImport<'a>,
+    element: JmeterElement<'a>,
+    scope: &JmeterScope<'a>,
+    call: &mut OutlineCall,
+) {
+    let own = arguments(element.part("HTTPsampler.Arguments"));
+    let defaults = scope.defaults.iter();
+    let fields: Vec<&XmlElement> = defaults
+        .flat_map(|defaults| arguments(defaults.part("HTTPsampler.Arguments")))
+        .chain(own)
+        .collect();
+    let files: Vec<&XmlElement> = element
+        .part("HTTPsampler.Files")
+        .and_then(|files| crate::jmeter::element::part(files, "HTTPFileArgs.files"))
+        .map_or(Vec::new(), |files| files.children.iter().collect());
+    let is_raw = element.is_set("HTTPSampler.postBodyRaw")
+        || !own.is_empty()
+            && own
+                .iter()
+                .all(|field| property(field, "Argument.name").is_empty());
+    let what = format!("'{}'", comment(element.name()));
+    let has_body = matches!(call.method.as_str(), "POST" | "PUT" | "PATCH");
+    if !files.is_empty() {
+        return add_uploads(import, &fields, &files, &what, call);
+    }
+    if is_raw {
+        let text: String = own
+            .iter()
+            .map(|field| property(field, "Argument.value"))
+            .collect();
+        if text.is_empty() {
+            return;
+        }
+        let text = SECRET.replace_all(&text, |found: &Captures<'_>| {
+            let (name, value) = (&found[2], &found[4]);
+            if is_secret_field(name, value) {
+                format!("{}{}{}", &found[1], secret(name, value), &found[5])
+            } else {
+                found[0].to_owned()
+            }
+        });
+        let value = import.variables.value(&text, &mut import.calls);
+        call.body = Some(match &value {
+            LuaLiteral::Scalar(Value::String(text)) => import.files.store(text.clone(), "txt"),
+            expression => expression.render(4),
+        });
+        return;
+    }
+    let fields: Vec<(String, LuaLiteral)> = fields
+        .into_iter()
+        .map(|field| read_argument(import, field, &what))
+        .collect();
+    if fields.is_empty() {
+        return;
+    }
+    let option = match (has_body, element.is_set("HTTPSampler.DO_MULTIPART_POST")) {
+        (true, true) => "multipart",
+        (true, false) => "form",
+        (false, _) => "query",
+    };
+    let fields = match option {
+        "multipart" => parts(fields),
+        _ => LuaLiteral::fields(fields),
+    };
+    call.options.push((option.to_owned(), fields));
+}
+
+fn read_argument<'a>(
+    import: &mut JmeterImport<'a>,
+    field: &XmlElement,
+    what: &str,
+) -> (String, LuaLiteral) {
+    let name = property(field, "Argument.name");
+    let name = import
+        .variables
+        .fixed(name)
+        .unwrap_or_else(|| name.to_owned());
+    let value = property(field, "Argument.value");
+    // What is not to be encoded has been, as recorders write it.
+    let is_encoded = property(field, "HTTPArgument.always_encode") == "false";
+    let decoded = if is_encoded && !value.contains("${") {
+        percent_decode_str(&value.replace('+', " "))
+            .decode_utf8_lossy()
+            .into_owned()
+    } else {
+        value.to_owned()
+    };
+    let value = import
+        .variables
+        .field((&name, &decoded), what, &mut import.calls);
+    (name, value)
+}
+
+fn add_uploads<'a>(
+    import: &mut JmeterImport<'a>,
+    fields: &[&XmlElement],
+    files: &[&XmlElement],
+    what: &str,
+    call: &mut OutlineCall,
+) {
+    let mut all: Vec<(String, LuaLiteral)> = fields
+        .iter()
+        .map(|field| read_argument(import, field, what))
+        .collect();
+    for file in files {
+        let path = property(file, "File.path");
+        let path = import
+            .variables
+            .fixed(path)
+            .unwrap_or_else(|| path.to_owned());
+        let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+        let media = property(file, "File.mimetype").trim();
+        let media = Some(media).filter(|media| !media.is_empty());
+        let (data, note) = import.files.stand_in(name, media);
+        call.notes.push(note);
+        let parameter = property(file, "File.paramname").trim();
+        if parameter.is_empty() && all.is_empty() && files.len() == 1 {
+            call.body = Some(data);
+            return;
+        }
+        let mut part = vec![
+            ("filename".to_owned(), LuaLiteral::text(name)),
+            ("data".to_owned(), LuaLiteral::Expression(data)),
+        ];
+        part.extend(media.map(|media| ("type".to_owned(), LuaLiteral::text(media))));
+        all.push((parameter.to_owned(), LuaLiteral::Table(part)));
+    }
+    call.options.push(("multipart".to_owned(), parts(all)));
+}
+
+/// Returns parts of a body by name; several of one name are a list.
+fn parts(fields: Vec<(String, LuaLiteral)>) -> LuaLiteral {
+    let mut call = OutlineCall::default();
+    for (name, value) in fields {
+        call.add("multipart", &name, value);
+    }
+    let (_, parts) = call.options.swap_remove(0);
+    parts
+}
+
+fn rooted(path: &str) -> String {
+    if path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("/{path}")
+    }
+}

@@ -1,0 +1,484 @@
+//! Controllers: the order, the repetitions and the conditions of requests.
+
+use super::conditions::read_condition;
+use super::draft::JmeterImport;
+use super::element::{JmeterElement, property};
+use super::rows::begin_rows;
+use super::sampler::read_sampler;
+use super::scope::{JmeterScope, ScopeRole};
+use super::timers::pauses_of;
+use crate::calls::OutlineStep;
+use crate::lua_text::{comment, field, quoted};
+use crate::visit::MOST;
+use std::rc::Rc;
+
+/// The most bytes that requests repeat of the elements around them.
+const REPEATED: usize = 32 << 20;
+/// The most elements that iterations begin with.
+const BEGINNINGS: usize = 200;
+/// The deepest controllers within controllers: Lua reads blocks to a certain depth.
+const DEEPEST: usize = 40;
+
+/// Returns the steps of elements that lie beside each other.
+pub(super) fn read_steps<'a>(
+    import: &mut JmeterImport<'a>,
+    elements: &[JmeterElement<'a>],
+    scope: &Rc<JmeterScope<'a>>,
+) -> Vec<OutlineStep> {
+    let scope = scope.with(elements);
+    let mut steps = Vec::new();
+    for element in elements {
+        if element.is_enabled() {
+            steps.append(&mut read_step(import, *element, &scope));
+        } else {
+            import.disabled += 1;
+        }
+    }
+    steps
+}
+
+fn read_step<'a>(
+    import: &mut JmeterImport<'a>,
+    element: JmeterElement<'a>,
+    scope: &Rc<JmeterScope<'a>>,
+) -> Vec<OutlineStep> {
+    if ScopeRole::of(element).is_some() {
+        return Vec::new();
+    }
+    let kind = element.kind();
+    match kind {
+        "HTTPSamplerProxy" | "HTTPSampler" | "HTTPSampler2" => {
+            import.requests += 1;
+            if import.requests > MOST {
+                return Vec::new();
+            }
+            let inner = element.children();
+            leave_out_below(import, &inner);
+            let scope = scope.with(&inner);
+            import.repeated += scope.size;
+            if scope.is_cut || import.repeated > REPEATED {
+                import.note_once("left out requests and elements around them: together they would make a plan that is too large".to_owned());
+            }
+            if import.repeated > REPEATED {
+                return Vec::new();
+            }
+            read_sampler(import, element, &scope)
+        }
+        "GenericController"
+        | "RecordingController"
+        | "CriticalSectionController"
+        | "TransactionController"
+        | "LoopController"
+        | "OnceOnlyController"
+        | "IfController"
+        | "WhileController"
+        | "ForeachController"
+        | "RandomController"
+        | "InterleaveControl"
+        | "RandomOrderController"
+        | "ThroughputController" => read_controller(import, element, scope),
+        "TestAction" => read_action(import, element),
+        "CSVDataSet"
+        | "CookieManager"
+        | "CacheManager"
+        | "Arguments"
+        | "CounterConfig"
+        | "RandomVariableConfig"
+        | "ConstantThroughputTimer"
+        | "ConfigTestElement" => Vec::new(),
+        _ => {
+            import.leave_out(element);
+            Vec::new()
+        }
+    }
+}
+
+/// Notes what lies below a sampler and is not carried over.
+fn leave_out_below<'a>(import: &mut JmeterImport<'a>, elements: &[JmeterElement<'a>]) {
+    for element in elements {
+        if !element.is_enabled() {
+            import.disabled += 1;
+        } else if ScopeRole::of(*element).is_none() {
+            import.leave_out(*element);
+        }
+    }
+}
+
+fn read_controller<'a>(
+    import: &mut JmeterImport<'a>,
+    element: JmeterElement<'a>,
+    scope: &Rc<JmeterScope<'a>>,
+) -> Vec<OutlineStep> {
+    import.depth += 1;
+    let steps = if import.depth > DEEPEST {
+        import.leave_out(element);
+        Vec::new()
+    } else {
+        read_controlled(import, element, scope)
+    };
+    import.depth -= 1;
+    steps
+}
+
+fn read_controlled<'a>(
+    import: &mut JmeterImport<'a>,
+    element: JmeterElement<'a>,
+    scope: &Rc<JmeterScope<'a>>,
+) -> Vec<OutlineStep> {
+    let children = element.children();
+    let name = comment(element.name());
+    match element.kind() {
+        "TransactionController" => {
+            let steps = read_steps(import, &children, scope);
+            let title = import.variables.value(element.name(), &mut import.calls);
+            let open = format!("user:transaction({}, function()", title.render(4));
+            block(open, steps, "end)")
+        }
+        "LoopController" => {
+            let steps = read_steps(import, &children, scope);
+            let loops = element.property("LoopController.loops");
+            let is_endless =
+                element.is_set("LoopController.continue_forever") || loops.trim() == "-1";
+            if is_endless {
+                return block("while true do", steps, "end");
+            }
+            let times = times_of(import, loops);
+            block(format!("for _ = 1, {times} do"), steps, "end")
+        }
+        "OnceOnlyController" => {
+            let steps = read_steps(import, &children, scope);
+            block("if user.iteration == 1 then", steps, "end")
+        }
+        "IfController" => {
+            let steps = read_steps(import, &children, scope);
+            let text = element.property("IfController.condition");
+            match read_condition(import, text) {
+                Some(condition) => block(format!("if {condition} then"), steps, "end"),
+                None => {
+                    import.calls.notes.push(format!(
+                        "'{name}': its requests are always sent, as its condition is not carried over: {}",
+                        comment(text)
+                    ));
+                    commented(&format!("if {text}"), steps)
+                }
+            }
+        }
+        "WhileController" => {
+            let steps = read_steps(import, &children, scope);
+            let text = element.property("WhileController.condition");
+            match read_condition(import, text) {
+                Some(condition) => block(format!("while {condition} do"), steps, "end"),
+                None => {
+                    import.calls.notes.push(format!(
+                        "'{name}': its requests are sent once, as its condition is not carried over: {}",
+                        comment(text)
+                    ));
+                    commented(&format!("while {text}"), steps)
+                }
+            }
+        }
+        "ForeachController" => {
+            let steps = read_steps(import, &children, scope);
+            let of = |name: &str| {
+                element
+                    .property(&format!("ForeachController.{name}"))
+                    .trim()
+            };
+            let separator = match of("useSeparator") {
+                "false" => "",
+                _ => "_",
+            };
+            let first = match of("startIndex").parse::<u32>() {
+                Ok(index) => index + 1,
+                Err(_) => 1,
+            };
+            let last = of("endIndex").parse::<u32>();
+            let last = last.map_or("math.huge".to_owned(), |last| last.to_string());
+            let read = format!(
+                "user.data{} = user.data[{} .. number]",
+                field(of("returnVal")),
+                quoted(&format!("{}{separator}", of("inputVal")))
+            );
+            let leave = format!(
+                "if user.data{} == nil then break end",
+                field(of("returnVal"))
+            );
+            let mut all = vec![OutlineStep::Statement(read), OutlineStep::Statement(leave)];
+            all.extend(steps);
+            block(format!("for number = {first}, {last} do"), all, "end")
+        }
+        "RandomController" => {
+            let each = read_each(import, &children, scope);
+            if each.is_empty() {
+                Vec::new()
+            } else {
+                block("random.choice {", each, "}()")
+            }
+        }
+        "InterleaveControl" => {
+            let each = read_each(import, &children, scope);
+            if each.is_empty() {
+                return Vec::new();
+            }
+            let steps = vec![
+                OutlineStep::block("local turns = {", each, "}"),
+                OutlineStep::Statement("turns[(user.iteration - 1) % #turns + 1]()".to_owned()),
+            ];
+            block("do", steps, "end")
+        }
+        "RandomOrderController" => {
+            let each = read_each(import, &children, scope);
+            let steps = vec![OutlineStep::Statement("step()".to_owned())];
+            let all = vec![
+                OutlineStep::block("local steps = {", each, "}"),
+                OutlineStep::block(
+                    "for _, step in ipairs(random.shuffle(steps)) do",
+                    steps,
+                    "end",
+                ),
+            ];
+            block("do", all, "end")
+        }
+        "ThroughputController" => {
+            let steps = read_steps(import, &children, scope);
+            let percent = element.property("ThroughputController.percentThroughput");
+            let percent = import.variables.fixed(percent);
+            let percent = percent.and_then(|text| text.trim().parse::<f64>().ok());
+            let is_percent = element.property("ThroughputController.style").trim() == "1";
+            match percent.filter(|_| is_percent) {
+                Some(percent) => block(
+                    format!("if random.float() < {} then", percent / 100.0),
+                    steps,
+                    "end",
+                ),
+                None => {
+                    import.calls.notes.push(format!("'{name}': its requests are sent in each iteration, as its number of executions is not carried over"));
+                    commented(&format!("throughput controller {name}"), steps)
+                }
+            }
+        }
+        "CriticalSectionController" => {
+            import.calls.notes.push(format!(
+                "'{name}': users do not wait for each other, as they do in a critical section"
+            ));
+            let steps = read_steps(import, &children, scope);
+            commented(&name, steps)
+        }
+        _ => {
+            let steps = read_steps(import, &children, scope);
+            commented(&name, steps)
+        }
+    }
+}
+
+/// Returns a function for each element that sends something.
+fn read_each<'a>(
+    import: &mut JmeterImport<'a>,
+    elements: &[JmeterElement<'a>],
+    scope: &Rc<JmeterScope<'a>>,
+) -> Vec<OutlineStep> {
+    let scope = scope.with(elements);
+    let mut each = Vec::new();
+    for element in elements {
+        if !element.is_enabled() {
+            import.disabled += 1;
+            continue;
+        }
+        let steps = read_step(import, *element, &scope);
+        if steps.iter().any(|step| step.requests() > 0) {
+            each.push(OutlineStep::block("function()", steps, "end,"));
+        }
+    }
+    each
+}
+
+/// Returns the expression for a number of repetitions.
+fn times_of<'a>(import: &mut JmeterImport<'a>, text: &str) -> String {
+    use super::texts::ExpressionPlace;
+    let number = import
+        .variables
+        .number(text, &mut import.calls, ExpressionPlace::Task);
+    match number {
+        Some(number) => match number.render(0) {
+            dynamic if dynamic.starts_with("tonumber") => format!("{dynamic} or 1"),
+            fixed => fixed,
+        },
+        None => "1".to_owned(),
+    }
+}
+
+fn read_action<'a>(import: &mut JmeterImport<'a>, element: JmeterElement<'a>) -> Vec<OutlineStep> {
+    let of = |name: &str| element.property(&format!("ActionProcessor.{name}")).trim();
+    let text = match (of("action"), of("target")) {
+        ("1" | "", _) => {
+            let time = import.variables.seconds(of("duration"), &mut import.calls);
+            match time {
+                Some(time) if time != "0" => format!("user:wait({time})"),
+                _ => return Vec::new(),
+            }
+        }
+        ("3" | "4" | "5", _) => "user:exit_iteration()".to_owned(),
+        (_, "0") => "user:stop()".to_owned(),
+        _ => {
+            import.leave_out(element);
+            return Vec::new();
+        }
+    };
+    let mut scoped = element.children();
+    scoped.retain(|child| ScopeRole::of(*child) == Some(ScopeRole::Timer));
+    let pauses = JmeterScope {
+        timers: scoped,
+        ..JmeterScope::default()
+    };
+    let mut steps = pauses_of(import, &pauses);
+    steps.push(OutlineStep::Statement(text));
+    steps
+}
+
+/// Returns what each iteration of a thread group begins with: rows of data, counters, cookies. `outer` are the elements of the
+/// test plan, which apply to all groups.
+pub(super) fn beginnings_of<'a>(
+    import: &mut JmeterImport<'a>,
+    outer: &[JmeterElement<'a>],
+    group: JmeterElement<'a>,
+) -> Vec<OutlineStep> {
+    let mut all: Vec<JmeterElement<'a>> = outer.to_vec();
+    below(group, &mut all);
+    let mut steps = Vec::new();
+    let begins = all
+        .into_iter()
+        .filter(|element| element.is_enabled() && begins(*element));
+    for element in begins.take(BEGINNINGS) {
+        let statements = match element.kind() {
+            "CSVDataSet" => begin_rows(import, element),
+            "CookieManager" => begin_cookies(import, element),
+            "CounterConfig" => begin_counter(import, element),
+            "RandomVariableConfig" => begin_random(import, element),
+            _ => continue,
+        };
+        steps.extend(statements.into_iter().map(OutlineStep::Statement));
+    }
+    steps
+}
+
+fn begin_cookies<'a>(import: &mut JmeterImport<'a>, element: JmeterElement<'a>) -> Vec<String> {
+    let mut statements = Vec::new();
+    if element.is_set("CookieManager.clearEachIteration") {
+        statements.push("user.cookies:clear() -- each iteration is a new visitor".to_owned());
+    }
+    for cookie in element.collection("CookieManager.cookies") {
+        let name = cookie.attribute("name");
+        let value = property(cookie, "Cookie.value");
+        let what = "the cookie manager";
+        let value = import
+            .variables
+            .field((name, value), what, &mut import.calls)
+            .render(4);
+        let domain = property(cookie, "Cookie.domain").trim();
+        let domain = match import.variables.fixed(domain) {
+            Some(domain) if !domain.is_empty() => {
+                format!(", {{ domain = {} }}", quoted(&domain))
+            }
+            _ => String::new(),
+        };
+        statements.push(format!(
+            "user.cookies:set({}, {value}{domain})",
+            quoted(name)
+        ));
+    }
+    statements
+}
+
+fn begin_counter<'a>(import: &mut JmeterImport<'a>, element: JmeterElement<'a>) -> Vec<String> {
+    let of = |name: &str| element.property(&format!("CounterConfig.{name}")).trim();
+    let name = of("name");
+    if name.is_empty() {
+        return Vec::new();
+    }
+    let number = |text: &str, usual: i64| {
+        let fixed = import.variables.fixed(text);
+        fixed
+            .and_then(|text| text.trim().parse::<i64>().ok())
+            .unwrap_or(usual)
+    };
+    let (start, step) = (number(of("start"), 0), number(of("incr"), 1));
+    let end = number(of("end"), i64::MAX);
+    if of("per_user") != "true" || !of("format").is_empty() {
+        let note = format!(
+            "'{}' counts for each user by itself, from {start} on, and without a format",
+            comment(element.name())
+        );
+        import.note_once(note);
+    }
+    let target = format!("user.data{}", field(name));
+    let mut statements = vec![format!(
+        "{target} = ({target} or {}) + {step}",
+        start.saturating_sub(step)
+    )];
+    if end != i64::MAX {
+        statements.push(format!("if {target} > {end} then {target} = {start} end"));
+    }
+    statements
+}
+
+fn begin_random<'a>(import: &mut JmeterImport<'a>, element: JmeterElement<'a>) -> Vec<String> {
+    let of = |name: &str| {
+        import
+            .variables
+            .fixed(element.property(name))
+            .unwrap_or_default()
+    };
+    let (name, least, most) = (of("variableName"), of("minimumValue"), of("maximumValue"));
+    match (least.trim().parse::<i64>(), most.trim().parse::<i64>()) {
+        (Ok(least), Ok(most)) if least <= most && of("outputFormat").is_empty() => {
+            vec![format!(
+                "user.data{} = random.int({least}, {most})",
+                field(&name)
+            )]
+        }
+        _ => {
+            import.leave_out(element);
+            Vec::new()
+        }
+    }
+}
+
+/// Returns whether iterations begin with what an element does.
+pub(super) fn begins(element: JmeterElement<'_>) -> bool {
+    matches!(
+        element.kind(),
+        "CSVDataSet" | "CookieManager" | "CounterConfig" | "RandomVariableConfig"
+    )
+}
+
+/// Takes in all elements below one.
+fn below<'a>(element: JmeterElement<'a>, all: &mut Vec<JmeterElement<'a>>) {
+    for child in element.children() {
+        if child.is_enabled() {
+            all.push(child);
+            below(child, all);
+        }
+    }
+}
+
+fn block(
+    open: impl Into<String>,
+    steps: Vec<OutlineStep>,
+    close: impl Into<String>,
+) -> Vec<OutlineStep> {
+    if steps.is_empty() {
+        Vec::new()
+    } else {
+        vec![OutlineStep::block(open, steps, close)]
+    }
+}
+
+/// Returns steps with a comment above them.
+fn commented(text: &str, steps: Vec<OutlineStep>) -> Vec<OutlineStep> {
+    if steps.is_empty() {
+        return steps;
+    }
+    let mut all = vec![OutlineStep::Comment(comment(text))];
+    all.extend(steps);
+    all
+}

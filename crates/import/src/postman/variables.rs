@@ -1,0 +1,321 @@
+//! The variables of a collection, `{{name}}`: those with a value become locals of the plan, secrets and what the collection
+//! does not define are asked of the environment, and what scripts set is kept with the user.
+
+use crate::calls::{LuaLiteral, PlanOutline};
+use crate::lua_text::{field, quoted};
+use crate::parts::Concatenation;
+use crate::places::named_token;
+use crate::secrets;
+use regex::Regex;
+use serde_json::Value;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+/// The most locals of a plan: Lua takes 200.
+const LOCALS: usize = 100;
+/// How often a value that is made of variables is followed.
+const DEEPEST: usize = 8;
+/// The most bytes that values put in place of variables, in the whole plan: a few of them that are made of each other
+/// would make a text without end.
+const EXPANDED: usize = 4 << 20;
+
+static TEMPLATE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\{\{\s*([^{}\r\n]{1,200}?)\s*\}\}").expect("the pattern is one"));
+
+/// What is random in a collection, and what makes it in a plan.
+const DYNAMIC: [(&str, &str); 20] = [
+    ("$guid", "random.uuid()"),
+    ("$randomUUID", "random.uuid()"),
+    ("$timestamp", "os.time()"),
+    ("$isoTimestamp", "os.date(\"!%Y-%m-%dT%H:%M:%S.000Z\")"),
+    ("$randomInt", "random.int(0, 1000)"),
+    ("$randomEmail", "random.email()"),
+    ("$randomExampleEmail", "random.email()"),
+    ("$randomFirstName", "random.name()"),
+    ("$randomLastName", "random.name()"),
+    ("$randomFullName", "random.name()"),
+    ("$randomUserName", "random.string(10)"),
+    ("$randomPassword", "random.string(15)"),
+    ("$randomAlphaNumeric", "random.string(1)"),
+    ("$randomPhoneNumber", "random.phone()"),
+    ("$randomPhoneNumberExt", "random.phone()"),
+    ("$randomWord", "random.words(1)"),
+    ("$randomWords", "random.words(4)"),
+    ("$randomLoremWords", "random.words(3)"),
+    ("$randomLoremSentence", "random.words(8)"),
+    ("$randomPrice", "random.int(1, 1000)"),
+];
+
+/// A variable as the collection has it.
+struct DefinedVariable {
+    value: String,
+    is_secret: bool,
+}
+
+pub(super) struct PostmanVariables {
+    defined: BTreeMap<String, DefinedVariable>,
+    /// Names of columns of the data file, and where the plan has their values.
+    columns: BTreeMap<String, String>,
+    /// Where the row of an iteration is kept.
+    pub(super) row: String,
+    /// Set by scripts: names, and fields of `user.data`.
+    set: BTreeMap<String, String>,
+    /// Locals of the plan that there are.
+    locals: BTreeMap<String, String>,
+    /// Used before a script has set them.
+    pub(super) early: BTreeSet<String>,
+    pub(super) already: BTreeSet<String>,
+    /// Bytes that values may still put in place of variables.
+    remaining: Cell<usize>,
+}
+
+/// A piece of a text.
+enum TextPiece<'a> {
+    Literal(&'a str),
+    Variable(&'a str),
+}
+
+fn pieces(text: &str) -> Vec<TextPiece<'_>> {
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    for found in TEMPLATE.captures_iter(text) {
+        let (whole, name) = (found.get_match(), found.get(1));
+        if whole.start() > from {
+            pieces.push(TextPiece::Literal(&text[from..whole.start()]));
+        }
+        pieces.extend(name.map(|name| TextPiece::Variable(name.as_str())));
+        from = whole.end();
+    }
+    if from < text.len() {
+        pieces.push(TextPiece::Literal(&text[from..]));
+    }
+    pieces
+}
+
+/// Returns whether a text has variables.
+pub(super) fn has_variables(text: &str) -> bool {
+    TEMPLATE.is_match(text)
+}
+
+/// Returns the name of the variable that a text consists of, but for a scheme.
+pub(super) fn only_variable(text: &str) -> Option<&str> {
+    let found = TEMPLATE.captures(text)?;
+    let before = &text[..found.get_match().start()];
+    let is_whole =
+        found.get_match().end() == text.len() && (before.is_empty() || before.ends_with("://"));
+    found.get(1).filter(|_| is_whole).map(|name| name.as_str())
+}
+
+impl PostmanVariables {
+    /// Takes in lists of them, of which later ones come first; `set` are the names that scripts set, `columns` those of the
+    /// rows of a data file.
+    pub(super) fn new(lists: &[&Value], set: BTreeSet<String>, columns: &[String]) -> Self {
+        let mut defined = BTreeMap::new();
+        for variable in lists.iter().filter_map(|list| list.as_array()).flatten() {
+            let key = variable["key"].as_str().or(variable["id"].as_str());
+            let is_on = variable["disabled"] != true && variable["enabled"] != false;
+            let Some(key) = key.filter(|_| is_on) else {
+                continue;
+            };
+            let value = match &variable["value"] {
+                Value::String(text) => text.clone(),
+                Value::Null => String::new(),
+                other => other.to_string(),
+            };
+            let is_secret = variable["type"] == "secret"
+                || secrets::is_secret(key)
+                || secrets::looks_secret(key, &value)
+                || named_token(key);
+            defined.insert(key.to_owned(), DefinedVariable { value, is_secret });
+        }
+        let mut fields = crate::names::UsedNames::default();
+        let row = fields.unique("row");
+        let columns = columns.iter().map(|name| {
+            let place = format!("user.data.{row}{}", field(name));
+            (name.clone(), place)
+        });
+        let set = set.into_iter().map(|name| {
+            let unique = fields.unique(&name);
+            (name, unique)
+        });
+        PostmanVariables {
+            defined,
+            columns: columns.collect(),
+            row: format!("user.data.{row}"),
+            set: set.collect(),
+            locals: BTreeMap::new(),
+            early: BTreeSet::new(),
+            already: BTreeSet::new(),
+            remaining: Cell::new(EXPANDED),
+        }
+    }
+
+    /// Returns whether a value may be put in place of its variable. Once one may not, none may.
+    fn spend(&self, value: &str) -> bool {
+        let remaining = self.remaining.get().checked_sub(value.len());
+        self.remaining.set(remaining.unwrap_or(0));
+        remaining.is_some()
+    }
+
+    /// Returns whether variables stand where their values would be, since these are too long.
+    pub(super) fn are_too_long(&self) -> bool {
+        self.remaining.get() == 0
+    }
+
+    /// Returns the statements that set what scripts change to what it is at first.
+    pub(super) fn first(&mut self) -> Vec<String> {
+        let mut statements = Vec::new();
+        for (name, field) in &self.set {
+            let value = self.defined.get(name).filter(|defined| !defined.is_secret);
+            let value =
+                value.filter(|defined| !defined.value.is_empty() && !has_variables(&defined.value));
+            if let Some(defined) = value {
+                statements.push(format!("user.data.{field} = {}", quoted(&defined.value)));
+                self.already.insert(name.clone());
+            }
+        }
+        statements
+    }
+
+    /// Returns whether a variable has a value, or gets one from a script.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.set.contains_key(name)
+            || self.columns.contains_key(name)
+            || self
+                .defined
+                .get(name)
+                .is_some_and(|defined| !defined.value.is_empty())
+    }
+
+    /// Makes a variable stand for an expression of the plan.
+    pub(super) fn stand_for(&mut self, name: &str, expression: String) {
+        self.locals.insert(name.to_owned(), expression);
+    }
+
+    /// Returns where a variable is kept that a script sets.
+    pub(super) fn place(&self, name: &str) -> Option<String> {
+        self.set
+            .get(name)
+            .map(|name| format!("user.data{}", field(name)))
+    }
+
+    /// Puts in the values that the collection has; what is left is not known, or not fixed.
+    pub(super) fn expanded(&self, text: &str) -> String {
+        self.expanded_within(text, DEEPEST)
+    }
+
+    fn expanded_within(&self, text: &str, deep: usize) -> String {
+        let mut out = String::new();
+        for piece in pieces(text) {
+            match piece {
+                TextPiece::Literal(text) => out.push_str(text),
+                TextPiece::Variable(name) => match self.defined.get(name) {
+                    Some(defined)
+                        if deep > 0
+                            && !self.set.contains_key(name)
+                            && !self.columns.contains_key(name)
+                            && !defined.value.is_empty()
+                            && !defined.is_secret
+                            && self.spend(&defined.value) =>
+                    {
+                        out.push_str(&self.expanded_within(&defined.value, deep - 1));
+                    }
+                    _ => out.push_str(&format!("{{{{{name}}}}}")),
+                },
+            }
+        }
+        out
+    }
+
+    /// Returns a text as an expression.
+    pub(super) fn text(&mut self, text: &str, calls: &mut PlanOutline) -> String {
+        self.text_within(text, calls, DEEPEST)
+    }
+
+    fn text_within(&mut self, text: &str, calls: &mut PlanOutline, deep: usize) -> String {
+        let mut whole = Concatenation::default();
+        for piece in pieces(text) {
+            match piece {
+                TextPiece::Literal(text) => whole.literal(text),
+                TextPiece::Variable(name) => whole.expression(self.variable(name, calls, deep)),
+            }
+        }
+        whole.finish()
+    }
+
+    /// Returns a variable that stands in JSON without quotation marks: a number as a rule.
+    pub(super) fn bare(&mut self, name: &str, calls: &mut PlanOutline) -> LuaLiteral {
+        let value = self
+            .defined
+            .get(name)
+            .map(|defined| defined.value.trim().to_owned());
+        let is_fixed = !self.set.contains_key(name) && !self.columns.contains_key(name);
+        let value = value.filter(|_| is_fixed);
+        let value = value.filter(|value| self.spend(value));
+        if let Some(value) = value.and_then(|value| serde_json::from_str::<Value>(&value).ok()) {
+            return LuaLiteral::json(&value);
+        }
+        let expression = self.variable(name, calls, DEEPEST);
+        let is_any = expression.starts_with("user.data") || expression.contains('(');
+        LuaLiteral::Expression(if is_any {
+            expression
+        } else {
+            format!("(tonumber({expression}) or {expression})")
+        })
+    }
+
+    fn variable(&mut self, name: &str, calls: &mut PlanOutline, deep: usize) -> String {
+        if let Some(place) = self.columns.get(name) {
+            return place.clone();
+        }
+        if let Some(place) = self.place(name) {
+            if !self.already.contains(name) {
+                self.early.insert(name.to_owned());
+            }
+            return place;
+        }
+        if let Some((_, made)) = DYNAMIC.iter().find(|(key, _)| *key == name) {
+            return (*made).to_owned();
+        }
+        if name.starts_with('$') {
+            calls.notes.push(format!(
+                "'{{{{{name}}}}}' is made of random words: write what it is to be"
+            ));
+            return "random.words(1)".to_owned();
+        }
+        if let Some(local) = self.locals.get(name) {
+            return local.clone();
+        }
+        match self.defined.get(name) {
+            Some(defined) if defined.is_secret => {
+                let what = format!("variable '{name}' of the collection");
+                let value = defined.value.clone();
+                calls.secrets.variable(name, &value, &what)
+            }
+            Some(defined) if !defined.value.is_empty() && deep > 0 => {
+                if !self.spend(&defined.value) {
+                    return quoted(&format!("{{{{{name}}}}}"));
+                }
+                let value = defined.value.clone();
+                let value = self.text_within(&value, calls, deep - 1);
+                // What is random is so each time, and what is the user's is nothing at the top.
+                if calls.locals.len() >= LOCALS
+                    || value.contains("random.")
+                    || value.contains("user.data")
+                {
+                    return value;
+                }
+                let local = calls.names.unique(name);
+                calls.locals.push((local.clone(), value));
+                self.locals.insert(name.to_owned(), local.clone());
+                local
+            }
+            _ => {
+                let what =
+                    format!("variable '{{{{{name}}}}}', which the collection has no value for");
+                calls.secrets.variable(name, "", &what)
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Functions and methods that plans call. One that is passed more than it takes raises: whoever passes something means
+//! something by it, and Lua would drop it in silence.
+
+use crate::sandbox::VmHost;
+use crate::values::{DisplayText, type_phrase};
+use mlua::{
+    FromLuaMulti, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Table, UserDataMethods,
+    UserDataRef, Value, Variadic,
+};
+
+/// What a function takes, with the number of its arguments.
+pub(super) trait Arguments: FromLuaMulti {
+    /// The most arguments that mean something.
+    const MOST: usize;
+}
+
+macro_rules! arguments {
+    ($most:expr => $($kind:ty),+) => {
+        $(impl Arguments for $kind { const MOST: usize = $most; })+
+    };
+}
+
+macro_rules! tuple_arguments {
+    ($most:expr => $($kind:ident),+) => {
+        impl<$($kind),+> Arguments for ($($kind,)+) where ($($kind,)+): FromLuaMulti {
+            const MOST: usize = $most;
+        }
+    };
+}
+
+arguments!(0 => ());
+arguments!(1 => i64, String, Value, LuaString, Table, DisplayText);
+tuple_arguments!(2 => A, B);
+tuple_arguments!(3 => A, B, C);
+tuple_arguments!(4 => A, B, C, D);
+tuple_arguments!(5 => A, B, C, D, E);
+
+impl<T> Arguments for Option<T>
+where
+    Option<T>: FromLuaMulti,
+{
+    const MOST: usize = 1;
+}
+
+impl<T: 'static> Arguments for UserDataRef<T> {
+    const MOST: usize = 1;
+}
+
+impl<T> Arguments for Variadic<T>
+where
+    Variadic<T>: FromLuaMulti,
+{
+    const MOST: usize = usize::MAX;
+}
+
+/// The arguments of a call that has no more than the function takes.
+struct Known<A>(A);
+
+impl<A: Arguments> FromLuaMulti for Known<A> {
+    fn from_lua_multi(values: MultiValue, lua: &Lua) -> mlua::Result<Self> {
+        let values = known::<A>(values)?;
+        let host = VmHost::of(lua);
+        let seen = values
+            .into_iter()
+            .map(|value| host.without_views(lua, value));
+        A::from_lua_multi(seen.collect::<mlua::Result<_>>()?, lua).map(Known)
+    }
+}
+
+/// The arguments of a call that has no more than the function takes, with views as they are.
+struct Viewed<A>(A);
+
+impl<A: Arguments> FromLuaMulti for Viewed<A> {
+    fn from_lua_multi(values: MultiValue, lua: &Lua) -> mlua::Result<Self> {
+        A::from_lua_multi(known::<A>(values)?, lua).map(Viewed)
+    }
+}
+
+fn known<A: Arguments>(values: MultiValue) -> mlua::Result<MultiValue> {
+    if values.len() > A::MOST {
+        refuse_more(values.iter().skip(A::MOST))?;
+    }
+    Ok(values)
+}
+
+/// Raises for the first argument that a function does not take. Nil is nothing.
+pub(super) fn refuse_more<'a>(more: impl IntoIterator<Item = &'a Value>) -> mlua::Result<()> {
+    let mut more = more.into_iter();
+    more.find(|value| !value.is_nil())
+        .map_or(Ok(()), |value| Err(mlua::Error::runtime(describe(value))))
+}
+
+/// Formats the message for an argument too many, the same for all values of a type, since reports count the same
+/// messages together.
+pub(super) fn describe(value: &Value) -> String {
+    format!(
+        "this call has an argument too many, {}: the function takes fewer",
+        type_phrase(value)
+    )
+}
+
+/// Creates a function of a plan.
+pub(super) fn function<A, R, F>(lua: &Lua, call: F) -> mlua::Result<Function>
+where
+    A: Arguments,
+    R: IntoLuaMulti,
+    F: Fn(&Lua, A) -> mlua::Result<R> + 'static,
+{
+    lua.create_function(move |lua, Known(arguments): Known<A>| call(lua, arguments))
+}
+
+/// Creates a function of a plan that reads views as it reads tables, and copies none: it calls nothing that looks at a
+/// table in another way than `get` and `len`.
+pub(super) fn function_of_views<A, R, F>(lua: &Lua, call: F) -> mlua::Result<Function>
+where
+    A: Arguments,
+    R: IntoLuaMulti,
+    F: Fn(&Lua, A) -> mlua::Result<R> + 'static,
+{
+    lua.create_function(move |lua, Viewed(arguments): Viewed<A>| call(lua, arguments))
+}
+
+/// Adds a method that plans call.
+pub(super) fn method<T, M, A, R, F>(methods: &mut M, name: &'static str, call: F)
+where
+    M: UserDataMethods<T>,
+    A: Arguments,
+    R: IntoLuaMulti,
+    F: Fn(&Lua, &T, A) -> mlua::Result<R> + 'static,
+{
+    methods.add_method(name, move |lua, this, Known(arguments): Known<A>| {
+        call(lua, this, arguments)
+    });
+}

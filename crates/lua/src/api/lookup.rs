@@ -1,0 +1,218 @@
+//! Lookup by name of the functions made in Rust. The prelude asks for each when it is first used, so that a VM holds
+//! only what its plan needs.
+
+use super::function::{self, function};
+use super::parts::{self, PreludePart};
+use super::{
+    codec, data, file, forms, grpc, json, json_view, load, log, metric, names, net, os, page,
+    random, regex, require, response, run, session, stream, tags, time, wait, xml,
+};
+use crate::diagnostics::{self, PlainText};
+use crate::limits;
+use crate::requests;
+use crate::sandbox::{self, VmHost, error_at_plan_line};
+use crate::values::escape_invalid;
+use lgoose_base::error::{Diagnostic, bounded_name};
+use mlua::{IntoLua as _, Lua, LuaString, Thread, Value};
+
+/// A value, and the word for how the prelude turns it into what a plan sees; `None` if the value is that already.
+pub(crate) type MemberValue = (Value, Option<&'static str>);
+
+/// Loads a part of the prelude, which makes the member that was asked for and others.
+pub(super) fn part(lua: &Lua, part: &'static PreludePart) -> mlua::Result<MemberValue> {
+    Ok((Value::Function(part.load(lua)?), Some("part")))
+}
+
+/// Returns the value of a name, or nil: `global:x` for a plan's globals, `user:x` for the members of its user,
+/// `response:x` for the methods of a response, or the plain name of a function that the prelude uses itself.
+pub(crate) fn lookup(lua: &Lua, name: String) -> mlua::Result<MemberValue> {
+    if let Some(member) = name.strip_prefix("user:") {
+        return session::user_member(lua, member);
+    }
+    match name.as_str() {
+        "global:pcall" | "global:xpcall" | "global:coroutine" => part(lua, &parts::CALLS),
+        name => Ok((value(lua, name)?, None)),
+    }
+}
+
+fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
+    if let Some(global) = name.strip_prefix("global:") {
+        return match global {
+            "regex" => regex::library(lua)?.into_lua(lua),
+            "random" => random::library(lua)?.into_lua(lua),
+            "json" => json::library(lua)?.into_lua(lua),
+            "log" => log::library(lua)?.into_lua(lua),
+            "grpc" => grpc::library(lua)?.into_lua(lua),
+            "data" => data::library(lua)?.into_lua(lua),
+            "file" => function(lua, file::file)?.into_lua(lua),
+            "url" => codec::url(lua)?.into_lua(lua),
+            "base64" => codec::base64(lua)?.into_lua(lua),
+            "hash" => codec::hash(lua)?.into_lua(lua),
+            "html" => page::library(lua)?.into_lua(lua),
+            "xml" => xml::library(lua)?.into_lua(lua),
+            "os" => os::library(lua)?.into_lua(lua),
+            "time" => time::library(lua)?.into_lua(lua),
+            "base32" => codec::base32(lua)?.into_lua(lua),
+            "hex" => codec::hex(lua)?.into_lua(lua),
+            "wait" => wait::library(lua)?.into_lua(lua),
+            "load" => function(lua, load::load)?.into_lua(lua),
+            "metric" => metric::library(lua)?.into_lua(lua),
+            "check" => function(lua, metric::check)?.into_lua(lua),
+            "env" => function(lua, env)?.into_lua(lua),
+            "run" => run::library(lua)?.into_lua(lua),
+            "require" => require::function(lua)?.into_lua(lua),
+            "math" => random::math(lua)?.into_lua(lua),
+            "print" => function(lua, log::print)?.into_lua(lua),
+            "warn" => lua.create_function(log::warn)?.into_lua(lua),
+            "pairs" if VmHost::of(lua).limits.is_loading() => sandbox::pairs(lua)?.into_lua(lua),
+            "shared" => session::shared(lua),
+            "next" => json_view::next(lua)?.into_lua(lua),
+            #[cfg(any(test, feature = "test-support"))]
+            "test_call" => super::fixture::test_call(lua)?.into_lua(lua),
+            other => sandbox::standard(lua, other),
+        };
+    }
+    if let Some(method) = name.strip_prefix("response:") {
+        return response::method(lua, method);
+    }
+    if let Some(marker) = name.strip_prefix("op:").and_then(requests::marker) {
+        return Ok(marker);
+    }
+    match name {
+        "op_markers" => lua
+            .create_table_from(requests::markers().map(|marker| (marker, true)))?
+            .into_lua(lua),
+        "grpc_functions" => grpc::host_functions(lua)?.into_lua(lua),
+        "nesting" => parts::NESTING.load(lua)?.into_lua(lua),
+        "view" => parts::VIEW.load(lua)?.into_lua(lua),
+        "error_text" => lua.create_function(error_text)?.into_lua(lua),
+        "here" => lua
+            .create_function(|lua, ()| Ok(diagnostics::here(lua)))?
+            .into_lua(lua),
+        "ended" => lua
+            .create_function(|lua, ()| Ok(VmHost::of(lua).limits.ended()))?
+            .into_lua(lua),
+        "catch" => lua
+            .create_function(|lua, ()| Ok(VmHost::of(lua).limits.catch()))?
+            .into_lua(lua),
+        "note_full" => lua
+            .create_function(|lua, ()| {
+                VmHost::of(lua).limits.note_full();
+                Ok(())
+            })?
+            .into_lua(lua),
+        "has_filled_memory" => lua
+            .create_function(|_, thread: Thread| Ok(limits::has_filled_memory(&thread)))?
+            .into_lua(lua),
+        "within" => limits::within(lua)?.into_lua(lua),
+        "with_stack" => lua.create_function(with_stack)?.into_lua(lua),
+        "note_line" => lua.create_function(response::note_line)?.into_lua(lua),
+        "has_events" => lua.create_function(stream::has_events)?.into_lua(lua),
+        "stream_place" => lua.create_function(stream::place)?.into_lua(lua),
+        "let_go" => lua.create_function(stream::let_go)?.into_lua(lua),
+        "note_stream" => lua.create_function(stream::note_line)?.into_lua(lua),
+        "response_field" => lua.create_function(response::field)?.into_lua(lua),
+        "check_fields" => function(lua, forms::check_fields)?.into_lua(lua),
+        "surplus" => lua
+            .create_function(|_, value: Value| Ok(function::describe(&value)))?
+            .into_lua(lua),
+        "missed_form" => lua
+            .create_function(|lua, ()| Ok(VmHost::of(lua).missing_form_message.borrow().clone()))?
+            .into_lua(lua),
+        "log" => function(lua, log::log)?.into_lua(lua),
+        "set_host" => lua.create_function(session::set_host)?.into_lua(lua),
+        "connect" => function(lua, net::connect)?.into_lua(lua),
+        "share" => function(lua, session::share)?.into_lua(lua),
+        "clock" => lua.create_function(metric::clock)?.into_lua(lua),
+        "begin_tagged" => function(lua, tags::start_transaction)?.into_lua(lua),
+        "end_tagged" => lua.create_function(tags::leave_transaction)?.into_lua(lua),
+        "enter_tagged" => lua.create_function(tags::enter_coroutine)?.into_lua(lua),
+        "leave_tagged" => lua.create_function(tags::leave_coroutine)?.into_lua(lua),
+        "end_transaction" => lua.create_function(metric::end_transaction)?.into_lua(lua),
+        "same_task" => lua.create_function(same_task)?.into_lua(lua),
+        "task_name" => lua.create_function(task_name)?.into_lua(lua),
+        "refused" => lua.create_function(names::refused)?.into_lua(lua),
+        "undeclared" => lua.create_function(names::undeclared)?.into_lua(lua),
+        "unknown_member" => lua.create_function(names::unknown_member)?.into_lua(lua),
+        "unknown_user_field" => lua
+            .create_function(names::unknown_user_field)?
+            .into_lua(lua),
+        _ => Ok(Value::Nil),
+    }
+}
+
+fn env(lua: &Lua, (name, default): (String, Value)) -> mlua::Result<Value> {
+    let host = VmHost::of(lua);
+    let own = host.program.scenario_env.get(&host.scenario);
+    if let Some(value) = own.and_then(|own| own.get(&name)) {
+        return lua.create_string(value)?.into_lua(lua);
+    }
+    match host.program.variables.get(&name) {
+        Some(value) => lua.create_string(value)?.into_lua(lua),
+        None if host.program.variables.is_withheld(&name) => Err(mlua::Error::runtime(format!(
+            "'{name}' is lgoose's own variable and may hold a secret, so no plan reads it from the environment: \
+                 give the plan a variable of another name, or this one with '-e {name}=…'"
+        ))),
+        None => Ok(default),
+    }
+}
+
+/// Returns the name of the running task, which the prelude knows by its number, or the name of an event as it is.
+fn task_name(lua: &Lua, current: Value) -> mlua::Result<Value> {
+    let Some(place) = current.as_usize() else {
+        return Ok(current);
+    };
+    let names = &VmHost::of(lua).program.task_names;
+    let name = names.get(place.wrapping_sub(1)).and_then(Option::as_deref);
+    lua.create_string(name.unwrap_or(""))?.into_lua(lua)
+}
+
+/// Refuses a task that differs from the one that the plan declared at that position when it was loaded, or that is
+/// missing there.
+fn same_task(lua: &Lua, (place, name): (usize, Option<LuaString>)) -> mlua::Result<()> {
+    let declared = &VmHost::of(lua).program.task_names;
+    let task = |name: &str| match name {
+        "" => "a task without a name".to_owned(),
+        name => format!("task '{name}'"),
+    };
+    let name = name.map(|name| bounded_name(&escape_invalid(&name)).into_owned());
+    let before = declared
+        .get(place - 1)
+        .map(|name| name.as_deref().unwrap_or(""));
+    if name.as_deref() == before {
+        return Ok(());
+    }
+    let now = name.map_or_else(|| "nothing more".to_owned(), |name| task(&name));
+    let then = before.map_or_else(|| "nothing more".to_owned(), task);
+    let message = format!(
+        "declaration {place} is {now} for this user; when the plan was loaded it was {then}"
+    );
+    let help = "the file runs once for each user and must declare the same tasks in the same order: \
+                let no random number, clock or 'next' decide";
+    Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)))
+}
+
+/// Adds the stack of the calls to an error: what Lua raises in lgoose's own code has no line of the plan's.
+fn with_stack(lua: &Lua, problem: LuaString) -> mlua::Result<LuaString> {
+    let stack = lua.traceback(None, 1)?;
+    lua.create_string([&problem.as_bytes(), b"\n".as_slice(), &stack.as_bytes()].concat())
+}
+
+/// Converts an error raised in Rust and caught by `pcall` or `xpcall` to text with its line, like any error of Lua's.
+/// Other values stay as they are.
+fn error_text(lua: &Lua, problem: Value) -> mlua::Result<Value> {
+    let Value::Error(error) = &problem else {
+        return Ok(problem);
+    };
+    if let Some(diagnostic) = error.downcast_ref::<Diagnostic>() {
+        return diagnostic.message().into_lua(lua);
+    }
+    if let Some(PlainText(text)) = error.downcast_ref() {
+        return text.as_str().into_lua(lua);
+    }
+    let raised = diagnostics::to_raised(error, &VmHost::of(lua).program.sources);
+    match raised.line {
+        Some(line) => format!("{line}: {}", raised.message).into_lua(lua),
+        None => raised.message.into_lua(lua),
+    }
+}

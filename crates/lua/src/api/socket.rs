@@ -1,0 +1,181 @@
+//! WebSockets of a plan: `user:websocket(path)`.
+
+use super::function::function;
+use super::names::refuse_unknown;
+use super::stream::message_meta;
+use super::{json, parts};
+use crate::limits::Held;
+use crate::requests::{PlanSocket, PlanStream, ResponseStream};
+use crate::sandbox::VmHost;
+use crate::values::escape_invalid;
+use lgoose_http::CloseFrame;
+use mlua::{
+    AnyUserData, Function, IntoLua as _, Lua, LuaString, MetaMethod, UserDataFields,
+    UserDataMethods, UserDataRef, Value,
+};
+use std::rc::Rc;
+
+/// The fields of a socket.
+pub(crate) const FIELDS: [&str; 7] = [
+    "status",
+    "headers",
+    "ok",
+    "error",
+    "subprotocol",
+    "close_code",
+    "close_reason",
+];
+/// The methods of a socket.
+pub(crate) const METHODS: [&str; 7] = [
+    "send",
+    "send_binary",
+    "receive",
+    "ask",
+    "messages",
+    "on_message",
+    "close",
+];
+
+/// The members of a message.
+#[cfg(test)]
+pub(super) const MESSAGE: [&str; 4] = ["data", "is_text", "at", "json"];
+
+/// That the type of sockets is registered in a VM.
+struct Registered;
+
+/// Makes what a plan gets for a request that opens a WebSocket.
+pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUserData> {
+    if lua.app_data_ref::<Registered>().is_none() {
+        let operations = [
+            "receive",
+            "end_stream",
+            "flush",
+            "begin_exchange",
+            "end_exchange",
+            "spawn",
+            "wait",
+        ];
+        let host = lua.create_table()?;
+        host.raw_set("take", function(lua, take)?)?;
+        host.raw_set("send", function(lua, send)?)?;
+        host.raw_set("close", function(lua, close)?)?;
+        host.raw_set("age", function(lua, age)?)?;
+        host.raw_set("has_more", function(lua, has_more)?)?;
+        host.raw_set("clock", lua.create_function(super::metric::clock)?)?;
+        let more = (message_meta(lua, "message")?, json::library(lua)?);
+        let methods = parts::SOCKETS.methods(lua, METHODS, &operations, (host, more))?;
+        lua.register_userdata_type::<Held<PlanSocket>>(|registry| register(registry, methods))?;
+        lua.set_app_data(Registered);
+    }
+    VmHost::of(lua).userdata(lua, PlanSocket(PlanStream { shared }))
+}
+
+/// Registers the members of sockets. `registry` is mlua's, or the list of a test.
+pub(super) fn register<R>(registry: &mut R, methods: Vec<(&'static str, Function)>)
+where
+    R: UserDataFields<Held<PlanSocket>> + UserDataMethods<Held<PlanSocket>>,
+{
+    for (name, method) in methods {
+        registry.add_field(name, method);
+    }
+    registry.add_field_method_get("status", |_, this| {
+        Ok(this.0.shared.body.status().unwrap_or(0))
+    });
+    registry.add_field_method_get("headers", |lua, this| {
+        super::response::header_table(lua, this.0.shared.body.headers())
+    });
+    registry.add_field_method_get("ok", |_, this| Ok(this.0.shared.is_ok()));
+    registry.add_field_method_get("error", |lua, this| this.0.shared.error().into_lua(lua));
+    registry.add_field_method_get("subprotocol", |_, this| {
+        let socket = this.0.shared.body.socket();
+        Ok(socket.and_then(|socket| socket.subprotocol()))
+    });
+    registry.add_field_method_get("close_code", |_, this| {
+        Ok(closed(this).and_then(|close| close.code))
+    });
+    registry.add_field_method_get("close_reason", |_, this| {
+        Ok(closed(this).map(|close| close.reason))
+    });
+    registry.add_meta_method(MetaMethod::ToString, |_, this, ()| {
+        Ok(format!(
+            "socket of status {}",
+            this.0.shared.body.status().unwrap_or(0)
+        ))
+    });
+    refuse_unknown(registry, "a socket", &[&FIELDS, &METHODS]);
+}
+
+fn closed(socket: &PlanSocket) -> Option<CloseFrame> {
+    socket.0.shared.body.socket()?.closed()
+}
+
+type Socket = UserDataRef<Held<PlanSocket>>;
+
+/// Takes the next message; without one, says whether more may come.
+fn take(lua: &Lua, socket: Socket) -> mlua::Result<(Value, bool)> {
+    let shared = &socket.0.shared;
+    let Some(message) = shared.take_message() else {
+        return Ok((Value::Nil, !shared.body.has_ended()));
+    };
+    let table = lua.create_table_with_capacity(0, 3)?;
+    table.raw_set("data", lua.create_string(&message.bytes)?)?;
+    table.raw_set("is_text", message.is_text)?;
+    let since = message.at.saturating_duration_since(shared.start);
+    table.raw_set("at", since.as_secs_f64())?;
+    Ok((Value::Table(table), true))
+}
+
+/// Returns whether waiting for a message would end at once: one has come, or none will.
+fn has_more(_: &Lua, socket: Socket) -> mlua::Result<bool> {
+    Ok(socket.0.shared.body.has_more())
+}
+
+/// Sends a message. Returns whether that was possible, and whether more may be sent without waiting.
+fn send(
+    _: &Lua,
+    (socket, is_text, bytes): (Socket, bool, LuaString),
+) -> mlua::Result<(bool, bool)> {
+    const MOST: usize = 64 << 20;
+    let bytes = bytes.as_bytes();
+    if bytes.len() > MOST {
+        return Err(mlua::Error::runtime("a message has at most 64 MiB"));
+    }
+    if is_text && std::str::from_utf8(&bytes).is_err() {
+        let problem = "a text is UTF-8: send bytes with socket:send_binary";
+        return Err(mlua::Error::runtime(problem));
+    }
+    let shared = &socket.0.shared;
+    let is_sent = shared.send(is_text, &bytes);
+    let has_room = shared.body.socket().is_none_or(|socket| socket.has_room());
+    Ok((is_sent, has_room))
+}
+
+/// Returns the seconds since the request that opened a socket, as messages have their times.
+fn age(_: &Lua, socket: Socket) -> mlua::Result<f64> {
+    Ok(socket.0.shared.start.elapsed().as_secs_f64())
+}
+
+/// Begins to close a socket.
+fn close(
+    _: &Lua,
+    (socket, code, reason): (Socket, Option<i64>, Option<LuaString>),
+) -> mlua::Result<()> {
+    let code = match code.unwrap_or(1000) {
+        code @ (1000 | 3000..=4999) => code as u16,
+        _ => {
+            let problem = "socket:close: the code is 1000, or one from 3000 to 4999";
+            return Err(mlua::Error::runtime(problem));
+        }
+    };
+    let reason = reason.map_or_else(String::new, |reason| escape_invalid(&reason));
+    if reason.len() > 123 {
+        return Err(mlua::Error::runtime(
+            "socket:close: the reason has at most 123 bytes",
+        ));
+    }
+    if let Some(side) = socket.0.shared.body.socket() {
+        let code = Some(code);
+        side.close(&CloseFrame { code, reason });
+    }
+    Ok(())
+}

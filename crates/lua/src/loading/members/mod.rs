@@ -1,0 +1,469 @@
+//! Names that a task uses but that do not exist: members of its user, of responses and of streams, and options of requests. They
+//! are found in the plan's text, without running it. The search knows only what stands there by name, and passes over
+//! the rest: a variable that is set anew, a table that is computed, a user that is handed to another function.
+
+use crate::api::{
+    CALL_FIELDS, CALL_METHODS, NET_FIELDS, NET_METHODS, RESPONSE_FIELDS, RESPONSE_METHODS,
+    SOCKET_FIELDS, SOCKET_METHODS, STREAM_FIELDS, STREAM_METHODS, USER_FIELDS,
+};
+use crate::diagnostics::{Token, TokenKind, tokens};
+use crate::plan_files::SourceFile;
+use crate::requests::{
+    EVENTS, EXPECT, GRPC, GRPC_EXPECT, NET_OPTIONS, OPTIONS, REQUEST, SUBMIT, TIMED, UDP_OPTIONS,
+    WEBSOCKET,
+};
+use lgoose_base::error::{Diagnostic, nearest};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Methods of a user that send requests, each with the place of its options among its arguments.
+const SENDING: [(&str, usize); 17] = [
+    ("get", 1),
+    ("head", 1),
+    ("delete", 1),
+    ("options", 1),
+    ("post", 2),
+    ("put", 2),
+    ("patch", 2),
+    ("submit", 2),
+    ("request", 0),
+    ("events", 1),
+    ("websocket", 1),
+    ("tcp", 1),
+    ("tls", 1),
+    ("udp", 1),
+    ("timed", 2),
+    ("grpc", 2),
+    ("grpc_stream", 1),
+];
+
+/// Members of a user that are not methods, or need no user.
+const NO_METHODS: [&str; 8] = [
+    "id",
+    "scenario",
+    "task",
+    "iteration",
+    "host",
+    "data",
+    "cookies",
+    "stop",
+];
+
+/// What a variable is known to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum VariableContent {
+    User,
+    Response,
+    Stream,
+    Socket,
+    PlainSocket,
+    Call,
+}
+
+/// What is open at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opened {
+    TaskTable,
+    Table,
+    Other,
+}
+
+/// A variable, and how many blocks and brackets were open where it was made.
+#[derive(Debug, Clone, Copy)]
+struct Variable {
+    holds: VariableContent,
+    depth: usize,
+}
+
+/// Returns a warning for each name in a file that does not exist.
+pub(super) fn unknown_names(source: &SourceFile) -> Vec<Diagnostic> {
+    let words = tokens(&source.text);
+    let mut reader = MemberReader {
+        words: &words,
+        variables: HashMap::new(),
+        found: Vec::new(),
+    };
+    reader.read();
+    let warnings = reader.found.into_iter();
+    warnings
+        .map(|(line, message, help)| {
+            let diagnostic = Diagnostic::new(message).at(&source.name, Some(line), &source.text);
+            diagnostic.help(help)
+        })
+        .collect()
+}
+
+struct MemberReader<'a> {
+    words: &'a [Token<'a>],
+    variables: HashMap<&'a str, Variable>,
+    /// Line, message and help.
+    found: Vec<(u32, String, String)>,
+}
+
+impl<'a> MemberReader<'a> {
+    fn read(&mut self) {
+        let mut open: Vec<Opened> = Vec::new();
+        let mut loops = 0;
+        for place in 0..self.words.len() {
+            let word = self.words[place];
+            if word.kind == TokenKind::Text || word.kind == TokenKind::Number {
+                continue;
+            }
+            match word.text {
+                "function" => {
+                    let of_task = open.last() == Some(&Opened::TaskTable);
+                    self.parameters(place, of_task, open.len());
+                    open.push(Opened::Other);
+                }
+                "for" | "while" => {
+                    loops += 1;
+                    open.push(Opened::Other);
+                    if word.text == "for" {
+                        self.forget_until(place + 1, &["in", "="]);
+                    }
+                }
+                "do" if loops > 0 => loops -= 1,
+                "if" | "do" | "repeat" | "(" | "[" => open.push(Opened::Other),
+                "{" if place > 0 && self.text(place - 1) == "task" => open.push(Opened::TaskTable),
+                "{" => open.push(Opened::Table),
+                "end" | "until" | ")" | "]" | "}" => {
+                    open.pop();
+                    let depth = open.len();
+                    self.variables.retain(|_, variable| variable.depth <= depth);
+                }
+                "local" => self.local(place, open.len()),
+                _ if word.kind == TokenKind::Name => {
+                    let is_key = open.last().is_some_and(|open| *open != Opened::Other)
+                        && self.text(place + 1) == "=";
+                    if !is_key {
+                        self.name(place);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn text(&self, place: usize) -> &'a str {
+        self.words.get(place).map_or("", |word| word.text)
+    }
+
+    fn is_name(&self, place: usize) -> bool {
+        let word = self.words.get(place);
+        word.is_some_and(|word| word.kind == TokenKind::Name)
+    }
+
+    /// Reads the parameters of a function: the first one of a task's function is its user.
+    fn parameters(&mut self, function: usize, of_task: bool, depth: usize) {
+        let first = function + 2;
+        if self.text(function + 1) != "(" {
+            // The function has a name, which may be one of those that are known.
+            return self.forget_until(function + 1, &[")"]);
+        }
+        self.forget_until(first, &[")"]);
+        if of_task && self.is_name(first) {
+            let holds = VariableContent::User;
+            let depth = depth + 1;
+            self.variables
+                .insert(self.text(first), Variable { holds, depth });
+        }
+    }
+
+    /// Forgets all names up to one of these words: from here on they stand for something else.
+    fn forget_until(&mut self, from: usize, ends: &[&str]) {
+        for place in from..self.words.len() {
+            let word = self.text(place);
+            if ends.contains(&word) {
+                break;
+            }
+            self.variables.remove(word);
+        }
+    }
+
+    /// Reads `local name = user:get …`, after which the name holds a response.
+    fn local(&mut self, place: usize, depth: usize) {
+        let name = self.text(place + 1);
+        self.variables.remove(name);
+        let mut next = place + 2;
+        while self.text(next) == "," {
+            self.variables.remove(self.text(next + 1));
+            next += 2;
+        }
+        let receiver = self.variables.get(self.text(place + 3));
+        let sends = receiver.is_some_and(|variable| variable.holds == VariableContent::User)
+            && self.text(place + 2) == "="
+            && self.text(place + 4) == ":"
+            && options_place(self.text(place + 5)).is_some();
+        let Some(arguments) = sends.then(|| self.arguments(place + 6)).flatten() else {
+            return;
+        };
+        // Where the expression goes on behind the call, its value is not the response itself.
+        let behind = self.words.get(arguments.end + 1);
+        let ends = behind.is_none_or(|word| {
+            word.text == ";" || (word.kind == TokenKind::Name && !matches!(word.text, "and" | "or"))
+        });
+        if ends {
+            let method = self.text(place + 5);
+            let options = options_place(method).and_then(|which| self.argument(&arguments, which));
+            let is_stream = |table| {
+                let keys: Vec<usize> = self.keys(table);
+                keys.iter().any(|key| self.text(*key) == "stream")
+            };
+            let holds = match options {
+                _ if method == "events" || method == "timed" => return,
+                _ if matches!(method, "tcp" | "tls" | "udp") => VariableContent::PlainSocket,
+                _ if method == "websocket" => VariableContent::Socket,
+                _ if method.starts_with("grpc") => VariableContent::Call,
+                // Options in a variable may make it either.
+                Some(options) if self.text(options) != "{" => return,
+                Some(table) if is_stream(table) => VariableContent::Stream,
+                _ => VariableContent::Response,
+            };
+            self.variables.insert(name, Variable { holds, depth });
+        }
+    }
+
+    /// Returns the words of a call's arguments without its parentheses; for `f "x"` and `f {}`, the word or table
+    /// itself. The range ends at the last word of the call.
+    fn arguments(&self, place: usize) -> Option<Range<usize>> {
+        let word = self.words.get(place)?;
+        match word.text {
+            "(" => Some(place + 1..self.closing(place)?),
+            "{" => Some(place..self.closing(place)?),
+            _ if word.kind == TokenKind::Text => Some(place..place),
+            _ => None,
+        }
+    }
+
+    /// Returns the place of the bracket that closes the one at `place`.
+    fn closing(&self, place: usize) -> Option<usize> {
+        let mut depth = 0;
+        for at in place..self.words.len() {
+            match (self.words[at].kind, self.text(at)) {
+                (TokenKind::Sign, "(" | "{" | "[") => depth += 1,
+                (TokenKind::Sign, ")" | "}" | "]") => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    /// Reads a name that may be a known variable, and the member of it that is used.
+    fn name(&mut self, place: usize) {
+        let Some(variable) = self.variables.get(self.text(place)).copied() else {
+            return;
+        };
+        let before = match place {
+            0 => "",
+            place => self.text(place - 1),
+        };
+        if matches!(before, "." | ":" | "goto" | "::" | "local") {
+            return;
+        }
+        let sign = self.text(place + 1);
+        if sign == "=" || sign == "," && !matches!(before, "(" | "," | "{" | "=" | "return") {
+            self.variables.remove(self.text(place));
+            return;
+        }
+        if !matches!(sign, "." | ":") || !self.is_name(place + 2) {
+            return;
+        }
+        let member = self.words[place + 2];
+        self.member(place, member, variable.holds);
+        if sign == "." {
+            self.dot(place, member, variable.holds);
+        }
+        let sends = variable.holds == VariableContent::User && sign == ":";
+        if let Some(which) = options_place(member.text).filter(|_| sends) {
+            self.options(place + 3, which, member.text);
+        }
+    }
+
+    /// Finds a method that is called with a dot, which passes it no user or response.
+    fn dot(&mut self, place: usize, member: Token<'_>, holds: VariableContent) {
+        let method = match holds {
+            VariableContent::User => {
+                USER_FIELDS.contains(&member.text) && !NO_METHODS.contains(&member.text)
+            }
+            VariableContent::Response => RESPONSE_METHODS.contains(&member.text),
+            VariableContent::Stream => STREAM_METHODS.contains(&member.text),
+            VariableContent::Socket => SOCKET_METHODS.contains(&member.text),
+            VariableContent::PlainSocket => NET_METHODS.contains(&member.text),
+            VariableContent::Call => CALL_METHODS.contains(&member.text),
+        };
+        let first = match self.text(place + 3) {
+            "(" => self.words.get(place + 4),
+            _ => None,
+        };
+        let word = self.words.get(place + 3);
+        let called = word.is_some_and(|word| word.kind == TokenKind::Text || word.text == "{")
+            // A variable that is passed first may be the user.
+            || first.is_some_and(|first| first.kind != TokenKind::Name);
+        let is_value = matches!(self.text(place + 3), "." | "[");
+        if method && is_value && holds != VariableContent::User {
+            let (variable, name) = (self.text(place), member.text);
+            let message = format!("'{variable}.{name}' is a method, and has no fields");
+            let help = format!("call it: {variable}:{name}()");
+            self.found.push((member.line, message, help));
+        }
+        if method && called {
+            let (variable, name) = (self.text(place), member.text);
+            let message = format!("'{variable}.{name}' is called with a dot");
+            let help = format!("write {variable}:{name}(…), with a colon");
+            self.found.push((member.line, message, help));
+        }
+    }
+
+    fn member(&mut self, place: usize, member: Token<'_>, holds: VariableContent) {
+        let names: Vec<&str> = match holds {
+            VariableContent::User => USER_FIELDS.to_vec(),
+            VariableContent::Response => [&RESPONSE_FIELDS[..], &RESPONSE_METHODS[..]].concat(),
+            VariableContent::Stream => [&STREAM_FIELDS[..], &STREAM_METHODS[..]].concat(),
+            VariableContent::Socket => [&SOCKET_FIELDS[..], &SOCKET_METHODS[..]].concat(),
+            VariableContent::PlainSocket => [&NET_FIELDS[..], &NET_METHODS[..]].concat(),
+            VariableContent::Call => [&CALL_FIELDS[..], &CALL_METHODS[..]].concat(),
+        };
+        if names.contains(&member.text) {
+            return;
+        }
+        let (variable, name) = (self.text(place), member.text);
+        let owner = match holds {
+            VariableContent::User => "a user",
+            VariableContent::Response => "a response",
+            VariableContent::Stream => "a stream",
+            VariableContent::Socket | VariableContent::PlainSocket => "a socket",
+            VariableContent::Call => "a call",
+        };
+        let has = format!("{owner} has: {}", names.join(", "));
+        let help = match nearest(name, names.iter().copied()) {
+            Some(near) => format!("did you mean '{near}'? {has}"),
+            None => has,
+        };
+        let message = format!("'{variable}{}{name}' does not exist", self.text(place + 1));
+        self.found.push((member.line, message, help));
+    }
+
+    /// Checks the names in the table of options of a call whose arguments begin at `place`.
+    fn options(&mut self, place: usize, which: usize, method: &str) {
+        let Some(arguments) = self.arguments(place) else {
+            return;
+        };
+        let second = self.commas(arguments.clone()).next();
+        if which == 2
+            && !matches!(method, "submit" | "timed" | "grpc")
+            && let Some(body) = second
+            && self.text(body + 1) == "{"
+        {
+            let line = self.words[body + 1].line;
+            let message = format!("the body of user:{method} is a text, not a table");
+            let help = "send a table as an option after the body: \
+                        user:post(path, nil, { json = { … } }), or form = { … }";
+            self.found.push((line, message, help.to_owned()));
+        }
+        let first = self.argument(&arguments, which);
+        let Some(table) = first.filter(|first| self.text(*first) == "{") else {
+            return;
+        };
+        let is_call = method.starts_with("grpc");
+        let names = match method {
+            "grpc" | "grpc_stream" => GRPC.to_vec(),
+            "request" => [&OPTIONS[..], &REQUEST[..]].concat(),
+            "submit" => [&OPTIONS[..], &SUBMIT].concat(),
+            "events" => [&OPTIONS[..], &EVENTS].concat(),
+            "websocket" => [&OPTIONS[..], &WEBSOCKET].concat(),
+            "tcp" | "tls" => NET_OPTIONS.to_vec(),
+            "udp" => UDP_OPTIONS.to_vec(),
+            "timed" => TIMED.to_vec(),
+            _ => OPTIONS.to_vec(),
+        };
+        for key in self.keys(table) {
+            let owner = match method {
+                "tcp" | "tls" | "udp" => "a socket",
+                "timed" => "user:timed",
+                _ if is_call => "a call",
+                _ => "a request",
+            };
+            self.key(key, "option", owner, &names);
+            if self.text(key) == "expect" && self.text(key + 2) == "{" {
+                let fields = if is_call { &GRPC_EXPECT[..] } else { &EXPECT };
+                for key in self.keys(key + 2) {
+                    self.key(key, "field", "expect", fields);
+                }
+            }
+        }
+    }
+
+    fn key(&mut self, key: usize, kind: &str, owner: &str, names: &[&str]) {
+        let word = self.words[key];
+        if names.contains(&word.text) {
+            return;
+        }
+        let all = format!("{kind}s of {owner}: {}", names.join(", "));
+        let help = match nearest(word.text, names.iter().copied()) {
+            Some(near) => format!("did you mean '{near}'? {all}"),
+            None => all,
+        };
+        let message = format!("unknown {kind} '{}' in {owner}", word.text);
+        self.found.push((word.line, message, help));
+    }
+
+    /// Returns the places of the commas between arguments.
+    fn commas(&self, arguments: Range<usize>) -> impl Iterator<Item = usize> {
+        self.outer(arguments)
+            .filter(|place| self.text(*place) == ",")
+    }
+
+    /// Returns the place at which the argument with that number begins, from 0, if there is one.
+    fn argument(&self, arguments: &Range<usize>, number: usize) -> Option<usize> {
+        match number {
+            0 => Some(arguments.start),
+            number => {
+                let comma = self.commas(arguments.clone()).nth(number - 1);
+                comma.map(|comma| comma + 1)
+            }
+        }
+    }
+
+    /// Returns the places of the names that are set in a table by `name = value`.
+    fn keys(&self, table: usize) -> Vec<usize> {
+        let Some(end) = self.closing(table) else {
+            return Vec::new();
+        };
+        let places = self.outer(table + 1..end);
+        let keys = places.filter(|place| {
+            let starts_pair = matches!(self.text(place - 1), "{" | "," | ";");
+            self.is_name(*place) && starts_pair && self.text(place + 1) == "="
+        });
+        keys.collect()
+    }
+
+    /// Returns the places of the words that are in no inner bracket or function.
+    fn outer(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
+        let mut depth = 0;
+        range.filter(move |place| {
+            let before = depth;
+            match (self.words[*place].kind, self.text(*place)) {
+                (TokenKind::Sign, "(" | "{" | "[")
+                | (TokenKind::Name, "function" | "if" | "do" | "repeat") => {
+                    depth += 1;
+                }
+                (TokenKind::Sign, ")" | "}" | "]") | (TokenKind::Name, "end" | "until") => {
+                    depth -= 1
+                }
+                _ => {}
+            }
+            before == 0
+        })
+    }
+}
+
+fn options_place(method: &str) -> Option<usize> {
+    let found = SENDING.iter().find(|(name, _)| *name == method);
+    found.map(|(_, place)| *place)
+}
+
+#[cfg(test)]
+mod tests;

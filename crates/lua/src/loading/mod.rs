@@ -1,0 +1,18 @@
+//! Loading of a plan: its declarations as plain data, the review of a plan, and the stubs for editors.
+
+mod declare;
+mod field;
+mod globals;
+mod load;
+mod members;
+mod mixed_rows;
+mod review;
+mod scenario_fields;
+mod setting;
+mod stubs;
+mod variables;
+
+pub use load::{load, load_bundle, load_watched, read};
+pub use review::review;
+pub use stubs::STUBS;
+pub use variables::{is_set, requested_variables, unset_variables};

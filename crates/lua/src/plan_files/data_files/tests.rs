@@ -1,0 +1,325 @@
+//! Tests of data files: rows, mistakes in files, and the orders in which rows are taken.
+
+use super::*;
+use lgoose_base::files::FileReach;
+use std::collections::HashSet;
+use std::fs;
+
+const LINES: DataFormat = DataFormat::Lines { streamed: false };
+
+/// A temporary folder with files in it.
+struct DataFolder(PathBuf);
+
+impl DataFolder {
+    fn with(test: &str, files: &[(&str, &str)]) -> DataFolder {
+        let name = format!("lgoose-data-{test}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).expect("a folder can be made");
+        for (file, text) in files {
+            fs::write(folder.join(file), text).expect("the folder takes a file");
+        }
+        DataFolder(folder)
+    }
+
+    fn library(&self) -> DataFiles {
+        DataFiles::new(PlanFolder::new(&self.0, FileReach::Folder))
+    }
+}
+
+impl Drop for DataFolder {
+    fn drop(&mut self) {
+        // What is left behind is found in the folder for temporary files.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn taken(rows: &DataRows, order: RowOrder, count: usize) -> Vec<Option<usize>> {
+    let mut own = 0;
+    let mut take = |n: usize| rows.take_next(order, &mut own, |below| (below - 1).min(n));
+    (0..count)
+        .map(|n| match take(n) {
+            Taken::Number(place) => Some(place as usize),
+            Taken::Later | Taken::Nothing => None,
+        })
+        .collect()
+}
+
+/// Returns a row as its cells, each with the name of its column; nothing where there is no row.
+fn shown(rows: &DataRows, place: usize) -> Vec<String> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match rows.row(place).expect("the file can be read") {
+        None => Vec::new(),
+        Some(DataRow::Cells(cells)) => {
+            let cells = cells.iter();
+            cells
+                .map(|(name, cell)| format!("{name}={}", text(cell)))
+                .collect()
+        }
+        Some(DataRow::Line(line)) => vec![text(&line)],
+        Some(DataRow::Json(value)) => vec![serde_json::to_string(&value).expect("it is JSON")],
+    }
+}
+
+#[test]
+fn rows_of_a_table_have_the_names_of_its_first_line() {
+    let text = "\u{feff}name, pass\nann,\"a \"\"b\"\", c\"\n\nbob,\"two\nlines\"\r\n";
+    let folder = DataFolder::with("table", &[("users.csv", text)]);
+    let rows = folder
+        .library()
+        .open(&DataFormat::Csv(CsvFormat::default()), "users.csv")
+        .expect("a good file");
+    assert_eq!(rows.len(), 2);
+    assert_eq!(shown(&rows, 0), ["name=ann", "pass=a \"b\", c"]);
+    assert_eq!(shown(&rows, 1), ["name=bob", "pass=two\nlines"]);
+    assert!(shown(&rows, 2).is_empty());
+    assert!(shown(&rows, usize::MAX).is_empty());
+}
+
+#[test]
+fn lines_have_no_ends_and_empty_ones_are_no_rows() {
+    let folder = DataFolder::with("lines", &[("paths.txt", "\u{feff}/a\r\n\n/b\n/c d")]);
+    let rows = folder
+        .library()
+        .open(&LINES, "paths.txt")
+        .expect("a good file");
+    let lines: Vec<_> = (0..rows.len())
+        .flat_map(|place| shown(&rows, place))
+        .collect();
+    assert_eq!(lines, ["/a", "/b", "/c d"]);
+}
+
+#[test]
+fn a_file_is_read_once_however_it_is_named() {
+    let folder = DataFolder::with("once", &[("a.txt", "x")]);
+    let library = folder.library();
+    let first = library.open(&LINES, "a.txt").expect("a good file");
+    let second = library.open(&LINES, "./a.txt").expect("a good file");
+    assert!(Arc::ptr_eq(&first, &second));
+}
+
+#[test]
+fn each_order_yields_its_rows() {
+    let folder = DataFolder::with("orders", &[("a.txt", "0\n1\n2\n")]);
+    let rows = folder.library().open(&LINES, "a.txt").expect("a good file");
+    let places = |list: [usize; 4]| list.map(Some).to_vec();
+    assert_eq!(taken(&rows, RowOrder::Circular, 4), places([0, 1, 2, 0]));
+    assert_eq!(taken(&rows, RowOrder::Circular, 4), places([1, 2, 0, 1]));
+    assert_eq!(taken(&rows, RowOrder::Sequential, 4), places([0, 1, 2, 0]));
+    assert_eq!(taken(&rows, RowOrder::Sequential, 4), places([0, 1, 2, 0]));
+    assert_eq!(taken(&rows, RowOrder::Random, 4), places([0, 1, 2, 2]));
+    let unique = taken(&rows, RowOrder::Unique, 4);
+    assert_eq!(unique, [Some(0), Some(1), Some(2), None]);
+    assert_eq!((rows.claim_warning(), rows.claim_warning()), (true, false));
+}
+
+#[test]
+fn unique_rows_are_handed_out_once_to_users_on_many_threads() {
+    let text: String = (0..20_000).map(|n| format!("{n}\n")).collect();
+    let folder = DataFolder::with("unique", &[("a.txt", text.as_str())]);
+    let rows = folder.library().open(&LINES, "a.txt").expect("a good file");
+    let users: Vec<_> = (0..4)
+        .map(|_| {
+            let rows = rows.clone();
+            std::thread::spawn(move || taken(&rows, RowOrder::Unique, 6_000))
+        })
+        .collect();
+    let row_numbers: Vec<usize> = users
+        .into_iter()
+        .flat_map(|user| user.join().expect("the user ends"))
+        .flatten()
+        .collect();
+    assert_eq!(row_numbers.len(), 20_000);
+    assert_eq!(
+        row_numbers.into_iter().collect::<HashSet<_>>().len(),
+        20_000
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_reported() {
+    let folder = DataFolder::with(
+        "wrong",
+        &[
+            ("empty", "\n\n"),
+            ("header.csv", "a,b\n"),
+            ("ragged.csv", "a,b\n1,2\n\n3\n"),
+            ("twice.csv", "a,a\n1,2\n"),
+            ("nameless.csv", "a,\n1,2\n"),
+            ("bad.json", "[1,\n]"),
+        ],
+    );
+    let library = folder.library();
+    for (format, file, expected) in [
+        (
+            DataFormat::Csv(CsvFormat::default()),
+            "empty",
+            "'empty' is empty; its first line names the columns".to_owned(),
+        ),
+        (LINES, "empty", "'empty' is empty".to_owned()),
+        (DataFormat::Json, "empty", "'empty' is empty".to_owned()),
+        (
+            DataFormat::Csv(CsvFormat::default()),
+            "header.csv",
+            "'header.csv' has no rows; its first line names the columns, the others are the rows"
+                .to_owned(),
+        ),
+        (
+            DataFormat::Csv(CsvFormat::default()),
+            "ragged.csv",
+            "'ragged.csv', line 4: 1 column, but its first line names 2".to_owned(),
+        ),
+        (
+            DataFormat::Csv(CsvFormat::default()),
+            "twice.csv",
+            "two columns of 'twice.csv' are named 'a'".to_owned(),
+        ),
+        (
+            DataFormat::Csv(CsvFormat::default()),
+            "nameless.csv",
+            "column 2 in the first line of 'nameless.csv' has no name".to_owned(),
+        ),
+        (
+            DataFormat::Json,
+            "bad.json",
+            "'bad.json' is not JSON: trailing comma at line 2 column 1".to_owned(),
+        ),
+        (LINES, ".", refused(".", &PathRefusal::NoName)),
+        (
+            LINES,
+            "none.txt",
+            "there is no file 'none.txt' in the plan's folder".to_owned(),
+        ),
+    ] {
+        assert_eq!(library.open(&format, file).err(), Some(expected), "{file}");
+    }
+}
+
+#[test]
+fn files_outside_of_the_folder_are_out_of_reach() {
+    let outside = DataFolder::with("outside", &[("secret", "x")]);
+    let folder = DataFolder::with("inside", &[("a", "x")]);
+    let secret = outside.0.join("secret");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&secret, folder.0.join("link")).expect("a link can be made");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("a", folder.0.join("good")).expect("a link can be made");
+    let library = folder.library();
+    let absolute = secret.to_string_lossy();
+    for file in ["../outside/secret", "x/../../secret", &absolute, "link"] {
+        let problem = library.open(&LINES, file).err().unwrap_or_default();
+        assert!(
+            problem.contains("outside the plan's folder"),
+            "{file}: {problem}"
+        );
+    }
+    assert!(library.open(&LINES, "good").is_ok(), "a link within");
+}
+
+#[test]
+fn rows_that_stay_in_their_file_are_those_that_are_read_at_once() {
+    let table: String = (0..1000)
+        .map(|n| {
+            format!(
+                "{n},\"a\n{}\"\r\n{}",
+                "x".repeat(n % 90),
+                "\n".repeat(n % 3)
+            )
+        })
+        .collect();
+    let lines: String = (0..1000)
+        .map(|n| format!("{n} {}\n{}", "y".repeat(n % 70), "\r\n".repeat(n % 2)))
+        .collect();
+    let files = [
+        ("a.csv", &*format!("\u{feff}n,text\n{table}")),
+        ("bare.csv", table.trim_end()),
+        ("a.txt", &*format!("\u{feff}{lines}")),
+        ("one.txt", "alone"),
+    ];
+    let folder = DataFolder::with("streamed", &files);
+    let library = folder.library();
+    let csv = |streamed, named: bool| {
+        DataFormat::Csv(CsvFormat {
+            streamed,
+            columns: named.then(|| vec!["n".to_owned(), "text".to_owned()]),
+            ..CsvFormat::default()
+        })
+    };
+    let line = |streamed| DataFormat::Lines { streamed };
+    for (file, whole, streamed, count) in [
+        ("a.csv", csv(false, false), csv(true, false), 1000),
+        ("bare.csv", csv(false, true), csv(true, true), 1000),
+        ("a.txt", line(false), line(true), 1000),
+        ("one.txt", line(false), line(true), 1),
+    ] {
+        let whole = library.open(&whole, file).expect("a good file");
+        let streamed = library.open(&streamed, file).expect("a good file");
+        assert_eq!((whole.len(), streamed.len()), (count, count), "{file}");
+        for place in (0..=count).rev() {
+            assert_eq!(
+                shown(&streamed, place),
+                shown(&whole, place),
+                "{file} {place}"
+            );
+        }
+        assert_eq!(
+            taken(&streamed, RowOrder::Unique, count + 1).last(),
+            Some(&None)
+        );
+    }
+}
+
+#[test]
+fn a_row_that_is_no_longer_where_it_was_is_an_error() {
+    let folder = DataFolder::with("changed", &[("a.csv", "n\n1\n2\n")]);
+    let format = DataFormat::Csv(CsvFormat {
+        streamed: true,
+        ..CsvFormat::default()
+    });
+    let rows = folder
+        .library()
+        .open(&format, "a.csv")
+        .expect("a good file");
+    fs::write(folder.0.join("a.csv"), "n\n").expect("the folder takes a file");
+    let problem = rows.row(1).err();
+    let expected = "'a.csv' has changed since it was first read: row 2 is no longer where it was";
+    assert_eq!(problem.as_deref(), Some(expected));
+}
+
+#[test]
+fn a_file_larger_than_memory_is_read_in_parts_and_a_row_that_never_ends_is_an_error() {
+    let folder = DataFolder::with(
+        "large",
+        &[
+            ("open.csv", "a,b\n1,2\n3,\"4\n"),
+            ("first.csv", "a,b\n1,\"2\n"),
+        ],
+    );
+    for file in ["open.csv", "first.csv", "lines.txt"] {
+        // What follows takes no room on the disk.
+        let path = folder.0.join(file);
+        let sparse = fs::OpenOptions::new().create(true).append(true).open(path);
+        let sparse = sparse.expect("the folder takes a file");
+        sparse.set_len(8 << 40).expect("it takes no room");
+    }
+    let library = folder.library();
+    let csv = |streamed| {
+        DataFormat::Csv(CsvFormat {
+            streamed,
+            ..CsvFormat::default()
+        })
+    };
+    for (format, file, part) in [
+        (csv(false), "open.csv", "there is memory for"),
+        (csv(true), "open.csv", "a row has more than 64.0 MiB"),
+        (csv(true), "first.csv", "a row has more than 64.0 MiB"),
+        (LINES, "lines.txt", "there is memory for"),
+        (
+            DataFormat::Lines { streamed: true },
+            "lines.txt",
+            "a row has more than 64.0 MiB",
+        ),
+    ] {
+        let problem = library.open(&format, file).err().unwrap_or_default();
+        assert!(problem.contains(part), "{file}: {problem}");
+    }
+}

@@ -1,0 +1,422 @@
+//! Schemas of gRPC: `.proto` files of a plan, compiled once per process, and what a server has described of itself. Knows
+//! no Lua.
+
+use super::cache::TextCache;
+use super::data_files::{DataFiles, DataFormat, refused};
+use super::descriptions::{check_maps, read_descriptions, unread_edition};
+use lgoose_base::error::nearest;
+use lgoose_base::files::FileError;
+use prost_reflect::prost::Message as _;
+use prost_reflect::prost_types::FileDescriptorProto;
+use prost_reflect::{DescriptorPool, MessageDescriptor};
+use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::{self, Debug, Formatter};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A method of a service.
+pub(crate) struct GrpcMethod {
+    /// Its name as plans have it: `package.Service/Method`.
+    pub(crate) name: String,
+    pub(crate) input: MessageDescriptor,
+    pub(crate) output: MessageDescriptor,
+    pub(crate) client_streams: bool,
+    pub(crate) server_streams: bool,
+    /// Why it cannot be called, if its server describes it in a way that cannot be read. Its messages are empty then.
+    pub(crate) unread: Option<Arc<str>>,
+}
+
+impl GrpcMethod {
+    /// A method of whose messages nothing is known, for that reason.
+    pub(crate) fn unread(name: &str, streams: bool, reason: &str) -> GrpcMethod {
+        let empty = DescriptorPool::global().get_message_by_name("google.protobuf.Empty");
+        let empty = empty.expect("it is one of Google's own types");
+        GrpcMethod {
+            name: name.strip_prefix('/').unwrap_or(name).to_owned(),
+            input: empty.clone(),
+            output: empty,
+            client_streams: false,
+            server_streams: streams,
+            unread: Some(reason.into()),
+        }
+    }
+}
+
+impl Debug for GrpcMethod {
+    // Descriptors show all that they refer to, which for messages within themselves has no end.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("GrpcMethod").field(&self.name).finish()
+    }
+}
+
+/// Services with their messages.
+#[derive(Debug)]
+pub(crate) struct Schema {
+    pub(crate) methods: BTreeMap<String, Arc<GrpcMethod>>,
+    /// The services that a server has and whose descriptions cannot be read, each with the reason.
+    unread_services: BTreeMap<String, Arc<str>>,
+    /// Why a description cannot be read whose services are not known.
+    undecoded: Option<Arc<str>>,
+}
+
+impl Schema {
+    fn of(pool: &DescriptorPool) -> Schema {
+        let mut methods = BTreeMap::new();
+        for service in pool.services() {
+            for method in service.methods() {
+                let name = format!("{}/{}", service.full_name(), method.name());
+                let method = GrpcMethod {
+                    name: name.clone(),
+                    input: method.input(),
+                    output: method.output(),
+                    client_streams: method.is_client_streaming(),
+                    server_streams: method.is_server_streaming(),
+                    unread: None,
+                };
+                methods.insert(name, Arc::new(method));
+            }
+        }
+        Schema {
+            methods,
+            unread_services: BTreeMap::new(),
+            undecoded: None,
+        }
+    }
+
+    /// Compiles a text that lgoose has itself.
+    pub(crate) fn of_text(name: &str, text: &str) -> Result<Schema, String> {
+        let file = File::from_source(name, text).map_err(|error| error.to_string())?;
+        let mut pool = DescriptorPool::new();
+        let added = pool.add_file_descriptor_proto(file.file_descriptor_proto().clone());
+        added.map_err(|error| error.to_string())?;
+        Ok(Schema::of(&pool))
+    }
+
+    /// Makes a schema of descriptions that a server has sent, in any order; `undescribed` are services that it lists and does
+    /// not describe, each with the reason. What cannot be read is left out.
+    pub(crate) fn of_descriptions(
+        descriptions: &[Vec<u8>],
+        undescribed: Vec<(String, String)>,
+    ) -> Schema {
+        let described = read_descriptions(descriptions);
+        let undecoded = described.undecoded;
+        let undecoded = undecoded.map(|error| {
+            format!("a description that the server has sent cannot be decoded: {error}").into()
+        });
+        let mut schema = Schema {
+            unread_services: described.unread_services,
+            undecoded,
+            ..Schema::of(&described.pool)
+        };
+        for (service, why) in undescribed {
+            let reason = format!("the server does not describe '{service}': {why}");
+            let services = &mut schema.unread_services;
+            services.entry(service).or_insert_with(|| reason.into());
+        }
+        schema
+    }
+
+    /// Returns why nothing is known of a method that is not among [`Schema::methods`], if the server may have it.
+    pub(crate) fn why_unread(&self, method: &str) -> Option<&Arc<str>> {
+        let method = method.strip_prefix('/').unwrap_or(method);
+        let (service, _) = method.split_once('/')?;
+        let is_read = |name: &String| name.split_once('/').is_some_and(|(of, _)| of == service);
+        if self.methods.keys().any(is_read) {
+            return None;
+        }
+        let unread = self.unread_services.get(service);
+        unread.or(self.undecoded.as_ref())
+    }
+}
+
+/// The schemas of a plan.
+#[derive(Debug)]
+pub(crate) struct Schemas {
+    compiled: TextCache<Schema>,
+    /// What servers have described, by the address of each.
+    reflected: Mutex<BTreeMap<String, Arc<Schema>>>,
+}
+
+impl Schemas {
+    pub(super) fn new() -> Schemas {
+        Schemas {
+            compiled: TextCache::new(usize::MAX),
+            reflected: Mutex::default(),
+        }
+    }
+
+    /// Compiles files, whose imports are looked for in these folders; once per process.
+    ///
+    /// # Errors
+    /// A message with the file and line that are wrong.
+    pub(crate) fn load(
+        &self,
+        data: &DataFiles,
+        files: &[String],
+        paths: &[String],
+    ) -> Result<Arc<Schema>, String> {
+        let key = format!("{files:?} {paths:?}");
+        self.compiled
+            .get_or_insert_with(&key, |_| compile(data, files, paths))
+    }
+
+    /// Returns what a server has described, if it was asked before.
+    pub(crate) fn reflected(&self, server: &str) -> Option<Arc<Schema>> {
+        let reflected = self.reflected.lock();
+        let reflected = reflected.unwrap_or_else(PoisonError::into_inner);
+        reflected.get(server).cloned()
+    }
+
+    /// Keeps what a server has described.
+    pub(crate) fn keep_reflected(&self, server: &str, schema: Schema) {
+        let reflected = self.reflected.lock();
+        let mut reflected = reflected.unwrap_or_else(PoisonError::into_inner);
+        reflected.insert(server.to_owned(), Arc::new(schema));
+    }
+}
+
+/// Files by the names that imports have.
+struct KnownFiles(HashMap<String, File>);
+
+impl FileResolver for KnownFiles {
+    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+        let file = self.0.get(name).cloned();
+        file.ok_or_else(|| protox::Error::file_not_found(name))
+    }
+}
+
+fn compile(data: &DataFiles, files: &[String], paths: &[String]) -> Result<Schema, String> {
+    let mut resolver = ChainFileResolver::new();
+    resolver.add(KnownFiles(read_all(data, files, paths)?));
+    resolver.add(GoogleFileResolver::new());
+    let mut compiler = protox::Compiler::with_file_resolver(resolver);
+    for file in files {
+        let opened = compiler.open_file(file);
+        opened.map_err(|error| described(&error))?;
+    }
+    let pool = compiler.descriptor_pool();
+    for file in pool.file_descriptor_protos() {
+        let checked = check_maps(&file.message_type);
+        checked.map_err(|problem| format!("'{}' {problem}", file.name()))?;
+    }
+    Ok(Schema::of(&pool))
+}
+
+/// Reads files and all that they import as files of the plan, so that workers of a run get them, too. What comes with every
+/// compiler (`google/protobuf/…`) need not be there.
+fn read_all(
+    data: &DataFiles,
+    files: &[String],
+    paths: &[String],
+) -> Result<HashMap<String, File>, String> {
+    let mut read = HashMap::new();
+    let mut pending: Vec<(String, Option<String>)> =
+        files.iter().map(|file| (file.clone(), None)).collect();
+    while let Some((name, importer)) = pending.pop() {
+        if read.contains_key(&name) {
+            continue;
+        }
+        let within = |path: &String| match path.as_str() {
+            "" | "." => name.clone(),
+            path => format!("{}/{name}", path.trim_end_matches('/')),
+        };
+        let mut places = paths.iter().map(within);
+        let Some(place) = places.find(|place| data.real_path(place).is_ok()) else {
+            if GoogleFileResolver::new().open_file(&name).is_ok() {
+                continue;
+            }
+            for place in paths.iter().map(within) {
+                if let Err(FileError::Refused(refusal)) = data.named(&place).real_path() {
+                    return Err(refused(&place, &refusal));
+                }
+            }
+            let folders: Vec<_> = paths.iter().map(|path| format!("'{path}'")).collect();
+            let folders = folders.join(" or ");
+            let import =
+                importer.map_or_else(String::new, |file| format!(", which '{file}' imports,"));
+            return Err(format!(
+                "'{name}'{import} is not in {folders} of the plan's folder: name the folders of such files in 'paths'"
+            ));
+        };
+        let rows = data.open(&DataFormat::Whole, &place)?;
+        let bytes = rows.whole().map(|file| file.bytes).unwrap_or_default();
+        let text = String::from_utf8(bytes.to_vec());
+        let text = text.map_err(|_| format!("'{place}' is not UTF-8"))?;
+        if let Some(edition) = edition_of(&text) {
+            return Err(format!("'{place}' {}", unread_edition(edition)));
+        }
+        if let Some(line) = too_deep_at(&text) {
+            return Err(format!(
+                "'{place}', line {line}: nested deeper than {DEEPEST} levels"
+            ));
+        }
+        // Messages name the file as the plan's folder has it.
+        File::from_source(&place, &text).map_err(|error| described(&error))?;
+        let file = File::from_source(&name, &text).map_err(|error| described(&error))?;
+        for import in &file.file_descriptor_proto().dependency {
+            pending.push((import.clone(), Some(place.clone())));
+        }
+        read.insert(name, file);
+    }
+    Ok(read)
+}
+
+/// Levels of messages and values in a file. The compiler calls itself for each.
+const DEEPEST: usize = 100;
+
+/// Returns the line in which a file is nested too deeply.
+fn too_deep_at(text: &str) -> Option<usize> {
+    let mut rest = text;
+    let mut depth = 0_usize;
+    while let Some(first) = rest.chars().next() {
+        match first {
+            '{' | '[' | '<' | '(' => depth += 1,
+            '}' | ']' | '>' | ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST {
+            let before = &text[..text.len() - rest.len()];
+            return Some(1 + before.matches('\n').count());
+        }
+        let length = match first {
+            '"' | '\'' => quoted_length(rest, first),
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
+            _ => first.len_utf8(),
+        };
+        rest = &rest[length..];
+    }
+    None
+}
+
+/// Returns the length of the string that a text begins with, its quotes included. It ends with its line in any case.
+fn quoted_length(text: &str, quote: char) -> usize {
+    let mut chars = text.char_indices().skip(1);
+    while let Some((at, char)) = chars.next() {
+        match char {
+            '\\' => drop(chars.next()),
+            '\n' => return at,
+            char if char == quote => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Returns the edition of a file that begins with one instead of a syntax.
+fn edition_of(text: &str) -> Option<&str> {
+    let mut rest = text.trim_start();
+    while let Some(comment) = rest.strip_prefix('/') {
+        let (_, after) = match comment.strip_prefix('*') {
+            Some(block) => block.split_once("*/")?,
+            None => comment.split_once('\n')?,
+        };
+        rest = after.trim_start();
+    }
+    let value = rest.strip_prefix("edition")?.trim_start();
+    let value = value.strip_prefix('=')?.trim_start();
+    let quote = value
+        .chars()
+        .next()
+        .filter(|quote| "\"'".contains(*quote))?;
+    value[1..].split(quote).next()
+}
+
+/// Returns an error as `file:line:column: message`.
+fn described(error: &protox::Error) -> String {
+    let text = format!("{error:?}");
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// Returns the places of the descriptions that are not there twice, and the names of the files that they import and that are
+/// missing. Those that cannot be decoded are kept: the schema knows of them.
+pub(crate) fn described_files(descriptions: &[Vec<u8>]) -> (Vec<usize>, Vec<String>) {
+    let mut names = HashSet::new();
+    let mut imports = Vec::new();
+    let mut places = Vec::new();
+    for (place, bytes) in descriptions.iter().enumerate() {
+        match FileDescriptorProto::decode(&bytes[..]) {
+            Ok(file) if !names.insert(file.name().to_owned()) => continue,
+            Ok(file) => imports.extend(file.dependency),
+            Err(_) => {}
+        }
+        places.push(place);
+    }
+    imports.sort();
+    imports.dedup();
+    imports.retain(|name| !names.contains(name));
+    (places, imports)
+}
+
+/// Returns the method of that name in some schemas.
+///
+/// # Errors
+/// There is none; the message has the nearest one.
+pub(crate) fn find_method(schemas: &[Arc<Schema>], name: &str) -> Result<Arc<GrpcMethod>, String> {
+    let plain = name.strip_prefix('/').unwrap_or(name);
+    let found = schemas.iter().find_map(|schema| schema.methods.get(plain));
+    if let Some(method) = found {
+        return Ok(method.clone());
+    }
+    // 'package.Service.Method' is what some tools write.
+    if !plain.contains('/')
+        && let Some((service, method)) = plain.rsplit_once('.')
+    {
+        let slashed = format!("{service}/{method}");
+        let found = schemas.iter().any(|one| one.methods.contains_key(&slashed));
+        if found {
+            return Err(format!("'{name}' is written \"{slashed}\""));
+        }
+    }
+    let names = schemas.iter().flat_map(|schema| schema.methods.keys());
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    let hint = match nearest(plain, names.iter().copied()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None if names.is_empty() => "no service is known".to_owned(),
+        None => {
+            const MOST: usize = 20;
+            let shown = names[..names.len().min(MOST)].join(", ");
+            format!("the methods are: {shown}")
+        }
+    };
+    Err(format!("there is no method '{name}'; {hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_down_to_a_depth_that_the_compiler_can_take() {
+        let option = |depth| {
+            let (open, close) = ("{ a: ".repeat(depth), " }".repeat(depth));
+            format!("syntax = \"proto3\";\noption (x) = {open}1{close};\n")
+        };
+        let message = |depth| {
+            let (open, close) = ("message A { ".repeat(depth), "}".repeat(depth));
+            format!("syntax = \"proto3\";\n\n{open}{close}\n")
+        };
+        for (text, line) in [
+            (option(DEEPEST), None),
+            (option(DEEPEST + 1), Some(2)),
+            (option(5_000), Some(2)),
+            (message(DEEPEST), None),
+            (message(100_000), Some(3)),
+            (format!("// {}\nmessage A {{}}", "{".repeat(500)), None),
+            (format!("/*/ {}\n*/ message A {{}}", "{".repeat(500)), None),
+            (format!("/* {}", "{".repeat(500)), None),
+            (format!("option x = \"\\\"{}\";", "<".repeat(500)), None),
+            (format!("option x = '\\\\';{}", "<".repeat(500)), Some(1)),
+            (format!("option x = 'open\n{}", "(".repeat(500)), Some(2)),
+            (format!("/* é\n\n */ ü{}", "[".repeat(500)), Some(3)),
+            ("{}".repeat(5_000), None),
+            ("}".repeat(500), None),
+        ] {
+            assert_eq!(too_deep_at(&text), line, "{text:.80}");
+            if line.is_none() {
+                // It must only come back.
+                let _read = File::from_source("deep.proto", &text);
+            }
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! Messages that plans have in a shorter form: times and durations as seconds, wrappers as their value, `Struct` and what is
+//! like it as plain tables, `Any` as the table of its message with its type.
+
+use super::decode::{Decoder, DecodingFault};
+use super::encode::{Encoder, FieldPath};
+use super::kinds::{DEEPEST, int64_of, wire_type_of};
+use super::wire::{Malformed, WireReader, WireType};
+use crate::limits::TABLE_LOOK;
+use crate::sandbox;
+use crate::values::{describe_mismatch, escape_invalid, list_values, shorten};
+use mlua::{Table, Value};
+use prost_reflect::{Kind, MessageDescriptor};
+
+/// The field that names the type of an `Any`.
+pub(super) const ANY_TYPE: &str = "@type";
+/// The field of an `Any` whose message is no table.
+const ANY_VALUE: &str = "value";
+
+/// A message with a shorter form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WellKnown {
+    Timestamp,
+    Duration,
+    Wrapper,
+    Struct,
+    Value,
+    ListValue,
+    Any,
+}
+
+impl WellKnown {
+    /// Returns the one that a message is, if it is one.
+    pub(super) fn of(message: &MessageDescriptor) -> Option<WellKnown> {
+        let name = message.full_name().strip_prefix("google.protobuf.")?;
+        Some(match name {
+            "Timestamp" => WellKnown::Timestamp,
+            "Duration" => WellKnown::Duration,
+            "Struct" => WellKnown::Struct,
+            "Value" => WellKnown::Value,
+            "ListValue" => WellKnown::ListValue,
+            "Any" => WellKnown::Any,
+            "DoubleValue" | "FloatValue" | "Int64Value" | "UInt64Value" | "Int32Value"
+            | "UInt32Value" | "BoolValue" | "StringValue" | "BytesValue" => WellKnown::Wrapper,
+            _ => return None,
+        })
+    }
+
+    /// Whether a value is in the shorter form. A table of seconds and nanoseconds is a time, too.
+    pub(super) fn is_meant(self, value: &Value) -> bool {
+        match self {
+            WellKnown::Timestamp | WellKnown::Duration | WellKnown::Wrapper => {
+                !matches!(value, Value::Table(_))
+            }
+            _ => true,
+        }
+    }
+}
+
+/// Writes a value in its shorter form.
+pub(super) fn write(
+    encoder: &mut Encoder<'_, '_>,
+    known: WellKnown,
+    value: &Value,
+    message: &MessageDescriptor,
+    path: &FieldPath<'_>,
+) -> Result<(), String> {
+    match known {
+        WellKnown::Timestamp | WellKnown::Duration => write_time(encoder, known, value, path),
+        WellKnown::Wrapper => {
+            let Some(field) = message.get_field(1) else {
+                return Ok(());
+            };
+            encoder.key(1, wire_type_of(&field.kind()));
+            encoder.scalar(value, &field.kind(), path)
+        }
+        WellKnown::Struct => match value {
+            Value::Table(table) => write_struct(encoder, table, path),
+            other => Err(describe_mismatch(&path.what(), "a table", other)),
+        },
+        WellKnown::ListValue => match value {
+            Value::Table(table) => write_list(encoder, table, path),
+            other => Err(describe_mismatch(&path.what(), "a list", other)),
+        },
+        WellKnown::Value => write_any_value(encoder, value, path),
+        WellKnown::Any => write_any(encoder, value, message, path),
+    }
+}
+
+fn write_time(
+    encoder: &mut Encoder<'_, '_>,
+    known: WellKnown,
+    value: &Value,
+    path: &FieldPath<'_>,
+) -> Result<(), String> {
+    const NANOS: f64 = 1e9;
+    const FURTHEST: f64 = 3.2e11;
+    let (seconds, nanos) = match value {
+        Value::Integer(seconds) => (*seconds, 0),
+        Value::Number(time) if time.is_finite() && time.abs() < FURTHEST => {
+            // The nanoseconds of a time count forward; those of a duration have its sign.
+            let whole = match known {
+                WellKnown::Timestamp => time.floor(),
+                _ => time.trunc(),
+            };
+            let nanos = ((time - whole) * NANOS).round() as i64;
+            let carried = nanos / NANOS as i64;
+            (whole as i64 + carried, nanos % NANOS as i64)
+        }
+        other => {
+            return Err(describe_mismatch(
+                &path.what(),
+                "a number of seconds",
+                other,
+            ));
+        }
+    };
+    for (number, part) in [(1, seconds), (2, nanos)] {
+        if part != 0 {
+            encoder.key(number, WireType::Varint);
+            encoder.varint(part as u64);
+        }
+    }
+    Ok(())
+}
+
+fn write_struct(
+    encoder: &mut Encoder<'_, '_>,
+    table: &Table,
+    path: &FieldPath<'_>,
+) -> Result<(), String> {
+    let path = &path.nested()?;
+    encoder.budget.spend(TABLE_LOOK)?;
+    let mut entries = Vec::new();
+    for pair in table.pairs::<Value, Value>() {
+        let (key, value) = pair.map_err(|error| error.to_string())?;
+        let Value::String(key) = &key else {
+            return Err(format!(
+                "{}: the fields of a struct have names",
+                path.what()
+            ));
+        };
+        let name = key.to_str().map(|name| name.to_owned());
+        let name = name.map_err(|_| format!("{} has a name that is not UTF-8", path.what()))?;
+        entries.push(encoder.apart(|encoder| {
+            encoder.key(1, WireType::Bytes);
+            encoder.bytes(name.as_bytes());
+            encoder.key(2, WireType::Bytes);
+            encoder.nested(|encoder| write_any_value(encoder, &value, &path.field(&name)))
+        })?);
+    }
+    encoder.entries(1, entries);
+    Ok(())
+}
+
+fn write_list(
+    encoder: &mut Encoder<'_, '_>,
+    table: &Table,
+    path: &FieldPath<'_>,
+) -> Result<(), String> {
+    let path = &path.nested()?;
+    encoder.budget.spend(TABLE_LOOK)?;
+    for (place, value) in list_values(table, &path.what())?.iter().enumerate() {
+        encoder.key(1, WireType::Bytes);
+        encoder.nested(|encoder| write_any_value(encoder, value, &path.item(place)))?;
+    }
+    Ok(())
+}
+
+/// Writes a `google.protobuf.Value`.
+fn write_any_value(
+    encoder: &mut Encoder<'_, '_>,
+    value: &Value,
+    path: &FieldPath<'_>,
+) -> Result<(), String> {
+    encoder.budget.take(16)?;
+    match value {
+        Value::Nil | Value::LightUserData(_) => {
+            encoder.key(1, WireType::Varint);
+            encoder.varint(0);
+            Ok(())
+        }
+        Value::Integer(_) | Value::Number(_) => {
+            encoder.key(2, WireType::Fixed64);
+            encoder.scalar(value, &Kind::Double, path)
+        }
+        Value::String(_) => {
+            encoder.key(3, WireType::Bytes);
+            encoder.scalar(value, &Kind::String, path)
+        }
+        Value::Boolean(_) => {
+            encoder.key(4, WireType::Varint);
+            encoder.scalar(value, &Kind::Bool, path)
+        }
+        Value::Table(table) if table.raw_len() > 0 => {
+            encoder.key(6, WireType::Bytes);
+            encoder.nested(|encoder| write_list(encoder, table, path))
+        }
+        Value::Table(table) => {
+            encoder.key(5, WireType::Bytes);
+            encoder.nested(|encoder| write_struct(encoder, table, path))
+        }
+        other => {
+            let kind = "a value as JSON has it";
+            Err(describe_mismatch(&path.what(), kind, other))
+        }
+    }
+}
+
+fn write_any(
+    encoder: &mut Encoder<'_, '_>,
+    value: &Value,
+    message: &MessageDescriptor,
+    path: &FieldPath<'_>,
+) -> Result<(), String> {
+    let example = "a table with the type of its message: { [\"@type\"] = \"package.Message\", … }";
+    let Value::Table(table) = value else {
+        return Err(describe_mismatch(&path.what(), example, value));
+    };
+    let Ok(Value::String(kind)) = table.raw_get::<Value>(ANY_TYPE) else {
+        return Err(format!("{} must be {example}", path.what()));
+    };
+    let kind = escape_invalid(&kind);
+    let name = kind.rsplit('/').next().unwrap_or_default();
+    let found = message.parent_pool().get_message_by_name(name);
+    let found =
+        found.ok_or_else(|| format!("{}: there is no message '{}'", path.what(), shorten(name)))?;
+    let url = if kind.contains('/') {
+        kind.clone()
+    } else {
+        format!("type.googleapis.com/{kind}")
+    };
+    encoder.key(1, WireType::Bytes);
+    encoder.bytes(url.as_bytes());
+    let bytes = encoder.apart(|encoder| match WellKnown::of(&found) {
+        Some(_) => {
+            let inner = table.raw_get::<Value>(ANY_VALUE).unwrap_or(Value::Nil);
+            encoder.message(&inner, &found, path)
+        }
+        None => encoder.fields(table, Some(ANY_TYPE), &found, path),
+    })?;
+    encoder.key(2, WireType::Bytes);
+    encoder.bytes(&bytes);
+    Ok(())
+}
+
+/// Decodes a message in its shorter form.
+pub(super) fn read(
+    decoder: &Decoder<'_>,
+    known: WellKnown,
+    message: &MessageDescriptor,
+    bytes: &[u8],
+    deepest: u32,
+) -> Result<Value, DecodingFault> {
+    let deeper = deepest.checked_sub(1).ok_or(Malformed)?;
+    match known {
+        WellKnown::Timestamp | WellKnown::Duration => read_time(bytes).map_err(Into::into),
+        WellKnown::Wrapper => {
+            let table = decoder.table(message, bytes, deeper)?;
+            Ok(table.raw_get::<Value>(ANY_VALUE)?)
+        }
+        WellKnown::Struct => Ok(Value::Table(read_struct(decoder, bytes, deeper)?)),
+        WellKnown::ListValue => Ok(Value::Table(read_list(decoder, bytes, deeper)?)),
+        WellKnown::Value => read_any_value(decoder, bytes, deeper),
+        WellKnown::Any => read_any(decoder, message, bytes, deeper),
+    }
+}
+
+/// Reads a message of which the fields 1 and 2 are bytes.
+fn read_pair(bytes: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
+    let (mut first, mut second) = (&b""[..], &b""[..]);
+    let mut reader = WireReader(bytes);
+    while !reader.is_empty() {
+        match reader.key()? {
+            (1, WireType::Bytes) => first = reader.bytes()?,
+            (2, WireType::Bytes) => second = reader.bytes()?,
+            (number, kind) => reader.skip(number, kind, DEEPEST)?,
+        }
+    }
+    Ok((first, second))
+}
+
+fn read_struct(decoder: &Decoder<'_>, bytes: &[u8], deepest: u32) -> Result<Table, DecodingFault> {
+    let table = decoder.lua.create_table()?;
+    let mut reader = WireReader(bytes);
+    while !reader.is_empty() {
+        let (1, WireType::Bytes) = reader.key()? else {
+            return Err(Malformed.into());
+        };
+        let (name, value) = read_pair(reader.bytes()?)?;
+        let value = read_any_value(decoder, value, deepest)?;
+        table.raw_set(decoder.lua.create_string(name)?, value)?;
+    }
+    Ok(table)
+}
+
+fn read_list(decoder: &Decoder<'_>, bytes: &[u8], deepest: u32) -> Result<Table, DecodingFault> {
+    let table = decoder.lua.create_table()?;
+    let mut reader = WireReader(bytes);
+    while !reader.is_empty() {
+        match reader.key()? {
+            (1, WireType::Bytes) => {
+                table.raw_push(read_any_value(decoder, reader.bytes()?, deepest)?)?;
+            }
+            (number, kind) => reader.skip(number, kind, DEEPEST)?,
+        }
+    }
+    Ok(table)
+}
+
+fn read_any_value(
+    decoder: &Decoder<'_>,
+    bytes: &[u8],
+    deepest: u32,
+) -> Result<Value, DecodingFault> {
+    let deeper = deepest.checked_sub(1).ok_or(Malformed)?;
+    let mut reader = WireReader(bytes);
+    let mut value = Value::Nil;
+    while !reader.is_empty() {
+        value = match reader.key()? {
+            (1, WireType::Varint) => {
+                reader.varint()?;
+                sandbox::null(decoder.lua)?
+            }
+            // Lua tells 1 from 1.0, and JSON does not.
+            (2, WireType::Fixed64) => {
+                let number = Value::Number(f64::from_bits(reader.fixed64()?));
+                int64_of(&number).map_or(number, Value::Integer)
+            }
+            (3, WireType::Bytes) => Value::String(decoder.lua.create_string(reader.bytes()?)?),
+            (4, WireType::Varint) => Value::Boolean(reader.varint()? != 0),
+            (5, WireType::Bytes) => Value::Table(read_struct(decoder, reader.bytes()?, deeper)?),
+            (6, WireType::Bytes) => Value::Table(read_list(decoder, reader.bytes()?, deeper)?),
+            (number, kind) => {
+                reader.skip(number, kind, DEEPEST)?;
+                continue;
+            }
+        };
+    }
+    Ok(value)
+}
+
+fn read_any(
+    decoder: &Decoder<'_>,
+    message: &MessageDescriptor,
+    bytes: &[u8],
+    deeper: u32,
+) -> Result<Value, DecodingFault> {
+    let (url, value) = read_pair(bytes)?;
+    let url = String::from_utf8_lossy(url);
+    let name = url.rsplit('/').next().unwrap_or_default();
+    let found = message.parent_pool().get_message_by_name(name);
+    let known = found.as_ref().and_then(WellKnown::of);
+    let table = match (&found, known) {
+        (Some(found), None) => decoder.table(found, value, deeper)?,
+        (Some(found), Some(known)) => {
+            let table = decoder.lua.create_table()?;
+            let value = read(decoder, known, found, value, deeper)?;
+            table.raw_set(ANY_VALUE, value)?;
+            table
+        }
+        // Its bytes, where nobody has described it.
+        (None, _) => {
+            let table = decoder.lua.create_table()?;
+            table.raw_set(ANY_VALUE, decoder.lua.create_string(value)?)?;
+            table
+        }
+    };
+    table.raw_set(ANY_TYPE, name)?;
+    Ok(Value::Table(table))
+}
+
+fn read_time(bytes: &[u8]) -> Result<Value, Malformed> {
+    let (mut seconds, mut nanos) = (0, 0);
+    let mut reader = WireReader(bytes);
+    while !reader.is_empty() {
+        match reader.key()? {
+            (1, WireType::Varint) => seconds = reader.varint()? as i64,
+            (2, WireType::Varint) => nanos = reader.varint()? as i64 as i32,
+            (number, kind) => reader.skip(number, kind, DEEPEST)?,
+        }
+    }
+    Ok(match nanos {
+        0 => Value::Integer(seconds),
+        nanos => Value::Number(seconds as f64 + f64::from(nanos) / 1e9),
+    })
+}

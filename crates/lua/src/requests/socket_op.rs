@@ -1,0 +1,318 @@
+//! What a plan does with sockets on which it speaks a protocol of its own: `user:tcp`, `user:tls` and `user:udp` open them,
+//! and what they give sends, receives and closes.
+
+use super::op::PlannedCall;
+use super::options::{named, read_buffer, read_timeout};
+use super::tags::read_own_tags;
+use crate::limits::{Budget, HeapSize, Held};
+use crate::values::{
+    describe_mismatch, escape_invalid, list_values, read_name, read_string, shorten,
+};
+use bytes::Bytes;
+use lgoose_base::error::masked_address;
+use lgoose_http::{MAX_BUFFER, Session, SocketAddress};
+use lgoose_protocols::{CallOp, OpenSocket, ReceiveRule, SocketAction, SocketConnect, SocketKind};
+use mlua::Value;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The options of a connection.
+pub(crate) const NET_OPTIONS: [&str; 6] = [
+    "name",
+    "timeout",
+    "tags",
+    "max_buffer",
+    "tls",
+    "server_name",
+];
+/// The options of a socket for datagrams.
+pub(crate) const UDP_OPTIONS: [&str; 3] = ["name", "timeout", "tags"];
+/// The options of what is received.
+pub(crate) const RECEIVE_OPTIONS: [&str; 3] = ["timeout", "max", "until_"];
+/// The most bytes that are sent at once, and the most in a datagram.
+const MOST: usize = 64 << 20;
+const MOST_OF_DATAGRAM: usize = 65_507;
+
+/// A socket as a plan holds it. One that the plan lets go of is closed.
+#[derive(Debug)]
+pub(crate) struct NetSocket(pub(crate) Rc<OpenSocket>);
+
+impl Drop for NetSocket {
+    fn drop(&mut self) {
+        self.0.let_go();
+    }
+}
+
+impl HeapSize for NetSocket {
+    fn heap_bytes(&self) -> usize {
+        let buffer = if self.0.is_closed() {
+            0
+        } else {
+            self.0.max_buffer()
+        };
+        size_of::<OpenSocket>() + buffer
+    }
+}
+
+/// What the plan does with an open socket.
+#[derive(Debug)]
+pub struct SocketOp {
+    /// The socket.
+    pub socket: Rc<OpenSocket>,
+    /// What is to be done with it.
+    pub action: SocketAction,
+    /// `None`: as long as a request may take.
+    pub timeout: Option<Duration>,
+}
+
+/// Reads the opening of a socket, as `user:tcp(address, options)` and those beside it say it. Without an address, it is the
+/// host and port of the user's site.
+///
+/// # Errors
+/// The message to raise at the plan's line.
+pub(crate) fn read_connect(
+    session: &Session,
+    (kind, address, options): (SocketKind, &Value, &Value),
+    budget: &mut Budget,
+) -> Result<PlannedCall, String> {
+    let method = format!("user:{}", kind.name().to_lowercase());
+    let address = match address {
+        Value::Nil => SocketAddress::of_site(&session.base_target()),
+        Value::String(text) => {
+            let shown = escape_invalid(text);
+            SocketAddress::parse(&shown).map_err(|problem| {
+                format!(
+                    "{method}(\"{}\"): {problem}",
+                    shorten(&masked_address(&shown))
+                )
+            })?
+        }
+        other => {
+            let kind = "a string such as \"127.0.0.1:6379\"";
+            return Err(describe_mismatch(
+                &format!("the address of {method}"),
+                kind,
+                other,
+            ));
+        }
+    };
+    let mut connect = SocketConnect {
+        kind,
+        server_name: None,
+        max_buffer: MAX_BUFFER,
+        opener: session.sockets().clone(),
+        address: address.clone(),
+    };
+    let (mut name, mut timeout, mut tags) = (None, None, None);
+    let known: &[&str] = match kind {
+        SocketKind::Udp => &UDP_OPTIONS,
+        _ => &NET_OPTIONS,
+    };
+    for (key, value) in named(options, &method, known)? {
+        match key.as_str() {
+            "name" => name = Some(read_name(&value, "option 'name'")?),
+            "timeout" => timeout = Some(read_timeout(&value)?),
+            "max_buffer" => connect.max_buffer = read_buffer(&value)?,
+            "tls" => match (&value, kind) {
+                (Value::Boolean(true), _) => connect.kind = SocketKind::Tls,
+                (Value::Boolean(false), SocketKind::Tcp) => {}
+                (Value::Boolean(false), _) => {
+                    return Err(
+                        "user:tls has TLS: leave out 'tls', or open it with user:tcp".to_owned(),
+                    );
+                }
+                (other, _) => {
+                    return Err(describe_mismatch("option 'tls'", "true or false", other));
+                }
+            },
+            "server_name" => {
+                connect.server_name = Some(read_string(&value, "option 'server_name'")?)
+            }
+            _ => tags = Some(read_own_tags(&value, budget)?),
+        }
+    }
+    if connect.server_name.is_some() && connect.kind == SocketKind::Tcp {
+        return Err("option 'server_name' is for TLS: open the socket with user:tls".to_owned());
+    }
+    Ok(PlannedCall::new(CallOp {
+        name: Some(name.unwrap_or_else(|| address.text.clone())),
+        timeout,
+        tags,
+        ..CallOp::new(connect)
+    }))
+}
+
+/// Returns the socket of a value.
+fn socket_of(value: &Value) -> Result<Rc<OpenSocket>, String> {
+    let held = value.as_userdata();
+    let held = held.and_then(|held| held.borrow::<Held<NetSocket>>().ok());
+    let socket = held.map(|held| held.0.clone());
+    socket.ok_or_else(|| "a socket is used with a colon: socket:send(…)".to_owned())
+}
+
+/// Reads `socket:send(data, options)`.
+pub(super) fn send(
+    socket: &Value,
+    data: &Value,
+    options: &Value,
+    budget: &mut Budget,
+) -> Result<Box<SocketOp>, String> {
+    const KIND: &str = "a string, or a list of strings";
+    let socket = socket_of(socket)?;
+    let mut bytes = Vec::new();
+    let mut add = |text: &Value| {
+        let Value::String(text) = text else {
+            return Err(describe_mismatch("what socket:send sends", KIND, text));
+        };
+        let text = text.as_bytes();
+        if bytes.len() + text.len() > MOST {
+            return Err("socket:send sends at most 64 MiB at once".to_owned());
+        }
+        budget.take(text.len())?;
+        bytes.extend_from_slice(&text);
+        Ok(())
+    };
+    match data {
+        Value::Table(list) => list_values(list, "what socket:send sends")?
+            .iter()
+            .try_for_each(add)?,
+        other => add(other)?,
+    }
+    if socket.has_datagrams() && bytes.len() > MOST_OF_DATAGRAM {
+        return Err(format!("a datagram has at most {MOST_OF_DATAGRAM} bytes"));
+    }
+    let mut timeout = None;
+    for (_, value) in named(options, "socket:send", &["timeout"])? {
+        timeout = Some(read_timeout(&value)?);
+    }
+    Ok(Box::new(SocketOp {
+        socket,
+        action: SocketAction::Send(Bytes::from(bytes)),
+        timeout,
+    }))
+}
+
+/// Reads `socket:receive(what, options)`.
+pub(super) fn receive(
+    socket: &Value,
+    what: &Value,
+    options: &Value,
+) -> Result<Box<SocketOp>, String> {
+    let socket = socket_of(socket)?;
+    let (rule, timeout) = read_receive(&socket, what, options)?;
+    Ok(Box::new(SocketOp {
+        socket,
+        action: SocketAction::Receive(rule),
+        timeout,
+    }))
+}
+
+/// Reads what is received, and for how long it is waited for.
+///
+/// # Errors
+/// The message to raise at the plan's line.
+pub(crate) fn read_receive(
+    socket: &OpenSocket,
+    what: &Value,
+    options: &Value,
+) -> Result<(ReceiveRule, Option<Duration>), String> {
+    const KINDS: &str = "socket:receive takes a number of bytes, \"line\", \"all\", \"some\" or { until_ = \"\\r\\n\\r\\n\" }";
+    let most = socket.max_buffer();
+    let first: &Value = match what {
+        Value::Table(_) => what,
+        _ => &Value::Nil,
+    };
+    if !first.is_nil() && !options.is_nil() {
+        return Err("socket:receive { … } has all options in one table".to_owned());
+    }
+    let given = if first.is_nil() { options } else { first };
+    let (mut timeout, mut max, mut until) = (None, None, None);
+    if !given.is_nil() {
+        for (key, value) in named(given, "socket:receive", &RECEIVE_OPTIONS)? {
+            match key.as_str() {
+                "timeout" => timeout = Some(read_timeout(&value)?),
+                "max" => max = Some(read_max(&value, most)?),
+                _ => match &value {
+                    Value::String(end)
+                        if !end.as_bytes().is_empty() && end.as_bytes().len() <= 256 =>
+                    {
+                        until = Some(Box::<[u8]>::from(&*end.as_bytes()));
+                    }
+                    other => {
+                        let kind = "a string of 1 to 256 bytes";
+                        return Err(describe_mismatch("option 'until_'", kind, other));
+                    }
+                },
+            }
+        }
+    }
+    let limit = max.unwrap_or(most);
+    let text = match what {
+        Value::String(word) => Some(escape_invalid(word)),
+        _ => None,
+    };
+    if (socket.has_datagrams() || socket.is_closed() && what.is_nil())
+        && (until.is_none() && max.is_none() && text.is_none() && what.as_i64().is_none())
+    {
+        return Ok((ReceiveRule::Datagram, timeout));
+    }
+    if socket.has_datagrams() {
+        return Err("a datagram is received as a whole: socket:receive { timeout = 1 }".to_owned());
+    }
+    let rule = match (text.as_deref(), what) {
+        (None, _) if until.is_some() => ReceiveRule::Until(until.unwrap_or_default(), limit),
+        (Some("line"), _) if until.is_none() => ReceiveRule::Line(limit),
+        (Some("all"), _) if until.is_none() && max.is_none() => ReceiveRule::All,
+        (Some("some"), _) if until.is_none() && max.is_none() => ReceiveRule::Some,
+        (None, Value::Integer(count)) if until.is_none() && max.is_none() => {
+            let count = usize::try_from(*count).ok();
+            let fits = |count: &usize| *count <= most || socket.is_closed();
+            ReceiveRule::Bytes(count.filter(fits).ok_or_else(|| {
+                format!("socket:receive takes 0 to {most} bytes at once ('max_buffer')")
+            })?)
+        }
+        _ => return Err(KINDS.to_owned()),
+    };
+    Ok((rule, timeout))
+}
+
+fn read_max(value: &Value, most: usize) -> Result<usize, String> {
+    let count = value.as_i64().and_then(|count| usize::try_from(count).ok());
+    let count = count.filter(|count| *count >= 1 && *count <= most);
+    count.ok_or_else(|| {
+        let kind = format!("a number of bytes from 1 to {most} ('max_buffer')");
+        describe_mismatch("option 'max'", &kind, value)
+    })
+}
+
+/// Reads `socket:start_tls(options)`.
+pub(super) fn start_tls(socket: &Value, options: &Value) -> Result<Box<SocketOp>, String> {
+    let socket = socket_of(socket)?;
+    if socket.has_datagrams() {
+        return Err("datagrams have no TLS".to_owned());
+    }
+    if socket.has_tls() {
+        return Err("the socket has TLS already".to_owned());
+    }
+    let (mut name, mut timeout) = (None, None);
+    for (key, value) in named(options, "socket:start_tls", &["server_name", "timeout"])? {
+        match key.as_str() {
+            "timeout" => timeout = Some(read_timeout(&value)?),
+            _ => name = Some(read_string(&value, "option 'server_name'")?),
+        }
+    }
+    Ok(Box::new(SocketOp {
+        socket,
+        action: SocketAction::StartTls(name),
+        timeout,
+    }))
+}
+
+/// Reads `socket:close()`.
+pub(super) fn close(socket: &Value) -> Result<Box<SocketOp>, String> {
+    Ok(Box::new(SocketOp {
+        socket: socket_of(socket)?,
+        action: SocketAction::Close,
+        timeout: None,
+    }))
+}

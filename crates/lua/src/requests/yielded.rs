@@ -1,0 +1,17 @@
+//! The values that a plan passes with an operation.
+
+use crate::limits::YieldedValues;
+use mlua::Value;
+
+/// Returns a value as it is read here: with copies of what it views.
+pub(super) type SeeThrough<'a> = dyn Fn(Value) -> mlua::Result<Value> + 'a;
+
+/// Returns the three values that follow a marker.
+pub(super) fn values_of(
+    yielded: YieldedValues<'_>,
+    see: &SeeThrough<'_>,
+) -> Result<[Value; 3], String> {
+    let values = yielded.into_values::<(Value, Value, Value, Value)>();
+    let seen = values.and_then(|(_, a, b, c)| Ok([see(a)?, see(b)?, see(c)?]));
+    seen.map_err(|error| error.to_string())
+}

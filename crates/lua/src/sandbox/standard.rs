@@ -1,0 +1,183 @@
+//! A bare VM: the standard libraries chosen one by one, and from those only what a plan may use. Nothing reaches
+//! outside.
+
+use super::safe;
+use crate::plan_files::compile_once;
+use mlua::chunk::ChunkMode;
+use mlua::state::{GcGenParams, GcMode};
+use mlua::{Function, LightUserData, Lua, LuaOptions, LuaSerdeExt as _, StdLib, Table, Value};
+use std::sync::OnceLock;
+
+/// The functions of the base library that plans have as they are.
+pub(crate) const BASE: [&str; 19] = [
+    "assert",
+    "error",
+    "getmetatable",
+    "ipairs",
+    "next",
+    "pairs",
+    "pcall",
+    "print",
+    "rawequal",
+    "rawget",
+    "rawlen",
+    "rawset",
+    "select",
+    "tonumber",
+    "tostring",
+    "type",
+    "warn",
+    "xpcall",
+    "_G",
+];
+
+/// Creates a VM without a plan. It has no io, package, debug or os, and of the others only what every plan needs; see
+/// [`library`].
+pub(crate) fn new_state() -> mlua::Result<Lua> {
+    let lua = Lua::new_with(StdLib::COROUTINE | StdLib::STRING, LuaOptions::new())?;
+    let globals = lua.globals();
+    for name in ["dofile", "loadfile", "collectgarbage"] {
+        globals.raw_remove(name)?;
+    }
+    let string: Table = globals.raw_get("string")?;
+    string.raw_remove("dump")?;
+    guard_at_first_use(&lua, &string)?;
+    // A plan that got hold of it could change what strings do inside of lgoose.
+    if let Some(strings) = lua.type_metatable::<mlua::LuaString>() {
+        strings.raw_set("__metatable", false)?;
+    }
+    Ok(lua)
+}
+
+/// The functions of `string` that need a guard.
+const GUARDED: [&str; 5] = ["find", "match", "gmatch", "gsub", "rep"];
+
+/// Takes the functions of `string` that need a guard out of it until one is asked for: not every plan uses them, and the
+/// guards take 3 KiB.
+fn guard_at_first_use(lua: &Lua, string: &Table) -> mlua::Result<()> {
+    // No plan can reach it: plans have a view of `string` only.
+    let hidden = lua.create_table()?;
+    for name in GUARDED {
+        hidden.raw_set(name, string.raw_get::<Function>(name)?)?;
+        string.raw_remove(name)?;
+    }
+    hidden.raw_set("byte", string.raw_get::<Function>("byte")?)?;
+    hidden.raw_set("__index", lua.create_function(install_guards)?)?;
+    string.set_metatable(Some(hidden))
+}
+
+/// Puts the guarded functions into `string` and returns the member that was asked for. If memory runs out on the way,
+/// `string` has no function without its guard.
+fn install_guards(lua: &Lua, (string, key): (Table, Value)) -> mlua::Result<Value> {
+    if let Some(hidden) = string.metatable() {
+        let guarded = lua.create_table()?;
+        for pair in hidden.pairs::<Value, Value>() {
+            let (name, original) = pair?;
+            guarded.raw_set(name, original)?;
+        }
+        guarded.raw_set("rep", lua.create_function(safe::rep)?)?;
+        safe::guard_patterns(lua, &guarded)?;
+        for name in GUARDED {
+            string.raw_set(name, guarded.raw_get::<Function>(name)?)?;
+        }
+        string.set_metatable(None)?;
+    }
+    string.raw_get(key)
+}
+
+/// Returns a library of Lua's, which a VM opens when it is first asked for.
+pub(crate) fn library(lua: &Lua, name: &str) -> mlua::Result<Table> {
+    let globals = lua.globals();
+    if let Some(library) = globals.raw_get(name)? {
+        return Ok(library);
+    }
+    lua.load_std_libs(match name {
+        "math" => StdLib::MATH,
+        "table" => StdLib::TABLE,
+        _ => StdLib::UTF8,
+    })?;
+    globals.raw_get(name)
+}
+
+/// Starts the collector of a VM that has loaded its plan, and makes it generational: to find the short-lived
+/// responses of a loop, it then looks only at what is new, and not at the whole VM. The switch runs one full
+/// collection, which drops the code that runs only once.
+pub(crate) fn collect_young(lua: &Lua) {
+    // Before the switch, which says when the next collection is due.
+    lua.gc_restart();
+    lua.gc_set_mode(GcMode::Generational(GcGenParams::default()));
+}
+
+/// Returns the value of a global that comes with Lua, or nil: base functions and the safe standard libraries.
+pub(crate) fn standard(lua: &Lua, name: &str) -> mlua::Result<Value> {
+    let globals = lua.globals();
+    match name {
+        "table" => safe::table(lua).map(Value::Table),
+        "string" => globals.raw_get(name),
+        "utf8" => library(lua, name).map(Value::Table),
+        "_VERSION" => globals.raw_get(name),
+        "error" | "assert" => safe::raising(lua, name).map(Value::Function),
+        "setmetatable" => guarded_setmetatable(lua).map(Value::Function),
+        _ if BASE.contains(&name) => globals.raw_get(name),
+        _ => Ok(Value::Nil),
+    }
+}
+
+/// Returns `json.null`. Lua's own messages call a light userdata by its name once the VM has met it.
+pub(crate) fn null(lua: &Lua) -> mlua::Result<Value> {
+    static CODE: OnceLock<Vec<u8>> = OnceLock::new();
+    if lua.type_metatable::<LightUserData>().is_none() {
+        let code = compile_once(
+            &CODE,
+            "local error, tostring, ipairs = ...
+            local NAME = 'json.null'
+            local named = { __name = NAME, __metatable = false, __tostring = function() return NAME end }
+            local function refuse(what, ...)
+              local function raise() error('attempt to ' .. what .. ' ' .. NAME, 2) end
+              for _, method in ipairs { ... } do named[method] = raise end
+            end
+            refuse('concatenate', '__concat')
+            refuse('call', '__call')
+            refuse('get length of', '__len')
+            refuse('compare', '__lt', '__le')
+            refuse('perform arithmetic on',
+              '__add', '__sub', '__mul', '__div', '__mod', '__pow', '__unm', '__idiv')
+            named.__index = function(_, key)
+              error('attempt to index ' .. NAME .. \" (field '\" .. tostring(key) .. \"')\", 2)
+            end
+            named.__newindex = named.__index
+            return named",
+        )?;
+        let globals = lua.globals();
+        let base = |name: &str| globals.raw_get::<Function>(name);
+        let code = lua.load(code).set_mode(ChunkMode::Binary);
+        let named = code.call((base("error")?, base("tostring")?, base("ipairs")?))?;
+        lua.set_type_metatable::<LightUserData>(Some(named));
+    }
+    Ok(lua.null())
+}
+
+/// Creates a `setmetatable` that refuses `__gc`: a finalizer runs where no limit holds.
+fn guarded_setmetatable(lua: &Lua) -> mlua::Result<Function> {
+    let original: Function = lua.globals().raw_get("setmetatable")?;
+    lua.load(
+        r#"
+        local setmetatable, type, rawget, pcall, error = ...
+        return function(table, metatable)
+          if type(metatable) == "table" and rawget(metatable, "__gc") ~= nil then
+            error("'__gc' is not available to plans", 2)
+          end
+          local ok, result = pcall(setmetatable, table, metatable)
+          if not ok then error(result, 2) end
+          return result
+        end"#,
+    )
+    .set_name("=lgoose")
+    .call((
+        original,
+        lua.globals().raw_get::<Function>("type")?,
+        lua.globals().raw_get::<Function>("rawget")?,
+        lua.globals().raw_get::<Function>("pcall")?,
+        lua.globals().raw_get::<Function>("error")?,
+    ))
+}

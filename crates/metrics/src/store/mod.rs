@@ -1,0 +1,463 @@
+//! The store, which merges the deltas of all shards into one run.
+//!
+//! Driven by the owner of the run: [`Store::merge`] for each delta, [`Store::tick`] every 250 ms, [`Store::report`]
+//! at the end. Rows are identified by name; a memo translates the numbers of each shard. A second is closed once
+//! every shard has delivered its figures, or two seconds after its end.
+
+mod by_tag;
+mod group;
+mod judging;
+mod measured;
+mod reporting;
+mod requests;
+mod scenarios;
+mod showing;
+mod table;
+mod time;
+mod warnings;
+mod workers;
+
+pub use reporting::saturations;
+
+use super::columns::NameSeries;
+use super::delta::{Covered, Delta, SliceDelta};
+use super::detail::Detail;
+use super::events::EventKind;
+use super::gathered::GatheredDelta;
+use super::identity::RunIdentity;
+use super::latency::nanoseconds;
+use super::portable::PortableDelta;
+use super::recording::Recording;
+use super::report::{CpuLimitRow, PartRow, Report, ThresholdRow};
+use super::snapshot::{Aim, LiveLoad, LiveTag, Progress, RunPhase, Snapshot};
+use super::tally::RequestTally;
+use super::thresholds::Judges;
+use super::workers::WorkerIdentity;
+use group::ShardGroup;
+use lgoose_base::error::cut;
+use lgoose_base::threshold::Threshold;
+use std::sync::Arc;
+use std::time::Duration;
+use table::RowTable;
+use workers::MeasuredWorkers;
+
+/// Everything measured in a run; grows with the number of names, not of requests.
+#[derive(Debug)]
+pub struct Store {
+    progress: Progress,
+    loads: Arc<[LiveLoad]>,
+    /// Figures of all shards.
+    run: ShardGroup,
+    /// The requests of `test_start` and `test_stop`.
+    start_stop: RowTable<RequestTally>,
+    /// Recording for the report of a part.
+    recording: Option<Recording>,
+    workers: MeasuredWorkers,
+}
+
+impl Store {
+    /// Makes an empty store.
+    pub fn new(identity: RunIdentity) -> Self {
+        Store {
+            progress: Progress::default(),
+            loads: Arc::default(),
+            run: ShardGroup::new(identity),
+            start_stop: RowTable::new(),
+            recording: None,
+            workers: MeasuredWorkers::default(),
+        }
+    }
+
+    /// Sets the number of shards that are to hand over what belongs to a second before it is closed.
+    pub fn expect(&mut self, shards: usize) {
+        self.run.time.expect(shards);
+    }
+
+    /// Raises the number of shards: more take part from now on.
+    pub fn expect_more(&mut self, shards: usize) {
+        self.run.time.expect_more(shards);
+    }
+
+    /// Notes that a shard will hand over nothing more: no second waits for it.
+    pub fn lose(&mut self, shard: usize) {
+        self.run.lose(shard);
+    }
+
+    /// Notes that a shard that counted as lost hands over again.
+    pub fn find(&mut self, shard: usize) {
+        self.run.find(shard);
+    }
+
+    /// Adds what a shard measured. What belongs to an earlier measurement comes too late and is left out. Returns the
+    /// delta, emptied, for that shard's [`Recorder::recycle`](super::Recorder::recycle).
+    pub fn merge(&mut self, mut delta: Delta) -> Delta {
+        if let Some(recording) = &mut self.recording {
+            recording.add(&delta);
+        }
+        let run = &mut self.run;
+        for slice in &delta.slices {
+            if slice.span.epoch >= run.time.epoch() {
+                run.merge_slice_of_shard(delta.shard, slice);
+            }
+        }
+        run.merge_stand(
+            delta.shard,
+            delta.covered,
+            &delta.effort,
+            delta.quiet,
+            delta.undecided,
+        );
+        for warning in delta.warnings.drain(..) {
+            run.warnings.add(warning);
+        }
+        delta.clear();
+        delta
+    }
+
+    /// Adds what other processes measured, as [`Store::merge`] does.
+    pub(crate) fn merge_portable(&mut self, delta: &PortableDelta) {
+        for ((epoch, from), slice) in &delta.slices {
+            if *epoch < self.run.time.epoch() {
+                continue;
+            }
+            let rows = slice.to_delta(*epoch, *from);
+            self.run.merge_slice_of_shards(slice, &rows);
+        }
+        for ((covered, shard), stand) in &delta.stands {
+            self.run.merge_stand_of(*shard as usize, *covered, stand);
+        }
+        for warning in &delta.warnings {
+            self.warn(warning.clone());
+        }
+    }
+
+    /// Adds what `test_start` or `test_stop` of another process measured.
+    pub fn merge_event_portable(&mut self, delta: &PortableDelta) {
+        if let Some(recording) = &mut self.recording {
+            recording.add_portable_event(delta);
+        }
+        for ((epoch, from), slice) in &delta.slices {
+            self.merge_event_slice(None, &slice.to_delta(*epoch, *from));
+        }
+        for warning in &delta.warnings {
+            self.warn(warning.clone());
+        }
+    }
+
+    /// Adds a whole run in the order of time, with a tick after each slice.
+    pub(super) fn replay(&mut self, whole: PortableDelta, ended: Duration) {
+        let PortableDelta {
+            mut stands,
+            slices,
+            warnings,
+        } = whole;
+        for (key, slice) in slices {
+            let to = slice.to;
+            let mut next = PortableDelta::default();
+            next.slices.insert(key, slice);
+            // The shards that had handed over by then.
+            while let Some(entry) = stands
+                .first_entry()
+                .filter(|entry| entry.key().0 <= Covered::Until(to))
+            {
+                let (key, stand) = entry.remove_entry();
+                next.stands.insert(key, stand);
+            }
+            self.merge_portable(&next);
+            self.tick(Duration::from_nanos(to).min(ended));
+        }
+        self.merge_portable(&PortableDelta {
+            stands,
+            slices: Default::default(),
+            warnings,
+        });
+        // What was waited for is judged, too: the parts may have ended at different times.
+        self.run.time.cover_all();
+        self.tick(ended);
+    }
+
+    /// Adds what `test_start` or `test_stop` measured: its requests have rows of their own.
+    pub fn merge_event(&mut self, mut delta: Delta) {
+        if let Some(recording) = &mut self.recording {
+            recording.add_event(&delta);
+        }
+        for slice in &delta.slices {
+            self.merge_event_slice(Some(delta.shard), slice);
+        }
+        for warning in delta.warnings.drain(..) {
+            self.warn(warning);
+        }
+    }
+
+    fn merge_event_slice(&mut self, shard: Option<usize>, slice: &SliceDelta) {
+        for (id, row) in slice.requests.iter().enumerate() {
+            if !row.figures.is_empty() {
+                let (at, _) = self.start_stop.row(shard, id, &row.label);
+                self.start_stop.rows[at].merge(&row.figures);
+            }
+        }
+        let at = self.run.time.measured(self.run.time.now()).as_secs_f64();
+        self.run.measured.errors.merge(slice, at);
+        self.run.measured.measures.merge(&slice.measures, at);
+    }
+
+    /// Adds what the shards of one worker measured to the run, to that worker and to each of its labels.
+    pub fn merge_worker(&mut self, worker: usize, delta: &PortableDelta) {
+        self.workers.merge(&mut self.run, worker, delta);
+    }
+
+    /// Adds the figures of several workers with the same labels, which a gather has added up.
+    pub fn merge_gathered(&mut self, gathered: &GatheredDelta) {
+        self.workers.merge_gathered(&mut self.run, gathered);
+    }
+
+    /// Adds a worker, whose figures come by [`Store::merge_worker`]. Workers are numbered in the order of the calls.
+    pub fn add_worker(&mut self, identity: WorkerIdentity) {
+        self.workers.add(&mut self.run, identity);
+    }
+
+    /// Notes that a worker is no longer heard from, `at` that time since the start of the run. What it has delivered
+    /// counts.
+    pub fn worker_away(&mut self, worker: usize, at: Duration) {
+        self.workers.lose(worker, at);
+    }
+
+    /// Notes that a worker that was away is back.
+    pub fn worker_back(&mut self, worker: usize) {
+        self.workers.find(worker);
+    }
+
+    /// Notes that a worker has handed everything over.
+    pub fn worker_ended(&mut self, worker: usize) {
+        self.workers.finish(worker);
+    }
+
+    /// Ends a tick at `now` since the start of the run, and returns a snapshot.
+    pub fn tick(&mut self, now: Duration) -> Arc<Snapshot> {
+        self.advance(now);
+        Arc::new(self.snapshot())
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let time = &self.run.time;
+        let workers = self.workers.live(time.now(), time.origin());
+        let thresholds = self.current_thresholds();
+        Snapshot {
+            workers,
+            thresholds,
+            ..showing::snapshot(&mut self.run, self.progress, self.loads.clone())
+        }
+    }
+
+    /// Ends a tick at `now` since the start of the run, without a snapshot.
+    pub fn advance(&mut self, now: Duration) {
+        self.run.advance(now);
+        if let Some(recording) = &mut self.recording {
+            recording.tick(now);
+        }
+        self.workers.tick(now);
+    }
+
+    /// Returns how far the figures are behind that moment since the start of the run; `None` if no shard is to hand
+    /// over.
+    pub fn behind(&self, now: Duration) -> Option<Duration> {
+        self.run.time.behind(now)
+    }
+
+    /// Forgets everything counted so far, except users at work, names, warnings and the requests of `test_start`.
+    /// Figures cover the time from `now` on, which is measurement number `epoch`.
+    pub fn reset(&mut self, now: Duration, epoch: u64) {
+        self.run.reset(now, epoch);
+        if let Some(recording) = &mut self.recording {
+            recording.reset();
+        }
+        self.workers.reset(now, epoch);
+    }
+
+    /// Records everything measured from now on for the report, which is that of part `number` of `of`.
+    pub fn record_part(&mut self, number: u64, of: u64) {
+        self.recording = Some(Recording::of(number, of));
+    }
+
+    /// Applies a change to the figures of the run and to those of every label.
+    fn each_group(&mut self, change: impl Fn(&mut ShardGroup)) {
+        change(&mut self.run);
+        self.workers.each_group(change);
+    }
+
+    /// Sets the order of rows from now on, as in [`RunIdentity::order`].
+    pub fn order_by(&mut self, order: Vec<(String, String)>) {
+        self.each_group(|group| group.identity.order = order.clone());
+    }
+
+    /// Sets the phase of the run, the load that it aims at and its time without pauses, for views.
+    pub fn enter(&mut self, phase: RunPhase, aim: Aim, played: Duration) {
+        (
+            self.progress.phase,
+            self.progress.wanted,
+            self.progress.played,
+        ) = (phase, aim, played);
+    }
+
+    /// Sets the loads of the run where there are several, for views.
+    pub fn set_loads(&mut self, loads: Arc<[LiveLoad]>) {
+        self.loads = loads;
+    }
+
+    /// Passes a warning on to every view and the report, once.
+    pub fn warn(&mut self, warning: String) {
+        self.run.warnings.add(cut(warning));
+    }
+
+    /// Notes the limit on the processor time of the process that drives users, and what was withheld for it so far.
+    pub fn limit_generator(&mut self, limit: CpuLimitRow) {
+        self.run.measured.generator.limit(limit);
+    }
+
+    /// Returns when the measurement under way began, in time since the run began.
+    pub fn measured_from(&self) -> Duration {
+        Duration::from_nanos(self.run.time.origin_ns())
+    }
+
+    /// Notes how many iterations were `due` in this measurement: of those that are not counted, nothing is known.
+    pub fn set_arrivals_due(&mut self, due: Option<u64>) {
+        let counted = self.run.measured.scenarios.arrivals().due();
+        let missing = due.map_or(0, |due| due.saturating_sub(counted));
+        self.run.measured.arrivals.set_missing(missing);
+    }
+
+    /// Sets the beginning of the load, as the time since the clock of the logs began.
+    pub fn start_at(&mut self, since_origin: Duration) {
+        self.run.identity.start_ns = nanoseconds(since_origin);
+    }
+
+    /// Records an event `at` that time since the start of the run.
+    pub fn happened(&mut self, at: Duration, kind: EventKind, text: impl Into<String>) {
+        let at = nanoseconds(at);
+        self.run.events.add(at, None, kind, text.into());
+    }
+
+    /// Pauses the run at a moment: rates leave out the time from then on.
+    pub fn pause(&mut self, at: Duration) {
+        self.each_group(|group| group.time.pause(at));
+    }
+
+    /// Ends the pause.
+    pub fn resume(&mut self, at: Duration) {
+        self.each_group(|group| group.end_pause(at, "paused"));
+    }
+
+    /// Records that the process could not work between two moments, which counts as a pause.
+    pub fn stood_still(&mut self, from: Duration, to: Duration) {
+        self.pause(from);
+        self.each_group(|group| group.end_pause(to, "the process stood still"));
+    }
+
+    /// Returns the wall clock at that time since the start of the run: `06:45:10 UTC`.
+    pub fn wall_clock(&self, at: Duration) -> String {
+        self.run.identity.wall_clock(at)
+    }
+
+    /// Declares counters of the plan, which are 0 until something is added.
+    pub fn declare_counters(&mut self, names: &[String]) {
+        self.run.measured.measures.declare_counters(names);
+    }
+
+    /// Sets the thresholds that are judged from now on.
+    pub fn judge_by(&mut self, thresholds: Vec<Threshold>) {
+        self.run.judges = Judges::new(thresholds);
+        self.workers.judge_by(&self.run.judges);
+    }
+
+    /// Suspends judgement until the next reset: what is measured until then will be left out.
+    pub fn hold_judgement(&mut self) {
+        self.each_group(|group| group.judges.hold());
+    }
+
+    /// Notes that the load goes down from that time since the start of the run: nothing that follows breaks a
+    /// stretch or stops the run.
+    pub fn load_ended(&mut self, at: Duration) {
+        self.each_group(|group| group.load_ended(at));
+    }
+
+    /// Returns the broken threshold that ends the run, if there is one.
+    pub fn stopping_threshold(&self) -> Option<ThresholdRow> {
+        let labels = self.workers.label_texts().unwrap_or_default();
+        let own = self.run.judges.stopping(&labels);
+        own.or_else(|| self.workers.stopping_threshold())
+    }
+
+    /// Returns all thresholds with their current figures.
+    fn current_thresholds(&self) -> Vec<ThresholdRow> {
+        let mut rows = self.run.judges.current();
+        judging::put_rows_of_labels(&mut rows, self.workers.current_thresholds());
+        rows
+    }
+
+    /// Reports the run up to `elapsed` since its start. Changes no figure: it may be asked for at any time.
+    pub fn report(&mut self, elapsed: Duration) -> Report {
+        self.run.close_at(elapsed);
+        self.complete(elapsed, Detail::Whole)
+    }
+
+    /// Reports the run up to the last tick.
+    pub fn report_so_far(&mut self, detail: Detail) -> Report {
+        self.complete(self.run.time.now(), detail)
+    }
+
+    /// Builds the report with its workers, their labels and the verdicts.
+    fn complete(&mut self, elapsed: Duration, detail: Detail) -> Report {
+        let mut report = self.run.build(elapsed, detail);
+        if detail == Detail::Whole {
+            report.part = self.part(elapsed);
+        }
+        report.start_stop = reporting::rows(self.start_stop.named(), Duration::ZERO, |_| {
+            NameSeries::default()
+        });
+        let (by_label, labels) = self.workers.labels(elapsed, detail);
+        report.workers = self.workers.rows(self.run.time.origin());
+        report.by_label = by_label;
+        let label_texts = self.workers.label_texts();
+        let own = self.run.verdicts(elapsed, label_texts.as_deref());
+        report.thresholds = own.rows;
+        report.warnings.extend(own.warnings);
+        for label in &labels {
+            report.warnings.extend(label.warnings.iter().cloned());
+        }
+        let labels = labels.into_iter().map(|label| label.rows);
+        judging::put_rows_of_labels(&mut report.thresholds, labels.collect());
+        report
+    }
+
+    /// Returns the requests of one tag so far, in full if wanted; `None` if there are none.
+    pub(crate) fn live_tag(&mut self, tag: &str, in_full: bool) -> Option<LiveTag> {
+        showing::live_tag(&mut self.run, tag, in_full)
+    }
+
+    /// Returns the data for joining this report with those of the other parts; `None` if the run is no part.
+    fn part(&mut self, elapsed: Duration) -> Option<PartRow> {
+        let origin_ns = self.run.time.origin_ns();
+        let recording = self.recording.as_mut()?;
+        recording.close();
+        Some(PartRow {
+            number: recording.number,
+            of: recording.of,
+            shards: self.run.time.shards() as u64,
+            epoch: self.run.time.epoch(),
+            origin_ns,
+            ended_ns: nanoseconds(elapsed),
+            co_mitigation: self
+                .run
+                .identity
+                .co_mitigation
+                .map(|cadence| (cadence, self.run.identity.co_wanted)),
+            order: self.run.identity.order.clone(),
+            warnings: self.run.warnings.all().to_vec(),
+            measured: recording.pieces.clone(),
+            start_stop: recording.start_stop.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

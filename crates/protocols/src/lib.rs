@@ -1,0 +1,95 @@
+//! Protocols other than HTTP: what the engine asks of any of them, and what each measures. A protocol is a file or a folder
+//! here that implements [`Call`]; it knows neither Lua nor users. HTTP is [`lgoose_http`], whose requests take the same
+//! steps in the engine.
+//!
+//! Used by `lua`, which makes calls, and by `engine`, which carries them out.
+//!
+//! ```
+//! use lgoose_protocols::ReceiveRule;
+//!
+//! // A line of a protocol that ends its lines with a semicolon, of 4 KiB at most.
+//! let rule = ReceiveRule::Until((*b";").into(), 4 << 10);
+//! assert!(matches!(rule, ReceiveRule::Until(end, 4_096) if *end == *b";"));
+//! ```
+
+mod connect;
+mod exchange;
+#[cfg(any(test, feature = "test-support"))]
+mod fixture;
+mod meter;
+mod receive_rule;
+mod socket;
+
+use lgoose_base::tags::Tags;
+use lgoose_http::Failure;
+use std::fmt::Debug;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+pub use connect::{SocketConnect, SocketKind};
+pub use exchange::PlanExchange;
+#[cfg(any(test, feature = "test-support"))]
+pub use fixture::ScriptedCall;
+pub use meter::Meter;
+pub use receive_rule::ReceiveRule;
+pub use socket::{OpenSocket, SocketAction, SocketEnd, SocketRow};
+
+/// What a plan asks of a protocol: to connect, to ask for something and wait for the response, to close. Each call is one
+/// request of the figures.
+pub trait Call: Debug {
+    /// Returns the kind, where a request has its method: `TCP`.
+    fn kind(&self) -> &str;
+
+    /// Returns what it is sent to, for logs and for the name of its row where nothing else gives one: `127.0.0.1:7`.
+    fn target(&self) -> &str;
+
+    /// Returns whether it opens a socket: one that the plan is given also where it could not be opened.
+    fn opens_socket(&self) -> bool {
+        false
+    }
+
+    /// Performs the call, and notes in the meter what is measured while it goes on: what the meter has counts also if the call
+    /// is dropped, as it is at its timeout and when the run is aborted.
+    ///
+    /// # Errors
+    /// The reason why there is no usable response, which is counted.
+    fn perform<'a>(&'a self, meter: &'a Meter) -> CallFuture<'a>;
+}
+
+/// A call under way.
+pub(crate) type CallFuture<'a> = Pin<Box<dyn Future<Output = Result<CallValue, Failure>> + 'a>>;
+
+/// What a call gives the plan.
+#[derive(Debug, Clone)]
+pub enum CallValue {
+    /// Nothing but that it succeeded.
+    Nothing,
+    /// A socket on which the plan speaks a protocol of its own.
+    Socket(Rc<OpenSocket>),
+}
+
+/// A call of a plan, and how to count it.
+#[derive(Debug)]
+pub struct CallOp {
+    /// The call.
+    pub call: Box<dyn Call>,
+    /// The name given in the plan.
+    pub name: Option<Rc<str>>,
+    /// The time after which it fails; that of the run's requests if there is none.
+    pub timeout: Option<Duration>,
+    /// The tags that it has in addition to those of its task.
+    pub tags: Option<Rc<Tags>>,
+}
+
+impl CallOp {
+    /// Makes one that is counted under the name of its task, or that of its target.
+    pub fn new(call: impl Call + 'static) -> CallOp {
+        CallOp {
+            call: Box::new(call),
+            name: None,
+            timeout: None,
+            tags: None,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Errors of a report as outputs list them, each once: when `response:ensure()` ends a task because of a request, the
+//! report counts an error of both.
+
+use super::line::{describe_response, one_line};
+use lgoose_base::units::show_count;
+use lgoose_metrics::{ErrorRow, Report};
+
+/// An error as it is listed.
+pub(crate) struct ListedError<'a> {
+    pub(crate) row: &'a ErrorRow,
+    /// Its message, and the tasks that it ended.
+    pub(crate) message: String,
+}
+
+/// Returns the errors of a report in their order, without those of tasks that a listed request ended.
+pub(crate) fn listed_errors(report: &Report) -> Vec<ListedError<'_>> {
+    let all = &report.errors;
+    // Each cause is looked up once: there may be hundreds of errors.
+    let causes: Vec<_> = all.iter().map(|row| (row, row.cause(all))).collect();
+    let listed = causes.iter().filter(|(_, cause)| cause.is_none());
+    let listed = listed.map(|(row, _)| {
+        let row = *row;
+        let ended = causes
+            .iter()
+            .filter(|(_, cause)| cause.is_some_and(|cause| std::ptr::eq(cause, row)));
+        let ended = ended.map(|(task, _)| {
+            let name = task.task().unwrap_or_default();
+            match task.count {
+                1 => format!("'{name}'"),
+                count => format!("'{name}' {} times", show_count(count)),
+            }
+        });
+        let ended: Vec<String> = ended.collect();
+        let message = if ended.is_empty() {
+            row.message.clone()
+        } else {
+            format!("{}; it ended the task {}", row.message, ended.join(" and "))
+        };
+        ListedError { row, message }
+    });
+    listed.collect()
+}
+
+/// Returns the first error that ended a task, in words: what failed and why, with the plan's line and what the page says.
+pub(crate) fn first_task_error(report: &Report) -> Option<String> {
+    let tasks = report.errors.iter();
+    let tasks = tasks.filter(|row| row.task().is_some());
+    let first = tasks.min_by(|one, other| one.first_s.total_cmp(&other.first_s))?;
+    Some(cause(first, &report.errors))
+}
+
+/// Returns the most frequent error of a task, in the same words.
+pub(crate) fn task_error(report: &Report, task: &str) -> Option<String> {
+    let of_task = |row: &&ErrorRow| row.task() == Some(task);
+    let row = report.errors.iter().find(of_task)?;
+    Some(cause(row, &report.errors))
+}
+
+fn cause(row: &ErrorRow, all: &[ErrorRow]) -> String {
+    let cause = row.cause(all).unwrap_or(row);
+    let line = cause.line.as_deref();
+    let line = line.map_or_else(String::new, |line| format!(" ({})", one_line(line)));
+    let response =
+        describe_response(cause).map_or_else(String::new, |(how, text)| format!("; {how}: {text}"));
+    format!(
+        "{}: {}{line}{response}",
+        one_line(&cause.name),
+        one_line(&cause.message)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use lgoose_base::error::NOT_AS_EXPECTED;
+
+    fn row(name: &str, message: &str, count: u64) -> ErrorRow {
+        ErrorRow {
+            name: name.to_owned(),
+            message: message.to_owned(),
+            count,
+            exemplars: Vec::new(),
+            ..fixture::report().errors[0].clone()
+        }
+    }
+
+    #[test]
+    fn a_task_that_a_failed_request_ended_is_reported_with_the_request() {
+        let mut report = fixture::report();
+        let echo = |message: &str| format!("{NOT_AS_EXPECTED}{message}");
+        report.errors = vec![
+            row("POST log in", "got none", 5),
+            row("task log in", &echo("got none"), 3),
+            row("task other", &echo("gone"), 1),
+            row("task third", "an error of its own", 1),
+        ];
+        let listed: Vec<(&str, String)> = listed_errors(&report)
+            .into_iter()
+            .map(|error| (&*error.row.name, error.message))
+            .collect();
+        let echoed = "got none; it ended the task 'log in' 3 times".to_owned();
+        assert_eq!(
+            listed,
+            [
+                ("POST log in", echoed),
+                ("task other", echo("gone")),
+                ("task third", "an error of its own".to_owned()),
+            ]
+        );
+        let first = first_task_error(&report).expect("there is one");
+        assert!(first.starts_with("POST log in: got none"), "{first}");
+    }
+}

@@ -1,0 +1,64 @@
+//! The report as a document: tables of typed cells in reading order, for every format that people read. What is shown, in
+//! which order, in which words and how much of it is decided here; text, Markdown and HTML only draw it.
+//!
+//! A new figure of requests is a line in `requests.rs`; a new table is a function in the file of its subject and a line in
+//! `tables`.
+
+mod capacity;
+mod cell;
+mod comparison;
+mod errors;
+mod events;
+mod head;
+mod measures;
+mod requests;
+mod scope;
+mod table;
+mod tasks;
+mod workers;
+
+pub use cell::Cell;
+pub(crate) use cell::Mark;
+pub(crate) use comparison::comparison;
+pub(crate) use head::{Head, Outcome, Statement};
+use lgoose_metrics::Report;
+pub use requests::NamedFigures;
+pub(crate) use requests::once;
+pub use scope::Scope;
+pub(crate) use table::Row;
+pub use table::{Column, ColumnKind, Table};
+pub use tasks::{tasks, tasks_in_order};
+
+/// Returns the tables of a report in reading order; those without rows are left out.
+pub(super) fn tables(report: &Report, scope: Scope) -> Vec<Table<'_>> {
+    let mut all: Vec<Table<'_>> = capacity::steps(report, scope).into_iter().collect();
+    all.push(measures::thresholds(report));
+    all.push(errors::errors(report, scope));
+    all.push(events::events(report, scope));
+    all.extend(requests::requests(report, scope));
+    all.push(errors::slow(report, scope));
+    all.push(tasks::scenarios(report));
+    all.push(tasks::tasks(report, scope));
+    all.push(requests::start_stop(report));
+    all.push(measures::checks(report));
+    all.push(measures::metrics(report));
+    all.extend(measures::omission(report, scope));
+    all.push(requests::tags(report, scope));
+    all.push(requests::labels(report, scope));
+    all.push(workers::workers(report, scope));
+    all.retain(|table| !table.rows.is_empty());
+    all
+}
+
+/// Returns the tables of a run of one iteration: percentiles of one request, rates and shares say nothing.
+pub(super) fn tables_of_once(report: &Report) -> Vec<Table<'_>> {
+    let mut all = vec![
+        once(report),
+        requests::start_stop(report),
+        errors::errors(report, Scope::Usual),
+        measures::checks(report),
+        measures::metrics(report),
+    ];
+    all.retain(|table| !table.rows.is_empty());
+    all
+}

@@ -1,0 +1,324 @@
+//! The verdicts as JUnit XML, which CI servers show as tests: a case for each threshold, check, request name and task.
+//!
+//! A case fails for each reason of a failed verdict. A failed check is also a failed case, unless a threshold says how
+//! many may fail.
+
+use super::display::{
+    broken_line, one_line, request_name, threshold_figure, threshold_name, with_share,
+};
+use super::verdict::{failed, nothing_succeeded, saturated};
+use lgoose_base::error::Error;
+use lgoose_metrics::{Check, ErrorRow, Report, ThresholdRow};
+use quick_junit::{NonSuccessKind, Property, TestCase, TestCaseStatus, TestSuite};
+use std::time::Duration;
+
+/// The most characters of a name or a message; CI servers show no more, and some fail on more.
+const LONGEST: usize = 500;
+
+/// Renders the verdicts as an XML document.
+///
+/// # Errors
+/// None that a report made by lgoose can cause.
+pub(crate) fn to_junit(report: &Report) -> Result<String, Error> {
+    let mut document = quick_junit::Report::new(harmless(&format!("lgoose {}", report.plan)));
+    document.set_time(Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default());
+    let suites = [
+        ("run", run(report)),
+        ("thresholds", thresholds(report)),
+        ("checks", checks(report)),
+        ("requests", requests(report)),
+        ("tasks", tasks(report)),
+    ];
+    for (name, cases) in suites {
+        let mut suite = TestSuite::new(name);
+        if name == "run" {
+            for (name, value) in properties(report) {
+                suite.add_property(Property::new(name, harmless(&value)));
+            }
+        }
+        for case in cases {
+            suite.add_test_case(case.into_case(name));
+        }
+        if !suite.test_cases.is_empty() {
+            document.add_test_suite(suite);
+        }
+    }
+    document
+        .to_string()
+        .map_err(|error| Error::cannot("write the report as JUnit", error))
+}
+
+/// A test case: its name, what it measured, and why it failed.
+struct Case {
+    name: String,
+    figures: String,
+    failure: Option<String>,
+}
+
+impl Case {
+    fn into_case(self, suite: &str) -> TestCase {
+        let status = match self.failure {
+            None => TestCaseStatus::success(),
+            Some(message) => {
+                let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+                status.set_message(harmless(&message));
+                status.set_type(suite);
+                status
+            }
+        };
+        let mut case = TestCase::new(harmless(&self.name), status);
+        case.set_classname(format!("lgoose.{suite}"));
+        case.set_system_out(harmless(&self.figures));
+        case
+    }
+}
+
+/// Returns the verdict, the ending and the plan's hash as properties of the run.
+fn properties(report: &Report) -> Vec<(&'static str, String)> {
+    let verdict = report.verdict.as_ref().map(|verdict| &verdict.text);
+    let ending = report.ending.as_ref().map(|ending| &ending.text);
+    let plan = report
+        .settings
+        .as_ref()
+        .map(|settings| &settings.plan_sha256);
+    [
+        ("verdict", verdict),
+        ("ending", ending),
+        ("plan_sha256", plan),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value?.clone())))
+    .collect()
+}
+
+/// Returns the cases that every run has. A reason that has its own case elsewhere fails that case instead.
+fn run(report: &Report) -> Vec<Case> {
+    let all = &report.aggregated;
+    let share = with_share(all.failures, all.count);
+    let reasons = report.verdict.iter().flat_map(|verdict| &verdict.reasons);
+    let reasons: Vec<&String> = reasons.collect();
+    let against = |reason: Option<String>| reason.filter(|reason| reasons.contains(&reason));
+    let mut cases = vec![Case {
+        name: "some requests succeed".to_owned(),
+        figures: format!("{} requests, {share} failed", all.count),
+        failure: against(nothing_succeeded(report)),
+    }];
+    let settings = report.settings.as_ref();
+    let watched = settings.is_some_and(|settings| settings.fail_on_saturation);
+    if let Some(row) = report.generator.filter(|_| watched) {
+        cases.push(Case {
+            name: "lgoose is not the bottleneck".to_owned(),
+            figures: format!("{} s of {} s saturated", row.saturated_s, row.judged_s),
+            failure: against(saturated(report)),
+        });
+    }
+    if let Some(ending) = &report.ending {
+        let broken = report.thresholds.iter().filter(|row| !row.passed);
+        let elsewhere: Vec<String> = broken
+            .map(broken_line)
+            .chain(nothing_succeeded(report))
+            .chain(saturated(report))
+            .chain(failed(report))
+            .collect();
+        let rest: Vec<&str> = reasons
+            .iter()
+            .filter(|reason| !elsewhere.contains(reason))
+            .map(|reason| reason.as_str())
+            .collect();
+        cases.push(Case {
+            name: "the run ends as planned".to_owned(),
+            figures: ending.text.clone(),
+            failure: (!rest.is_empty()).then(|| rest.join("; ")),
+        });
+    }
+    cases
+}
+
+fn thresholds(report: &Report) -> Vec<Case> {
+    let case = |row: &ThresholdRow| Case {
+        name: threshold_name(row),
+        figures: threshold_figure(row),
+        failure: (!row.passed).then(|| broken_line(row)),
+    };
+    report.thresholds.iter().map(case).collect()
+}
+
+fn checks(report: &Report) -> Vec<Case> {
+    let case = |row: &Check| {
+        let failed = with_share(row.failures, row.passes + row.failures);
+        let mut judges = report.thresholds.iter().filter(|threshold| {
+            let name = threshold.name.as_deref();
+            name == Some(&*row.name)
+                || (threshold.threshold.starts_with("checks ") && {
+                    name.is_none() || name == Some("checks")
+                })
+        });
+        let judged = judges.next().map(|first| first.passed);
+        let held = judged.map(|passed| passed && judges.all(|judge| judge.passed));
+        Case {
+            name: row.name.clone(),
+            figures: format!("{} passed, {failed} failed", row.passes),
+            failure: (row.failures > 0 && held != Some(true)).then(|| format!("{failed} failed")),
+        }
+    };
+    report.checks.iter().map(case).collect()
+}
+
+fn requests(report: &Report) -> Vec<Case> {
+    let rows = report.requests.iter().map(|row| {
+        let name = request_name(&row.method, &row.name);
+        (name, "requests", row.figures.count, row.figures.failures)
+    });
+    counted(rows, report)
+}
+
+fn tasks(report: &Report) -> Vec<Case> {
+    let rows = report.tasks.iter().map(|row| {
+        let name = format!("task {}", one_line(&row.name));
+        (name, "runs", row.runs, row.failures)
+    });
+    counted(rows, report)
+}
+
+/// Builds cases that fail only under `--fail-on-error`, with their most frequent errors.
+fn counted(
+    rows: impl Iterator<Item = (String, &'static str, u64, u64)>,
+    report: &Report,
+) -> Vec<Case> {
+    let strict = report
+        .settings
+        .as_ref()
+        .is_some_and(|settings| settings.fail_on_error);
+    let errors = report.errors.iter().map(|row| (one_line(&row.name), row));
+    let errors: Vec<(String, &ErrorRow)> = errors.collect();
+    let case = |(name, what, count, failures): (String, _, _, _)| {
+        let failed = with_share(failures, count);
+        let own = errors.iter().filter(|(of, _)| *of == name).take(3);
+        let errors: String = own
+            .map(|(_, row)| format!("; {} × {}", row.count, row.message))
+            .collect();
+        Case {
+            name,
+            figures: format!("{count} {what}, {failed} failed"),
+            failure: (strict && failures > 0).then(|| format!("{failed} failed{errors}")),
+        }
+    };
+    rows.map(case).collect()
+}
+
+/// Returns a text that is valid in XML and readable.
+fn harmless(text: &str) -> String {
+    let legal = |c| match c {
+        '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    let start: String = text.chars().map(legal).take(LONGEST + 1).collect();
+    let mut safe: String = one_line(&start).chars().take(LONGEST + 1).collect();
+    if safe.chars().count() > LONGEST {
+        safe.pop();
+        safe.push('…');
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use roxmltree::{Document, Node};
+
+    fn cases<'a>(document: &'a Document, suite: &str) -> Vec<Node<'a, 'a>> {
+        let of = format!("lgoose.{suite}");
+        let is = |node: &Node| {
+            node.has_tag_name("testcase") && node.attribute("classname") == Some(&*of)
+        };
+        document.descendants().filter(is).collect()
+    }
+
+    /// The message with which a case failed.
+    fn failure<'a>(case: &Node<'a, 'a>) -> Option<&'a str> {
+        let failure = case.children().find(|node| node.has_tag_name("failure"))?;
+        failure.attribute("message")
+    }
+
+    #[test]
+    fn the_fixed_report_is_the_checked_in_one() {
+        let text = to_junit(&fixture::strict(fixture::report())).expect("a plain report");
+        fixture::golden("report.xml", &text);
+    }
+
+    #[test]
+    fn a_reader_of_xml_counts_what_failed() {
+        let text = to_junit(&fixture::report()).expect("a plain report");
+        let document = Document::parse(&text).expect("XML");
+        let failed = |suite| {
+            let cases = cases(&document, suite);
+            let failed = cases.iter().filter_map(failure).count();
+            (cases.len(), failed)
+        };
+        assert_eq!(failed("run"), (2, 0));
+        assert_eq!(failed("thresholds"), (6, 3));
+        assert_eq!(failed("checks"), (3, 0), "a threshold allows 1 %");
+        assert_eq!((failed("requests"), failed("tasks")), ((6, 0), (3, 0)));
+        assert_eq!(document.root_element().attribute("failures"), Some("3"));
+        let first = cases(&document, "thresholds")[3];
+        let message = failure(&first).expect("broken");
+        assert!(
+            message.contains("is broken: 0.5004s at 31.2 s"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn with_fail_on_error_failed_requests_are_failed_cases_with_their_errors() {
+        let text = to_junit(&fixture::strict(fixture::report())).expect("a plain report");
+        let document = Document::parse(&text).expect("XML");
+        let requests = cases(&document, "requests");
+        let messages: Vec<_> = requests.iter().filter_map(failure).collect();
+        assert_eq!(
+            messages,
+            [
+                "3 (0.02%) failed; 3 × connection reset by the target",
+                "120 (1.42%) failed; 120 × status 503",
+                "12 (100%) failed; 12 × timeout after 60 s",
+            ]
+        );
+        assert_eq!(
+            cases(&document, "tasks").iter().filter_map(failure).count(),
+            1
+        );
+        assert_eq!(
+            cases(&document, "run").iter().filter_map(failure).count(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_check_that_no_threshold_judges_must_not_fail() {
+        let mut report = fixture::report();
+        report.thresholds.clear();
+        let text = to_junit(&fixture::judged(&report)).expect("a plain report");
+        let document = Document::parse(&text).expect("XML");
+        let messages: Vec<_> = cases(&document, "checks")
+            .iter()
+            .filter_map(failure)
+            .collect();
+        assert_eq!(messages, ["4 (0.05%) failed", "11 (91.7%) failed"]);
+    }
+
+    #[test]
+    fn hostile_texts_are_text_in_xml() {
+        let text = to_junit(&fixture::strict(fixture::hostile())).expect("a plain report");
+        fixture::assert_harmless(&text);
+        assert!(text.len() < 100_000, "{} bytes", text.len());
+        let document = Document::parse(&text).expect("XML");
+        for suite in ["thresholds", "checks", "requests", "tasks"] {
+            assert_eq!(cases(&document, suite).len(), fixture::HOSTILE.len());
+        }
+        let element_names = "testsuites testsuite testcase failure system-out properties property";
+        let element_names: Vec<&str> = element_names.split(' ').collect();
+        for node in document.descendants().filter(Node::is_element) {
+            assert!(element_names.contains(&node.tag_name().name()), "{node:?}");
+        }
+    }
+}

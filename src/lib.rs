@@ -73,9 +73,51 @@
 mod app;
 #[cfg(feature = "cli")]
 mod cli;
+
 #[cfg(feature = "demo")]
 pub use lgoose_demo as demo;
-#[cfg(feature = "cli")]
+/// A [`Handle`](control::Handle) steers a run from any thread:
+///
+/// ```
+/// use lgoose::control::Command;
+///
+/// # fn main() -> Result<(), lgoose::Error> {
+/// let plan = "task { wait = 0.01, function(user) user:get '/api/products/1' end }";
+/// let running = lgoose::Test::from_source(plan).host("demo:api").users(1).start()?;
+/// let handle = running.handle().clone();
+/// handle.send(Command::SetUsers(3)).wait().expect("it is a run of users");
+/// let refused = handle.send(Command::SetRate(5.0)).wait().expect_err("it has no rate");
+/// assert!(!refused.to_string().is_empty());
+/// handle.send(Command::Stop).wait().expect("it is under way");
+/// running.wait()?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It also gives the requests with one tag:
+///
+/// ```
+/// # fn main() -> Result<(), lgoose::Error> {
+/// let plan = "plan { tags = { region = 'eu' } }
+///   task { wait = 0.01, function(user) user:get '/api/products/1' end }";
+/// let running = lgoose::Test::from_source(plan).host("demo:api").users(1).start()?;
+/// let handle = running.handle().clone();
+/// let runtime = tokio::runtime::Builder::new_current_thread().build().expect("no thread is needed");
+/// runtime.block_on(async {
+///     let mut snapshots = handle.snapshots();
+///     let has_tag = |now: &Option<_>| now.as_ref().is_some_and(has_region);
+///     snapshots.wait_for(has_tag).await.expect("the run goes on");
+///     let eu = handle.tag("region=eu").await.expect("it has requests");
+///     assert!(eu.requests.total.count > 0);
+/// });
+/// # fn has_region(now: &std::sync::Arc<lgoose::report::Snapshot>) -> bool {
+/// #     now.tags.iter().any(|tag| &**tag == "region=eu")
+/// # }
+/// # handle.send(lgoose::control::Command::Stop).wait().expect("it is under way");
+/// # running.wait()?;
+/// # Ok(())
+/// # }
+/// ```
 pub use lgoose_metrics::control;
 
 pub mod report {

@@ -95,10 +95,10 @@ impl Site {
 /// A running demo site. Dropping this stops it.
 ///
 /// ```
-/// use lgoose::demo::{Behaviour, Demo, Site};
+/// use lgoose_demo::{Behaviour, Demo, Site};
 /// use std::time::Duration;
 ///
-/// # fn main() -> Result<(), lgoose::Error> {
+/// # fn main() -> Result<(), lgoose_base::error::Error> {
 /// let slow = Behaviour { latency: Duration::from_millis(20), ..Behaviour::default() };
 /// let site = Demo::start(Site::Drupal, 0, slow, 1)?;
 /// assert!(site.url().starts_with("http://127.0.0.1:"));

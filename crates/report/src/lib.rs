@@ -53,9 +53,11 @@ pub fn render_comparison(comparison: &Comparison, format: Format) -> Result<Stri
 /// out.
 ///
 /// ```
-/// use lgoose::report::{Format, Report, render};
+/// use lgoose_metrics::Report;
+/// use lgoose_plan::config::Format;
+/// use lgoose_report::render;
 ///
-/// # fn main() -> Result<(), lgoose::Error> {
+/// # fn main() -> Result<(), lgoose_base::error::Error> {
 /// let json = render(&Report::default(), Format::Json)?;
 /// assert!(json.starts_with(b"{"));
 /// # Ok(())

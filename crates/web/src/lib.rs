@@ -7,8 +7,8 @@
 //! ```
 //! use lgoose_web::ListenAddress;
 //!
-//! let address = ListenAddress { host: "127.0.0.1".to_owned(), port: 8_080 };
-//! assert_eq!(address.port, 8_080);
+//! let address = ListenAddress { host: "127.0.0.1".to_owned(), port: Some(8_080) };
+//! assert_eq!(address.port, Some(8_080));
 //! ```
 
 mod access;

@@ -17,22 +17,6 @@ const NEWS: usize = 64;
 
 /// Steers and watches a run. Cheap to clone; any number of handles can be used at the same time, and none can slow the
 /// run down. A handle stays valid after the run is over, but every command is refused then.
-///
-/// ```
-/// use lgoose::control::Command;
-///
-/// # fn main() -> Result<(), lgoose::Error> {
-/// let plan = "task { wait = 0.01, function(user) user:get '/api/products/1' end }";
-/// let running = lgoose::Test::from_source(plan).host("demo:api").users(1).start()?;
-/// let handle = running.handle().clone();
-/// handle.send(Command::SetUsers(3)).wait().expect("it is a run of users");
-/// let refused = handle.send(Command::SetRate(5.0)).wait().expect_err("it has no rate");
-/// assert!(!refused.to_string().is_empty());
-/// handle.send(Command::Stop).wait().expect("it is under way");
-/// running.wait()?;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug, Clone)]
 pub struct Handle {
     calls: mpsc::UnboundedSender<ControlCall>,
@@ -182,29 +166,6 @@ impl Handle {
 
     /// Returns the requests so far with one tag, such as `region=eu` or `scenario=buyers`; `None` if there are none, or
     /// the run is over. [`Snapshot::tags`] lists all tags.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), lgoose::Error> {
-    /// let plan = "plan { tags = { region = 'eu' } }
-    ///   task { wait = 0.01, function(user) user:get '/api/products/1' end }";
-    /// let running = lgoose::Test::from_source(plan).host("demo:api").users(1).start()?;
-    /// let handle = running.handle().clone();
-    /// let runtime = tokio::runtime::Builder::new_current_thread().build().expect("no thread is needed");
-    /// runtime.block_on(async {
-    ///     let mut snapshots = handle.snapshots();
-    ///     let has_tag = |now: &Option<_>| now.as_ref().is_some_and(has_region);
-    ///     snapshots.wait_for(has_tag).await.expect("the run goes on");
-    ///     let eu = handle.tag("region=eu").await.expect("it has requests");
-    ///     assert!(eu.requests.total.count > 0);
-    /// });
-    /// # fn has_region(now: &std::sync::Arc<lgoose::report::Snapshot>) -> bool {
-    /// #     now.tags.iter().any(|tag| &**tag == "region=eu")
-    /// # }
-    /// # handle.send(lgoose::control::Command::Stop).wait().expect("it is under way");
-    /// # running.wait()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn tag(&self, tag: &str) -> Option<LiveTag> {
         self.tag_in(tag.into(), true).await
     }

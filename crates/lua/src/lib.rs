@@ -25,7 +25,7 @@
 //!
 //! let source = r#"task { "front page", function(user) user:get "/" end }"#;
 //! let (_program, plan, _settings) = lgoose_lua::load("plan.lua", source, BTreeMap::new(), 1)?;
-//! assert_eq!(plan.scenarios[0].tasks[0].name, "front page");
+//! assert_eq!(plan.scenarios[0].tasks[0].name.as_deref(), Some("front page"));
 //! # Ok(())
 //! # }
 //! ```

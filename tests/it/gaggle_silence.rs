@@ -343,13 +343,14 @@ fn a_stop_that_all_workers_confirm_is_one_whatever_happened_before() {
                             .all(|text| text.ends_with("the worker was told to end")),
                         "{missing:?}"
                     ),
-                    "short" => assert!(
+                    // All figures came; what its users did not do meanwhile is missing all the same.
+                    _ => assert!(
                         missing
                             .iter()
-                            .all(|text| text.ends_with("the worker stood still")),
-                        "{missing:?}"
+                            .all(|text| text.ends_with("the worker stood still"))
+                            && (name == "short" || missing.len() == 1),
+                        "{name}: {missing:?}"
                     ),
-                    _ => assert!(missing.is_empty(), "{name}: {missing:?}"),
                 }
             });
         }

@@ -4,7 +4,6 @@
 use lgoose_base::console;
 use lgoose_base::machine;
 use lgoose_metrics::control::{Command, Done, Handle};
-#[cfg(feature = "tui")]
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;

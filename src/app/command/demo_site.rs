@@ -8,6 +8,7 @@ use crate::cli;
 use lgoose_base::error::Error;
 #[cfg(feature = "demo")]
 use lgoose_base::error::exit;
+#[cfg(feature = "demo")]
 use lgoose_base::machine;
 #[cfg(feature = "demo")]
 use lgoose_demo::{Behaviour, Demo};

@@ -6,7 +6,6 @@
 
 mod kinds;
 
-#[cfg(feature = "tui")]
 use kinds::{HangupEffect, Hangups};
 pub(super) use kinds::{KillNotices, any_of, listen_for};
 use lgoose_base::console;

@@ -3,6 +3,7 @@
 //! too.
 
 use crate::failure::{ErrorClass, Failure};
+#[cfg(feature = "reqwest")]
 use bytes::BytesMut;
 use http::{HeaderName, HeaderValue, Method};
 use std::mem::MaybeUninit;

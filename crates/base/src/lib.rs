@@ -1,7 +1,7 @@
-//! What all crates of lgoose share, and what knows none of them: units and how they are written, errors, tags and trace
-//! contexts, the files of a plan, thresholds as they are written, and what the machine says of itself.
+//! The foundation of all crates of lgoose: units and their notation, errors, tags, trace contexts, the files of a plan, the
+//! notation of thresholds, standard streams, and facts about the machine.
 //!
-//! Used by every other crate. Nothing here knows a plan's language, a protocol or a screen.
+//! Every other crate but `html` uses it. It knows neither the plan language nor a protocol or a screen.
 //!
 //! ```
 //! use lgoose_base::threshold::Threshold;

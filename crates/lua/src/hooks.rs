@@ -33,7 +33,7 @@ pub struct HookRequest<'a> {
     pub status: u16,
     /// The latency.
     pub time: Duration,
-    /// The bytes of the body, decoded.
+    /// The bytes that were received.
     pub bytes: u64,
     /// The number of redirects that were followed.
     pub redirects: u32,

@@ -1,5 +1,5 @@
 //! The OpenAPI document, made from the table of requests and from the types of their bodies and answers. It is checked in:
-//! `BLESS=1 cargo test --lib web` writes it anew.
+//! `BLESS=1 cargo test --lib -p lgoose-web` writes it anew.
 
 use super::commands::{CommandEffect, Rate, Users};
 use super::reports;

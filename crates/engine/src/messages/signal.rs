@@ -13,11 +13,11 @@ use std::time::Duration;
 pub struct Signal {
     /// The number of the participant.
     pub from: usize,
-    /// What it says.
+    /// Its content.
     pub kind: SignalKind,
 }
 
-/// What a participant says, or what is said of it.
+/// Content of a signal.
 #[derive(Debug)]
 pub enum SignalKind {
     /// Figures since the last signal. Sequence numbers rise from 1, so that a repeat counts once.

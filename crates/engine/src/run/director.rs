@@ -141,7 +141,7 @@ impl Director {
         });
     }
 
-    /// Notes what the machine has done to this process since the last tick.
+    /// Records suspensions of the machine and limits on processor time since the last tick.
     pub(super) fn look_at_machine(&mut self) {
         if let Some(time) = self.machine.suspended() {
             let text = format!(

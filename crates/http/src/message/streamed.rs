@@ -55,7 +55,7 @@ pub struct StreamedBody {
 pub struct StreamPiece {
     /// When the piece arrived.
     pub at: Instant,
-    /// Its bytes, decoded.
+    /// Its bytes.
     pub bytes: Bytes,
     /// Whether it is a message of text.
     pub is_text: bool,

@@ -44,7 +44,7 @@ fn block(page: &Html, id: &str) -> Value {
 fn the_fixed_report_is_the_golden_page() {
     let page = page(&fixture::report(), BARE);
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/html/golden.html");
-    // `BLESS=1 cargo test output::html` writes the file anew; look at the difference before you commit it.
+    // `BLESS=1 cargo test --lib -p lgoose-report html` writes the file anew; look at the difference before you commit it.
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&golden, &page).expect("the folder takes a file");
     }

@@ -144,7 +144,7 @@ fn load_not_reached(report: &Report) -> impl Iterator<Item = String> {
     let dropped = judged.map(|(_, text)| text);
     let fewer = ending.filter(|ending| {
         let users = ending.fewer_users();
-        users.is_some_and(|(started, due)| is_missing((due - started, due)))
+        users.is_some_and(|(started, due)| is_missing(due - started, due))
     });
     let fewer = fewer.and_then(fewer_users);
     dropped
@@ -153,7 +153,7 @@ fn load_not_reached(report: &Report) -> impl Iterator<Item = String> {
 }
 
 /// Returns whether more of the load is missing than a verdict passes over.
-fn is_missing((missing, due): (u64, u64)) -> bool {
+fn is_missing(missing: u64, due: u64) -> bool {
     missing as f64 > due as f64 * MOST_MISSING
 }
 
@@ -168,7 +168,7 @@ fn missing_of_scenarios(report: &Report) -> impl Iterator<Item = (&str, String)>
             String::new()
         };
         let arrivals = row.arrivals.filter(|counts| {
-            is_missing((counts.dropped, counts.due())) && !is_allowed(report, row, *counts)
+            is_missing(counts.dropped, counts.due()) && !is_allowed(report, row, *counts)
         });
         let dropped = arrivals.map(|counts| {
             let (dropped, due) = (counts.dropped, counts.due());
@@ -180,7 +180,7 @@ fn missing_of_scenarios(report: &Report) -> impl Iterator<Item = (&str, String)>
             )
         });
         let (lost, started) = (row.users_lost, row.users_started);
-        let lost = (is_missing((lost, started)) && !all_lost).then(|| {
+        let lost = (is_missing(lost, started) && !all_lost).then(|| {
             format!(
                 "{} of {}{of} ended in 'on_start'",
                 show_count(lost),
@@ -270,7 +270,7 @@ fn lost_workers(report: &Report) -> Option<String> {
 fn unknown_iterations(report: &Report) -> Option<String> {
     let counts = report.arrivals?;
     let due = counts.started + counts.dropped + counts.missing;
-    is_missing((counts.missing, due)).then(|| {
+    is_missing(counts.missing, due).then(|| {
         format!(
             "nothing is known of {} of {}",
             show_count(counts.missing),

@@ -14,7 +14,7 @@ pub(super) const MAX_ATTRIBUTE: usize = 1024;
 pub struct SetCookie<'a> {
     /// Empty for a line without `=`.
     pub name: &'a [u8],
-    /// The value, without quotes around it.
+    /// The value as it is written.
     pub value: &'a [u8],
     pub(super) domain: &'a [u8],
     pub(super) path: &'a [u8],

@@ -208,7 +208,7 @@ fn every_ending_has_the_words_and_the_exit_code_that_are_checked_in() {
         line(name, &run.end())
     });
     let header = "# Every way in which a run can end: name | exit code | ending.cause | ending.text | verdict.text\n\
-                # Written by 'BLESS=1 cargo test --lib output'; real runs are held to it by tests/it/endings.rs.\n";
+                # Written by 'BLESS=1 cargo test --lib -p lgoose-report'; real runs are held to it by tests/it/endings.rs.\n";
     fixture::golden(
         "endings.txt",
         &(header.to_owned() + &lines.collect::<String>()),

@@ -1,4 +1,4 @@
-//! Screens compared with checked-in ones: `BLESS=1 cargo test --lib tui` writes those again, to be looked at.
+//! Screens compared with checked-in ones: `BLESS=1 cargo test --lib -p lgoose-tui` writes those again, to be looked at.
 
 mod behaviour;
 mod by_tag;

@@ -139,7 +139,7 @@ impl WorkerRun {
         self.run_by(start_thread, orders, signals).await
     }
 
-    /// Works like [`Work::run`], with a given way to start shards.
+    /// Works like [`WorkerRun::run`], with a given way to start shards.
     pub(crate) async fn run_by(
         self,
         start_shard: StartShard,

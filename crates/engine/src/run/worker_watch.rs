@@ -143,10 +143,9 @@ impl WorkerWatch {
 
     /// Records that a worker was at work until that time of the timetable, which was heard at `now`.
     pub(crate) fn note_active(&mut self, worker: usize, at: Duration, now: Duration) {
-        (
-            self.loads[worker].last_active,
-            self.loads[worker].last_signal,
-        ) = (at, now);
+        let load = &mut self.loads[worker];
+        load.last_active = at;
+        load.last_signal = now;
     }
 
     /// Records that a worker is lost, and returns its percentage of the load. What it drove since it was last heard is

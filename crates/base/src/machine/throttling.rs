@@ -9,15 +9,15 @@ use std::time::Duration;
 pub struct CpuLimit {
     /// How many cores may be used, such as 0.5.
     pub cores: f64,
-    /// The kind of the control group that sets it.
-    pub version: GroupVersion,
     group: ControlGroup,
 }
 
 /// How often a control group has been held back since it was made, and for how long, all cores together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HeldBack {
+    /// How often.
     pub times: u64,
+    /// For how long.
     pub time: Duration,
 }
 
@@ -33,25 +33,25 @@ fn lowest(groups: Vec<ControlGroup>) -> Option<CpuLimit> {
 
 impl CpuLimit {
     fn of(group: ControlGroup) -> Option<CpuLimit> {
-        let version = group.version;
-        let cores = match version {
+        let cores = match group.version {
             GroupVersion::V1 => {
                 let number = |name| group.read(name)?.trim().parse::<i64>().ok();
                 share(number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?)?
             }
             GroupVersion::V2 => share_of(&group.read("cpu.max")?)?,
         };
-        Some(CpuLimit {
-            cores,
-            version,
-            group,
-        })
+        Some(CpuLimit { cores, group })
+    }
+
+    /// Returns the kind of the control group that sets it.
+    pub fn version(&self) -> GroupVersion {
+        self.group.version
     }
 
     /// Returns how often and for how long the kernel has held the group back; `None` where it does not say.
     pub fn held_back(&self) -> Option<HeldBack> {
         let stat = self.group.read("cpu.stat")?;
-        let time = match self.version {
+        let time = match self.group.version {
             GroupVersion::V1 => Duration::from_nanos(counter(&stat, "throttled_time")?),
             GroupVersion::V2 => Duration::from_micros(counter(&stat, "throttled_usec")?),
         };
@@ -101,7 +101,7 @@ mod tests {
         let limit = lowest(groups_below(root, list, "cpu"))?;
         let held = limit.held_back();
         let held = held.map(|held| (held.times, held.time.as_millis()));
-        Some((limit.cores, limit.version, held))
+        Some((limit.cores, limit.version(), held))
     }
 
     #[test]

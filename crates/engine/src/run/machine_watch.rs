@@ -55,7 +55,7 @@ impl MachineWatch {
         let held_back = limit.held_back()?;
         Some(CpuLimitRow {
             cores: limit.cores,
-            file: match limit.version {
+            file: match limit.version() {
                 machine::GroupVersion::V1 => CpuLimitFile::CfsQuota,
                 machine::GroupVersion::V2 => CpuLimitFile::CpuMax,
             },

@@ -280,13 +280,20 @@ fn too_deep_at(text: &str) -> Option<usize> {
         }
         let length = match first {
             '"' | '\'' => quoted_length(rest, first),
-            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
-            '/' if rest.starts_with("/*") => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
-            _ => first.len_utf8(),
+            _ => comment_length(rest).unwrap_or(first.len_utf8()),
         };
         rest = &rest[length..];
     }
     None
+}
+
+/// Returns the length of the comment that a text begins with, if it begins with one.
+fn comment_length(text: &str) -> Option<usize> {
+    if text.starts_with("//") {
+        return Some(text.find('\n').unwrap_or(text.len()));
+    }
+    let block = text.strip_prefix("/*")?;
+    Some(block.find("*/").map_or(text.len(), |end| end + 4))
 }
 
 /// Returns the length of the string that a text begins with, its quotes included. It ends with its line in any case.
@@ -306,12 +313,8 @@ fn quoted_length(text: &str, quote: char) -> usize {
 /// Returns the edition of a file that begins with one instead of a syntax.
 fn edition_of(text: &str) -> Option<&str> {
     let mut rest = text.trim_start();
-    while let Some(comment) = rest.strip_prefix('/') {
-        let (_, after) = match comment.strip_prefix('*') {
-            Some(block) => block.split_once("*/")?,
-            None => comment.split_once('\n')?,
-        };
-        rest = after.trim_start();
+    while let Some(length) = comment_length(rest) {
+        rest = rest[length..].trim_start();
     }
     let value = rest.strip_prefix("edition")?.trim_start();
     let value = value.strip_prefix('=')?.trim_start();

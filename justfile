@@ -14,6 +14,12 @@ build:
 test *FILTER:
     cargo test {{FILTER}}
 
+# All tests, those that take long, too
+test-all:
+    cargo test --locked
+    cargo test --locked --test accuracy --test it_reqwest --test judges
+    cargo test --locked --test it --test skipped -- --ignored
+
 # What browsers, curl and openapi-core make of the cases in tests/judges, asked anew; needs chromium, curl, and a Python
 # with openapi-core that OPENAPI_CORE_PYTHON names
 judges:

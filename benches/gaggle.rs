@@ -15,7 +15,7 @@ fn main() -> Result<(), lgoose::Error> {
             .unwrap_or(usual)
     };
     let (workers, requests) = (number(1_000), number(1_000));
-    let [delivered, late_ms] = lgoose::internals::gaggle::simulate(&url, workers, requests)?;
+    let [delivered, late_ms] = lgoose_gaggle::simulate(&url, workers, requests)?;
     println!("{delivered} {late_ms}");
     Ok(())
 }

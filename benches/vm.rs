@@ -5,12 +5,12 @@
 #![allow(clippy::print_stdout, reason = "printing is what a benchmark is for")]
 #![allow(missing_docs, reason = "a benchmark has no interface")]
 
-use lgoose::internals::Recorder;
-use lgoose::internals::http::{
+use lgoose_http::{
     Client, ClientConfig, Exchange, Phases, Request, Response, Session, Target, Transfer,
     TransferMeter,
 };
-use lgoose::internals::lua::{Finished, Heartbeat, Op, Program, Step, Vm, VmSetup, load};
+use lgoose_lua::{Finished, Heartbeat, Op, Program, Step, Vm, VmSetup, load};
+use lgoose_metrics::Recorder;
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -54,14 +54,7 @@
 //! ```
 
 #![cfg_attr(
-    not(all(
-        feature = "cli",
-        feature = "demo",
-        feature = "otlp",
-        feature = "reqwest",
-        feature = "tui",
-        feature = "web"
-    )),
+    not(all(feature = "cli", feature = "reqwest")),
     allow(
         dead_code,
         unused_imports,
@@ -146,36 +139,3 @@ pub use app::{Outcome, Running, Supervisor, Test};
 pub use lgoose_base::error::{Diagnostic, Error, Trouble};
 pub use lgoose_plan::config::Value;
 pub use report::Report;
-
-#[doc(hidden)]
-pub mod internals {
-    //! What the fuzz targets and benchmarks of this repository use. Not part of lgoose's public interface.
-
-    pub use lgoose_metrics::Recorder;
-
-    #[cfg(feature = "gaggle")]
-    pub mod gaggle {
-        //! Workers that only deliver figures.
-        pub use lgoose_gaggle::simulate;
-    }
-    pub mod html {
-        //! Pages.
-        pub use lgoose_html::{
-            Document, Selector, assets, decode_entities, find_form, links, reason, title,
-        };
-    }
-    pub mod http {
-        //! The client.
-        pub use lgoose_http::{
-            Client, ClientConfig, Exchange, Phases, Request, Response, Session, Target, Transfer,
-            TransferMeter, fuzzing,
-        };
-    }
-    pub mod lua {
-        //! The Lua VMs of users.
-        pub use lgoose_lua::{
-            CompiledRegex, ExchangeEnd, Finished, Heartbeat, Op, Program, ReceiveTime, Step, Vm,
-            VmSetup, decode_any_message, load, read_in_pieces,
-        };
-    }
-}

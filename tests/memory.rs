@@ -1,8 +1,8 @@
 //! The memory that lgoose counts for what plans hold outside of Lua, beside what the allocator gives for it. One test,
 //! because the allocator's figures are those of the whole process.
 
-use lgoose::internals::html::Document;
-use lgoose::internals::lua::CompiledRegex;
+use lgoose_html::Document;
+use lgoose_lua::CompiledRegex;
 
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;

@@ -1,4 +1,4 @@
-//! The last of the tests: says what was skipped, and what those tests want.
+//! The last of the tests: says what was skipped, what those tests want, and which tests 'cargo test' leaves out.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,6 +19,9 @@ fn main() {
     for line in lines {
         println!("  {line}");
     }
+    println!(
+        "tests that take long run with 'just test-all': whole judges, clusters, figures against logs, the client reqwest"
+    );
     // The next run begins anew.
     let _absent = fs::remove_file(list);
 }

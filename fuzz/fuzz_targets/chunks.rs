@@ -1,7 +1,7 @@
 //! A chunked body in pieces of the size that the first byte says.
 #![no_main]
 
-use lgoose::internals::http::fuzzing;
+use lgoose_http::fuzzing;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

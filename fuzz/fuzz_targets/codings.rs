@@ -1,7 +1,7 @@
 //! A body with the content codings that the first byte picks.
 #![no_main]
 
-use lgoose::internals::http::fuzzing;
+use lgoose_http::fuzzing;
 use libfuzzer_sys::fuzz_target;
 
 const HEADERS: [&str; 7] = [

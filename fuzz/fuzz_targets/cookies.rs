@@ -1,7 +1,7 @@
 //! `Set-Cookie` lines from one URL, asked for by another: both come first, a line each.
 #![no_main]
 
-use lgoose::internals::http::fuzzing;
+use lgoose_http::fuzzing;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

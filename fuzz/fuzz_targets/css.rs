@@ -1,7 +1,7 @@
 //! A selector of the plan, up to the first zero byte, against a page: what is behind it.
 #![no_main]
 
-use lgoose::internals::html::{Document, Selector};
+use lgoose_html::{Document, Selector};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

@@ -1,7 +1,7 @@
 //! Server-sent events and lines, in pieces of the size that the first byte says.
 #![no_main]
 
-use lgoose::internals::lua::read_in_pieces;
+use lgoose_lua::read_in_pieces;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

@@ -1,7 +1,7 @@
 //! Every form of a page, from any bytes, as it would be sent.
 #![no_main]
 
-use lgoose::internals::html::{Document, Selector, find_form};
+use lgoose_html::{Document, Selector, find_form};
 use libfuzzer_sys::fuzz_target;
 use url::Url;
 

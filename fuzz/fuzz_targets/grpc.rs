@@ -1,7 +1,7 @@
 //! The body of a call of gRPC, in pieces of the size that the first byte says, of gRPC-Web if it is even.
 #![no_main]
 
-use lgoose::internals::http::fuzzing;
+use lgoose_http::fuzzing;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

@@ -1,7 +1,7 @@
 //! A page's title, reason, assets and links, from any bytes.
 #![no_main]
 
-use lgoose::internals::html;
+use lgoose_html as html;
 use libfuzzer_sys::fuzz_target;
 use url::Url;
 

@@ -2,7 +2,7 @@
 //! URL standard says, and a URL.
 #![no_main]
 
-use lgoose::internals::http::Target;
+use lgoose_http::Target;
 use libfuzzer_sys::fuzz_target;
 use url::Url;
 

@@ -1,7 +1,7 @@
 //! What a server sends over a WebSocket, in pieces of the size that the first byte says, compressed if it is even.
 #![no_main]
 
-use lgoose::internals::http::fuzzing;
+use lgoose_http::fuzzing;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

@@ -5,7 +5,7 @@ mod client;
 #[cfg(feature = "cli")]
 mod command;
 mod embed;
-#[cfg(feature = "gaggle")]
+#[cfg(feature = "cli")]
 mod gaggle;
 #[cfg(feature = "cli")]
 mod guard;

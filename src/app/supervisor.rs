@@ -174,7 +174,7 @@ impl Slot {
             Ok(Outcome { report, .. }) => Ok(report
                 .verdict
                 .clone()
-                .unwrap_or_else(|| lgoose_report::judge(report, None))),
+                .unwrap_or_else(|| lgoose_judgement::judge(report, None))),
             Err(error) => Err(error.to_string()),
         }));
         ended
@@ -247,7 +247,7 @@ fn settle(outcome: &mut Outcome) {
         .is_some_and(|ending| ending.cause == Cause::NotStarted);
     // An error in 'test_start' is the trouble of the plan or the target, not of lgoose.
     let trouble = outcome.trouble.as_ref().filter(|_| !not_started);
-    outcome.report.verdict = Some(lgoose_report::judge(&outcome.report, trouble));
+    outcome.report.verdict = Some(lgoose_judgement::judge(&outcome.report, trouble));
 }
 
 #[cfg(test)]

@@ -19,7 +19,6 @@ const AHEAD: Duration = Duration::from_millis(50);
 static REQUESTED: Notify = Notify::const_new();
 
 /// Asks the listener of the run to suspend the process, as the signal does.
-#[cfg(feature = "tui")]
 pub(super) fn request() {
     REQUESTED.notify_one();
 }
@@ -59,7 +58,6 @@ impl Suspension {
             return;
         }
         let paused = matches!(handle.send(Command::Pause).await, Ok(Done::Paused));
-        #[cfg(feature = "tui")]
         let had_terminal = lgoose_tui::hand_back();
         console::out().settled_within(FAREWELL).await;
         tokio::time::sleep(AHEAD).await;
@@ -68,7 +66,6 @@ impl Suspension {
         if rustix::process::kill_process(own, rustix::process::Signal::STOP).is_ok() {
             let _signal = self.go_on.recv().await;
         }
-        #[cfg(feature = "tui")]
         if had_terminal {
             // A view without a terminal ends by itself.
             let _gone = lgoose_tui::take_again();

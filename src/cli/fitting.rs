@@ -21,7 +21,6 @@ pub(super) fn fitting(matches: &ArgMatches, run: &RunArgs) -> Result<(), OptionM
     let lonely = ["method", "body", "stream"]
         .into_iter()
         .find(|name| typed(name));
-    #[cfg(any(feature = "gaggle", feature = "web"))]
     let none_of = |names: &[&str], message: &str| match names.iter().find(|name| typed(name)) {
         Some(flag) => {
             let message = format!("'--{}' is for {message}", flag.replace('_', "-"));
@@ -29,14 +28,12 @@ pub(super) fn fitting(matches: &ArgMatches, run: &RunArgs) -> Result<(), OptionM
         }
         None => Ok(()),
     };
-    #[cfg(feature = "gaggle")]
     if run.gaggle.workers.is_none() {
         none_of(
             &["nats", "nats_listen", "workers_timeout", "on_worker_loss"],
             "a run on workers: say how many with '--workers'",
         )?;
     }
-    #[cfg(feature = "web")]
     if run.web.web.is_none() {
         none_of(
             &[

@@ -8,10 +8,8 @@ mod compare;
 mod demo;
 mod doctor;
 mod elsewhere;
-#[cfg(feature = "otlp")]
 mod export;
 mod fitting;
-#[cfg(feature = "gaggle")]
 mod gaggle;
 mod import;
 mod load;
@@ -21,11 +19,9 @@ mod one_request;
 mod outputs;
 mod run;
 mod saved;
-#[cfg(feature = "web")]
 mod serve;
 mod traces;
 mod values;
-#[cfg(feature = "web")]
 mod web;
 mod words;
 
@@ -34,9 +30,7 @@ pub(crate) use check::CheckArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use demo::DemoArgs;
 pub(crate) use doctor::DoctorArgs;
-#[cfg(feature = "otlp")]
 pub(crate) use export::ExportArgs;
-#[cfg(feature = "gaggle")]
 pub(crate) use gaggle::{
     AttachArgs, BrokerArgs, GaggleArgs, GatherArgs, NatsArgs, OnLoss, WorkerArgs,
 };
@@ -45,10 +39,8 @@ pub(crate) use new::{NewArgs, PlanTemplate};
 pub(crate) use one_request::OneRequest;
 pub(crate) use run::RunArgs;
 pub(crate) use saved::ReportArgs;
-#[cfg(feature = "web")]
 pub(crate) use serve::ServeArgs;
 pub(crate) use traces::TraceArgs;
-#[cfg(feature = "web")]
 pub(crate) use web::{LingerArgs, WebArgs, WebPlace};
 pub(crate) use words::misspelt_variables;
 
@@ -132,22 +124,16 @@ pub(crate) enum CliCommand {
     /// Search for the greatest load at which a site keeps its limits
     Capacity(Box<CapacityArgs>),
     /// Serve runs on workers ('--workers'), one after another, until Ctrl-C
-    #[cfg(feature = "gaggle")]
     Worker(WorkerArgs),
     /// Add up the figures of many workers, so that a manager has less to do
-    #[cfg(feature = "gaggle")]
     Gather(GatherArgs),
     /// List the workers, the gathers and the runs at a broker
-    #[cfg(feature = "gaggle")]
     Gaggle(BrokerArgs),
     /// Watch a run on workers from anywhere, or take over a run whose manager is lost
-    #[cfg(feature = "gaggle")]
     Attach(AttachArgs),
     /// Serve a page and an API to run plans, one after another, and keep the runs, until Ctrl-C
-    #[cfg(feature = "web")]
     Serve(ServeArgs),
     /// Do what 'lgoose serve' says over standard input.
-    #[cfg(feature = "web")]
     #[command(hide = true)]
     Hosted,
     /// Print the completion script for a shell, such as: lgoose completions bash >>~/.bashrc
@@ -226,7 +212,6 @@ fn apart(cli: &Cli) -> Result<(), clap::Error> {
         Some(CliCommand::Report(saved)) => &saved.output,
         Some(CliCommand::Compare(compare)) => &compare.output,
         Some(CliCommand::Capacity(search)) => &search.run.outputs.output,
-        #[cfg(feature = "gaggle")]
         Some(CliCommand::Attach(attach)) => &attach.output,
         _ => &cli.run.outputs.output,
     };
@@ -240,9 +225,7 @@ fn apart(cli: &Cli) -> Result<(), clap::Error> {
 fn with_flags_of_command(mut cli: Cli) -> Cli {
     match &cli.command {
         Some(CliCommand::Capacity(search)) => cli.run.screen.clone_from(&search.run.screen),
-        #[cfg(feature = "gaggle")]
         Some(CliCommand::Worker(worker)) => cli.run.screen.verbose |= worker.verbose,
-        #[cfg(feature = "gaggle")]
         Some(CliCommand::Attach(attach)) => {
             cli.run.outputs.output.clone_from(&attach.output);
             let screen = &mut cli.run.screen;

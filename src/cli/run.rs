@@ -66,19 +66,15 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub verdict: VerdictArgs,
     /// Options of a run whose users are on other machines.
-    #[cfg(feature = "gaggle")]
     #[command(flatten)]
     pub gaggle: super::GaggleArgs,
     /// Options of a run that is served over HTTP.
-    #[cfg(feature = "web")]
     #[command(flatten)]
     pub web: super::WebArgs,
     /// How long that server outlives the run.
-    #[cfg(feature = "web")]
     #[command(flatten)]
     pub linger: super::LingerArgs,
     /// Options of a run that is exported while it goes on.
-    #[cfg(feature = "otlp")]
     #[command(flatten)]
     pub export: super::ExportArgs,
     /// Options of the traces of requests.

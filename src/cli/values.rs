@@ -78,7 +78,6 @@ pub(super) fn variable(text: &str) -> Result<(String, String), String> {
 }
 
 /// Parses a label of a worker.
-#[cfg(feature = "gaggle")]
 pub(super) fn label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() && !value.trim().is_empty() => {

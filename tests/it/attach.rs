@@ -41,6 +41,7 @@ pub(crate) fn kill(process: Running) {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_run_whose_manager_is_killed_is_taken_over_with_every_figure() {
     let Some(broker) = Broker::start() else {
         return;
@@ -86,6 +87,7 @@ fn a_run_whose_manager_is_killed_is_taken_over_with_every_figure() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_run_is_watched_left_and_stopped_by_whoever_has_taken_it_over() {
     let Some(broker) = Broker::start() else {
         return;
@@ -114,6 +116,7 @@ fn a_run_is_watched_left_and_stopped_by_whoever_has_taken_it_over() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn whoever_watches_a_run_sees_its_end_and_a_manager_that_stood_still_leaves_it() {
     let Some(broker) = Broker::start() else {
         return;
@@ -179,6 +182,7 @@ fn a_run_that_is_not_there_is_told_with_those_that_are() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn whoever_attaches_quietly_gets_the_report_and_no_word() {
     let Some(broker) = Broker::start() else {
         return;

@@ -84,6 +84,7 @@ fn steps(report: &Value) -> Vec<(f64, &str, bool)> {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_limit_on_connections_is_the_number_of_users_that_is_found() {
     let url = limited(3);
     let file = scratch("capacity_users.json");
@@ -141,6 +142,7 @@ fn a_limit_on_connections_is_the_number_of_users_that_is_found() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_limit_that_is_never_reached_is_said_to_hold_at_least() {
     let site = Server::start();
     let path = plan(
@@ -226,6 +228,7 @@ fn steps_that_are_shorter_than_an_iteration_find_nothing_and_say_how_long_they_h
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_step_lasts_until_as_many_iterations_end_as_start() {
     let site = Server::start();
     let path = plan(
@@ -264,6 +267,7 @@ fn a_step_lasts_until_as_many_iterations_end_as_start() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_search_whose_time_is_up_has_confirmed_what_held_until_then() {
     let site = Server::start();
     let file = scratch("capacity_time.json");
@@ -291,6 +295,7 @@ fn a_search_whose_time_is_up_has_confirmed_what_held_until_then() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_site_that_is_down_fails_the_first_step() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let url = format!("http://{}/", listener.local_addr().expect("it is bound"));
@@ -311,6 +316,7 @@ fn a_site_that_is_down_fails_the_first_step() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn an_interrupt_ends_the_search_with_what_it_has() {
     for signal in [Signal::INT, Signal::HUP] {
         let site = Server::start();

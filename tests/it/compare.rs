@@ -72,6 +72,7 @@ fn row<'a>(json: &'a Value, name: Option<&str>, figure: &str) -> &'a Value {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_site_that_became_slower_is_called_so_and_the_other_way_round_faster() {
     let folder = folder("compare_slower");
     let ((_fast, fast), (_slow, slow)) = (site("5ms"), site("250ms"));
@@ -173,6 +174,7 @@ fn a_site_that_became_slower_is_called_so_and_the_other_way_round_faster() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn what_makes_runs_incomparable_is_said_first_and_fails() {
     let folder = folder("compare_apart");
     let (_site, url) = site("1ms");

@@ -124,6 +124,7 @@ fn functions() -> BTreeSet<String> {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn every_function_alone_in_a_task_leaves_others_their_turn_and_the_run_its_end() {
     let names = keys("operations.lua");
     let listed: BTreeSet<String> = names.iter().cloned().collect();
@@ -136,6 +137,7 @@ fn every_function_alone_in_a_task_leaves_others_their_turn_and_the_run_its_end()
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn every_place_leaves_others_their_turn_and_the_run_its_end() {
     all_end("PLACE", &keys("places.lua"));
 }

@@ -179,6 +179,7 @@ fn a_plan_travels_with_its_modules_data_and_variables_and_setup_is_run_once() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_worker_that_is_killed_loses_only_what_it_had_not_delivered() {
     let Some(broker) = Broker::start() else {
         return;
@@ -201,6 +202,7 @@ fn a_worker_that_is_killed_loses_only_what_it_had_not_delivered() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_free_worker_takes_the_place_of_one_that_is_lost() {
     let Some(broker) = Broker::start() else {
         return;
@@ -221,6 +223,7 @@ fn a_free_worker_takes_the_place_of_one_that_is_lost() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn whoever_takes_a_place_takes_no_row_and_no_iteration_a_second_time() {
     let Some(broker) = Broker::start() else {
         return;
@@ -268,6 +271,7 @@ fn whoever_takes_a_place_takes_no_row_and_no_iteration_a_second_time() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn the_others_share_the_load_of_a_worker_that_is_lost() {
     let Some(broker) = Broker::start() else {
         return;
@@ -301,6 +305,7 @@ fn the_others_share_the_load_of_a_worker_that_is_lost() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn the_loss_of_a_worker_ends_the_run_if_that_is_wanted() {
     let Some(broker) = Broker::start() else {
         return;
@@ -321,6 +326,7 @@ fn the_loss_of_a_worker_ends_the_run_if_that_is_wanted() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_run_that_all_workers_were_lost_to_passes_nothing() {
     let Some(broker) = Broker::start() else {
         return;
@@ -368,6 +374,7 @@ fn a_run_whose_workers_were_all_told_to_end_passes_nothing() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_node_of_a_cluster_that_is_killed_and_comes_back_loses_nothing() {
     let Some(mut cluster) = Cluster::start() else {
         return;
@@ -404,6 +411,7 @@ fn a_node_of_a_cluster_that_is_killed_and_comes_back_loses_nothing() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_broker_that_is_killed_and_comes_back_loses_nothing() {
     let Some(mut broker) = Broker::start() else {
         return;
@@ -423,6 +431,7 @@ fn a_broker_that_is_killed_and_comes_back_loses_nothing() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_worker_that_stood_still_is_back_and_delivers() {
     let Some(broker) = Broker::start() else {
         return;
@@ -453,6 +462,7 @@ fn a_worker_that_stood_still_is_back_and_delivers() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_stop_ends_the_users_of_all_workers_and_they_are_free_for_the_next_run() {
     let Some(broker) = Broker::start() else {
         return;
@@ -476,6 +486,7 @@ fn a_stop_ends_the_users_of_all_workers_and_they_are_free_for_the_next_run() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_stop_does_not_wait_for_a_worker_that_a_reload_waits_for() {
     let Some(broker) = Broker::start() else {
         return;
@@ -505,6 +516,7 @@ fn a_stop_does_not_wait_for_a_worker_that_a_reload_waits_for() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn an_event_whose_worker_dies_is_run_by_another() {
     let Some(broker) = Broker::start() else {
         return;
@@ -531,6 +543,7 @@ fn an_event_whose_worker_dies_is_run_by_another() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn users_stop_when_nobody_can_be_reached() {
     let Some(mut broker) = Broker::start() else {
         return;
@@ -673,6 +686,7 @@ fn lgoose_starts_a_broker_where_none_is_named() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn no_output_shows_the_token() {
     let Some(broker) = Broker::start() else {
         return;
@@ -741,6 +755,7 @@ fn a_plan_sees_the_variables_of_its_manager_and_none_of_a_workers() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_worker_that_is_told_to_end_says_so_and_hands_everything_over() {
     let Some(broker) = Broker::start() else {
         return;
@@ -805,6 +820,7 @@ fn labels_of_workers_are_compared_and_judged() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn workers_are_free_at_once_when_a_manager_stops_waiting_for_more() {
     let Some(broker) = Broker::start() else {
         return;

@@ -31,6 +31,7 @@ fn requests_of_workers(report: &Report) -> BTreeMap<String, u64> {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn logs_of_all_workers_end_on_the_managers_disk() {
     let Some(broker) = Broker::start() else {
         return;
@@ -110,6 +111,7 @@ fn logs_of_all_workers_end_on_the_managers_disk() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_log_is_complete_when_the_broker_comes_back() {
     let Some(mut broker) = Broker::start() else {
         return;
@@ -126,6 +128,7 @@ fn a_log_is_complete_when_the_broker_comes_back() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn what_a_lost_worker_had_not_handed_over_of_a_log_is_told() {
     let Some(broker) = Broker::start() else {
         return;
@@ -151,6 +154,7 @@ fn what_a_lost_worker_had_not_handed_over_of_a_log_is_told() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_log_that_nobody_takes_holds_up_no_user_and_is_told() {
     let Some(broker) = Broker::start() else {
         return;

@@ -110,6 +110,7 @@ fn manager(broker: &Broker, server: &Server, more: &[&str]) -> Running {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn the_sample_configuration_permits_all_that_a_run_needs() {
     let Some(broker) = broker(|text| text) else {
         return;
@@ -133,6 +134,7 @@ fn the_sample_configuration_permits_all_that_a_run_needs() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_worker_that_may_reserve_nothing_is_refused_where_it_has_to() {
     let Some(broker) = broker(without(
         "lgoose.run.*.reserved.>",
@@ -157,6 +159,7 @@ fn a_worker_that_may_reserve_nothing_is_refused_where_it_has_to() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_worker_with_a_user_of_its_own_hears_nothing_of_others() {
     let narrow = |text: String| {
         let text = text.replace(
@@ -198,6 +201,7 @@ fn a_worker_with_a_user_of_its_own_hears_nothing_of_others() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn gathers_and_other_managers_need_no_more_than_the_sample_configuration() {
     let Some(broker) = broker(|text| text) else {
         return;
@@ -222,6 +226,7 @@ fn gathers_and_other_managers_need_no_more_than_the_sample_configuration() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_run_that_its_manager_may_not_steer_or_read_is_refused_or_ended() {
     let removed = without("lgoose.run.*.down.*", "MANAGER = {", "subscribe");
     let Some(mute) = broker(removed) else {
@@ -260,6 +265,7 @@ fn a_run_that_its_manager_may_not_steer_or_read_is_refused_or_ended() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn who_may_not_take_a_run_over_says_so_and_ends() {
     let no_lead = |text: String| {
         // The manager keeps its own; one who attaches has another account.
@@ -294,6 +300,7 @@ fn who_may_not_take_a_run_over_says_so_and_ends() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_gather_that_may_not_read_leaves_its_workers_to_the_manager() {
     let removed = without("$JS.API.CONSUMER.MSG.NEXT.*.*", "GATHER = {", "subscribe");
     let Some(broker) = broker(removed) else {

@@ -93,6 +93,7 @@ fn two_workers_share_counters_queues_and_maps_as_one_process_does() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn what_was_shared_is_lost_with_its_manager_and_no_number_is_given_twice() {
     let Some(broker) = Broker::start() else {
         return;

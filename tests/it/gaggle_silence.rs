@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn nobody_is_lost_while_the_broker_hangs() {
     let Some(broker) = Broker::start() else {
         return;
@@ -29,6 +30,7 @@ fn nobody_is_lost_while_the_broker_hangs() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_manager_that_stood_still_calls_nobody_lost() {
     let Some(broker) = Broker::start() else {
         return;
@@ -75,6 +77,7 @@ fn without_broker(name: &str, options: &[&str], interrupts: usize) -> Option<Dur
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_manager_whose_broker_is_gone_ends_when_it_is_told_to() {
     // The time between two interrupts is part of it.
     let cases = [("gone_stop", 1, 300 + 2_000), ("gone_abort", 2, 600 + 400)];
@@ -94,6 +97,7 @@ fn a_manager_whose_broker_is_gone_ends_when_it_is_told_to() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_manager_whose_broker_is_gone_ends_in_time() {
     let options = ["-t", "20s", "--stop-timeout", "2s"];
     let Some(lasted) = without_broker("gone_time", &options, 0) else {
@@ -143,6 +147,7 @@ fn assert_unstopped(case: &str, ended: &Ended, names: &str, most_s: i64) {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_stop_that_a_worker_cannot_confirm_names_it_and_is_no_success() {
     type Case = fn(&[Running; 2], &Running);
     let cases: [(&str, &[&str], Case, &str, i64); 8] = [
@@ -262,6 +267,7 @@ fn a_stop_that_a_worker_cannot_confirm_names_it_and_is_no_success() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_stop_that_all_workers_confirm_is_one_whatever_happened_before() {
     type Case = fn(&[Running; 2], &Running);
     let cases: [(&str, &[&str], Case, &str); 4] = [
@@ -407,6 +413,7 @@ impl Link {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_worker_that_is_back_when_its_run_is_over_stops_at_once_and_is_free() {
     let Some(broker) = Broker::start() else {
         return;
@@ -441,6 +448,7 @@ fn a_worker_that_is_back_when_its_run_is_over_stops_at_once_and_is_free() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_worker_that_hears_nobody_cuts_off_what_still_runs_after_a_stop() {
     let Some(broker) = Broker::start() else {
         return;

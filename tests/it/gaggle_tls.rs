@@ -59,6 +59,7 @@ fn run(broker: &Broker, server: &Server, more: &[&str]) -> Ended {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_broker_over_tls_is_trusted_and_shown_who_one_is() {
     let authority = Authority::new();
     let own = Files::of(&authority.sign(&["127.0.0.1"]), "own");
@@ -94,6 +95,7 @@ fn a_broker_over_tls_is_trusted_and_shown_who_one_is() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_certificate_that_has_expired_is_told_on_either_side() {
     let authority = Authority::new();
     let own = Files::of(&authority.sign(&["127.0.0.1"]), "valid");

@@ -10,6 +10,7 @@ use std::net::TcpStream;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_full_store_of_the_broker_is_told_in_the_report() {
     let small = "jetstream { store_dir: \"STORE\", max_file_store: 24KB }";
     let Some(broker) = Broker::with("s3cret", small) else {
@@ -44,6 +45,7 @@ fn a_full_store_of_the_broker_is_told_in_the_report() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_plan_that_does_not_load_on_a_worker_is_told_with_the_workers_name() {
     let Some(broker) = Broker::start() else {
         return;
@@ -244,6 +246,7 @@ fn a_worker_with_more_threads_than_any_has_is_left_out_by_name() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn messages_that_no_worker_has_sent_are_skipped_and_lose_nothing() {
     let Some(broker) = Broker::start() else {
         return;

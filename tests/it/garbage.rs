@@ -7,6 +7,7 @@ use crate::report::run;
 /// Uploads and pages of which one fits into the memory of a user, and two do not. Fetching pages comes last, as nothing
 /// Uploads and pages of which one fits into the memory of a user, and two do not.
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn what_fits_once_fits_in_every_iteration() {
     let page = "<p><b>text</b></p>".repeat(75_000);
     let site = Site::start(move |asked| match &*asked.path {

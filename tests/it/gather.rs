@@ -144,6 +144,7 @@ fn gathers_are_listed_and_a_second_one_of_a_label_stands_by() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_gather_that_is_killed_is_passed_over_and_another_one_goes_on() {
     let Some(broker) = Broker::start() else {
         return;
@@ -165,6 +166,7 @@ fn a_gather_that_is_killed_is_passed_over_and_another_one_goes_on() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_gather_that_stays_away_holds_nothing_up() {
     let Some(broker) = Broker::start() else {
         return;
@@ -217,6 +219,7 @@ fn a_worker_that_is_lost_behind_a_gather_is_noticed_and_replaced() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_broker_that_is_killed_and_comes_back_loses_nothing_of_a_gather() {
     let Some(mut broker) = Broker::start() else {
         return;
@@ -265,7 +268,7 @@ fn figures_of_many_workers_are_added_up_and_count_once() {
     };
     let _gather = gather(&broker, "g1", &["region=eu"]);
     let url = broker.url();
-    let simulated = std::thread::spawn(move || lgoose::internals::gaggle::simulate(&url, 45, 50));
+    let simulated = std::thread::spawn(move || lgoose_gaggle::simulate(&url, 45, 50));
     let (server, path) = (Server::start(), plan("gather_many.lua", STEADY));
     let ended = managed(&broker, &path, &server, "45", &["-u", "45", "-t", "4s"]).end();
     let log = ended.stderr.clone();

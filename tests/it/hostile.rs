@@ -427,6 +427,7 @@ fn bodies_that_are_fetched_take_no_more_than_a_user_may_hold() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_plan_that_wants_too_much_memory_costs_its_user_a_task_and_nobody_else_anything() {
     let server = Server::start();
     let mut wrong = Vec::new();

@@ -59,6 +59,7 @@ fn heads_that_are_fetched_take_no_more_than_a_user_may_hold() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn long_urls_of_responses_that_are_kept_count_as_memory_of_their_user() {
     let report = contained(
         "kept_urls",
@@ -80,6 +81,7 @@ fn requests_that_wait_for_a_verdict_count_as_memory_of_their_user() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn bodies_of_requests_that_wait_for_a_verdict_are_not_kept() {
     let report = contained(
         "judged_bodies",
@@ -103,6 +105,7 @@ fn long_reasons_of_failed_requests_are_cut_for_good() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn requests_share_the_tags_that_they_are_given() {
     for (name, task) in [
         (
@@ -121,6 +124,7 @@ fn requests_share_the_tags_that_they_are_given() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn transactions_of_coroutines_that_are_left_end_with_them() {
     contained(
         "left_transactions",

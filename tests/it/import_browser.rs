@@ -217,6 +217,7 @@ fn a_page_of_the_shop_calls_its_api() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn calls_that_a_page_sends_at_once_are_a_batch() {
     let Some(browser) = Browser::without_network("import-batch") else {
         return;

@@ -223,6 +223,7 @@ fn run(folder: &Path, plan: &str, url: &str) -> Option<String> {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_word_of_megabytes_in_a_task_ends_neither_the_run_nor_the_outputs() {
     for size in SIZES {
         let site = site("w".repeat(size));

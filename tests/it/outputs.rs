@@ -425,6 +425,7 @@ end }
 const BOUND: u64 = 200 << 20;
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn paths_without_end_are_bounded_and_say_how_to_name_them() {
     let server = Server::start();
     let url = server.url();

@@ -5,8 +5,9 @@ use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::signal::unix::{SignalKind, signal as signal_of};
 
 /// The deadline, far longer than any test takes, also on a busy machine: it ends what hangs and does not judge speed.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(300);
@@ -47,8 +48,23 @@ pub(crate) fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
     }
 }
 
+/// Makes children heed SIGHUP, also where the tests run under `nohup`: a signal that is ignored stays so in a child, and one
+/// that is handled does not.
+fn heed_hangups() {
+    static HANDLED: LazyLock<()> = LazyLock::new(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .expect("a runtime");
+        let _entered = runtime.enter();
+        drop(signal_of(SignalKind::hangup()).expect("it can be handled"));
+    });
+    LazyLock::force(&HANDLED);
+}
+
 /// Starts the program with pipes that nobody reads and an input that does not end.
 pub(crate) fn unread(arguments: &[&str]) -> Child {
+    heed_hangups();
     Command::new(env!("CARGO_BIN_EXE_lgoose"))
         .args(arguments)
         .stdin(Stdio::piped())
@@ -116,6 +132,7 @@ pub(crate) struct Lgoose {
 
 impl Lgoose {
     pub(crate) fn new<I: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = I>) -> Lgoose {
+        heed_hangups();
         let mut command = Command::new(env!("CARGO_BIN_EXE_lgoose"));
         command
             .args(arguments)

@@ -166,6 +166,7 @@ fn end(run: Running) -> Ended {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn every_command_of_the_pages_does_what_it_says() {
     let folder = folder();
     let mut commands = commands(&all_text());

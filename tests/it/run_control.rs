@@ -64,6 +64,7 @@ fn a_terminal_that_takes_nothing_changes_nothing_of_the_run() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_view_whose_terminal_takes_nothing_does_not_stay_when_the_run_is_over() {
     let server = Server::start();
     let path = plan("held_end.lua", BUSY);
@@ -78,6 +79,7 @@ fn a_view_whose_terminal_takes_nothing_does_not_stay_when_the_run_is_over() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn signals_and_keys_stop_and_abort_a_run_whose_terminal_takes_nothing() {
     for (name, stop) in [("held_term", None), ("held_key", Some("\x03"))] {
         let server = Server::start();
@@ -180,6 +182,7 @@ fn a_run_without_an_end_stops_when_its_terminal_is_closed() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_terminal_that_is_closed_while_the_tables_are_printed_changes_no_exit_code() {
     let server = Server::start();
     for (name, more, code) in [
@@ -201,6 +204,7 @@ fn a_terminal_that_is_closed_while_the_tables_are_printed_changes_no_exit_code()
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn without_a_view_a_terminal_that_takes_nothing_or_is_closed_changes_nothing_either() {
     for (name, closes) in [("lines_held", false), ("lines_closed", true)] {
         let server = Server::start();
@@ -218,6 +222,7 @@ fn without_a_view_a_terminal_that_takes_nothing_or_is_closed_changes_nothing_eit
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn pipes_that_nobody_reads_delay_nothing_and_lose_no_file() {
     let server = Server::start();
     let url = server.url();
@@ -344,6 +349,7 @@ fn assert_no_trace(report: &serde_json::Value) {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn ctrl_z_pauses_the_run_and_no_request_shows_the_time() {
     for (name, more, key) in [("left", "", true), ("left_lines", "--headless -q", false)] {
         let server = Server::start();
@@ -365,6 +371,7 @@ fn ctrl_z_pauses_the_run_and_no_request_shows_the_time() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn time_in_which_the_program_stood_still_is_a_pause_and_no_delay_of_its_own() {
     for (name, more, stops_ms) in [
         ("users", &["-u", "4"][..], &[2_000_u64][..]),

@@ -128,6 +128,7 @@ fn bodies_that_a_plan_drops_do_not() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_plan_whose_top_level_does_not_end_is_refused() {
     let closing =
         "local x <close> = setmetatable({}, { __close = function() while true do end end })\n";
@@ -399,6 +400,7 @@ const EMPTIED: &str = "local function emptied()\n\
     end\n";
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn no_call_takes_so_long_that_the_run_has_to_end() {
     let server = Server::start();
     // The limit and the watchdog count processor time, of which a busy machine gives little.

@@ -59,6 +59,7 @@ fn what_is_left_out_takes_its_thresholds_along() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_site_that_refuses_what_is_too_much_for_it_holds_what_it_answers() {
     // Forty requests a second are answered, whatever the second; the others are refused at once.
     let seconds = Mutex::new((Instant::now(), 0));

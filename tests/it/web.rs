@@ -207,6 +207,7 @@ fn seconds(events: &[Event]) -> Vec<u64> {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn events_go_on_where_a_reader_was_cut_off() {
     let server = Server::start();
     let path = plan(

@@ -160,6 +160,7 @@ fn has_value(answer: &Value) -> bool {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn the_dashboard_finds_all_of_a_run_with_native_and_with_classic_histograms() {
     let server = Server::start();
     let (path, url) = (plan("web_dashboard.lua", PLAN), server.url());
@@ -186,6 +187,7 @@ fn the_dashboard_finds_all_of_a_run_with_native_and_with_classic_histograms() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn the_dashboard_finds_the_workers_of_a_run() {
     let Some(broker) = Broker::start() else {
         return;

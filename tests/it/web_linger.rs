@@ -67,6 +67,7 @@ fn wait_for_linger(served: &Served) {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn while_test_stop_runs_the_metrics_and_the_page_show_the_final_figures() {
     const STOP: &str = "on('test_stop', function(user) user:get '/bye' end)\n";
     const PLAIN: &str = "task { function(user) user:get('/a', { name = 'x' }) end }";

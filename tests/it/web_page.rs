@@ -213,6 +213,7 @@ fn names_of_plans_and_sites_never_become_markup() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn the_page_fits_a_phone_and_serves_those_who_hear_it_or_have_no_mouse() {
     let Some(browser) = Browser::start("access") else {
         return;

@@ -61,6 +61,7 @@ fn commands_wait_for_one_another_and_what_ends_a_run_waits_for_none() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn the_rate_is_set_figures_are_reset_and_the_run_is_aborted() {
     let Some(browser) = Browser::start("commands") else {
         return;
@@ -135,6 +136,7 @@ fn the_rate_is_set_figures_are_reset_and_the_run_is_aborted() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn workers_and_what_becomes_of_them_are_shown() {
     let (Some(broker), Some(browser)) = (Broker::start(), Browser::start("workers")) else {
         return;

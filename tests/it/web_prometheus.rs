@@ -72,6 +72,7 @@ fn prometheus_finds_the_figures_of_the_report() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn prometheus_keeps_traces_whichever_way_metrics_are_written() {
     let text = "task { wait = 0.003, function(user) user:get(\"/\", { name = \"a\" }) user:get(\"/fails\", { name = \"b\" }) end }";
     let path = plan("web_prometheus_traces.lua", text);

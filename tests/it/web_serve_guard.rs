@@ -203,6 +203,7 @@ fn whoever_may_only_watch_starts_stops_and_removes_nothing() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn bodies_are_small_and_come_soon_and_say_what_is_wanted() {
     let host = Host::start("serve_bodies", &[("a.lua", BUSY)], &[]);
     let (web, address) = (host.web, host.web.address);
@@ -250,6 +251,7 @@ fn bodies_are_small_and_come_soon_and_say_what_is_wanted() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn mistakes_are_told_before_anything_runs() {
     let server = Server::start();
     let bad =

@@ -14,8 +14,10 @@
 pub mod allotment;
 pub mod console;
 pub mod error;
+pub mod figures;
 pub mod files;
 pub mod foreign_formats;
+pub mod line;
 pub mod machine;
 pub mod packed;
 pub mod pem;

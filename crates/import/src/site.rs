@@ -208,10 +208,9 @@ fn is_page_that_came(exchange: &RecordedExchange) -> bool {
 
 /// Returns whether two hosts are of one owner, as browsers tell it: `a.example.co.uk` and `b.example.co.uk`.
 fn are_neighbours(one: &Url, other: &Url) -> bool {
-    let domain = |url: &Url| {
-        let domain = psl::domain_str(url.domain()?)?;
-        Some(domain.to_owned())
-    };
+    fn domain(url: &Url) -> Option<&str> {
+        psl2::lookup(url.domain()?)?.registrable_domain()
+    }
     domain(one).is_some_and(|one| Some(one) == domain(other))
 }
 

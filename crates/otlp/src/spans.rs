@@ -223,7 +223,7 @@ fn bytes(digits: &str) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::options::ExportOptions;
-    use lgoose_report::fixture;
+    use lgoose_judgement::fixture;
 
     #[test]
     fn each_exemplar_is_sent_once_it_has_arrived() {

@@ -2,10 +2,10 @@
 //! (more in long runs) a line without a tag for all requests, and a line for each name, with the name as its tag.
 //! Values are microseconds to two significant digits.
 
-use super::display::{one_line, request_name};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use lgoose_base::error::Error;
+use lgoose_base::line::{one_line, request_name};
 use lgoose_metrics::{Report, read_histogram};
 use std::collections::HashSet;
 use std::time::{Duration, SystemTime};

@@ -3,14 +3,16 @@
 //! A case fails for each reason of a failed verdict. A failed check is also a failed case, unless a threshold says how
 //! many may fail.
 
-use super::display::{
-    broken_line, one_line, request_name, threshold_figure, threshold_name, with_share,
-};
-use super::verdict::{failed, nothing_succeeded, saturated};
 use lgoose_base::error::Error;
+use lgoose_base::figures::with_share;
+use lgoose_base::line::{one_line, request_name};
+use lgoose_base::threshold::{FigureKind, Threshold};
+use lgoose_judgement::{
+    broken_line, failed, nothing_succeeded, saturated, threshold_figure, threshold_name,
+};
 use lgoose_metrics::{Check, ErrorRow, Report, ThresholdRow};
-use quick_junit::{NonSuccessKind, Property, TestCase, TestCaseStatus, TestSuite};
-use std::time::Duration;
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesText, Event};
 
 /// The most characters of a name or a message; CI servers show no more, and some fail on more.
 const LONGEST: usize = 500;
@@ -20,8 +22,6 @@ const LONGEST: usize = 500;
 /// # Errors
 /// None that a report made by lgoose can cause.
 pub(crate) fn to_junit(report: &Report) -> Result<String, Error> {
-    let mut document = quick_junit::Report::new(harmless(&format!("lgoose {}", report.plan)));
-    document.set_time(Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default());
     let suites = [
         ("run", run(report)),
         ("thresholds", thresholds(report)),
@@ -29,23 +29,79 @@ pub(crate) fn to_junit(report: &Report) -> Result<String, Error> {
         ("requests", requests(report)),
         ("tasks", tasks(report)),
     ];
-    for (name, cases) in suites {
-        let mut suite = TestSuite::new(name);
-        if name == "run" {
-            for (name, value) in properties(report) {
-                suite.add_property(Property::new(name, harmless(&value)));
+    let mut writer = Writer::new_with_indent(Vec::new(), b' ', 4);
+    write(&mut writer, report, &suites)
+        .map_err(|error| Error::cannot("write the report as JUnit", error))?;
+    let mut text = String::from_utf8_lossy(&writer.into_inner()).into_owned();
+    text.push('\n');
+    Ok(text)
+}
+
+/// Writes the document; a suite without cases is left out.
+fn write(
+    writer: &mut Writer<Vec<u8>>,
+    report: &Report,
+    suites: &[(&str, Vec<Case>)],
+) -> std::io::Result<()> {
+    writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let all = suites.iter().flat_map(|(_, cases)| cases);
+    let [tests, failures] = counts(all);
+    writer
+        .create_element("testsuites")
+        .with_attribute(("name", &*harmless(&format!("lgoose {}", report.plan))))
+        .with_attributes([
+            ("tests", &*tests),
+            ("skipped", "0"),
+            ("failures", &*failures),
+        ])
+        .with_attributes([
+            ("errors", "0"),
+            ("time", &*format!("{:.3}", report.elapsed_s)),
+        ])
+        .write_inner_content(|writer| {
+            let mut suites = suites.iter().filter(|(_, cases)| !cases.is_empty());
+            suites.try_for_each(|(name, cases)| write_suite(writer, report, name, cases))
+        })?;
+    Ok(())
+}
+
+fn write_suite(
+    writer: &mut Writer<Vec<u8>>,
+    report: &Report,
+    name: &str,
+    cases: &[Case],
+) -> std::io::Result<()> {
+    let [tests, failures] = counts(cases);
+    writer
+        .create_element("testsuite")
+        .with_attributes([("name", name), ("tests", &*tests), ("skipped", "0")])
+        .with_attributes([("errors", "0"), ("failures", &*failures)])
+        .write_inner_content(|writer| {
+            if name == "run" {
+                writer
+                    .create_element("properties")
+                    .write_inner_content(|writer| {
+                        for (name, value) in properties(report) {
+                            writer
+                                .create_element("property")
+                                .with_attributes([("name", name), ("value", &*harmless(&value))])
+                                .write_empty()?;
+                        }
+                        Ok(())
+                    })?;
             }
-        }
-        for case in cases {
-            suite.add_test_case(case.into_case(name));
-        }
-        if !suite.test_cases.is_empty() {
-            document.add_test_suite(suite);
-        }
-    }
-    document
-        .to_string()
-        .map_err(|error| Error::cannot("write the report as JUnit", error))
+            cases.iter().try_for_each(|case| case.write(writer, name))
+        })?;
+    Ok(())
+}
+
+/// Returns how many cases there are, and how many failed.
+fn counts<'a>(cases: impl IntoIterator<Item = &'a Case>) -> [String; 2] {
+    let failed = cases
+        .into_iter()
+        .map(|case| u64::from(case.failure.is_some()));
+    let (all, failed) = failed.fold((0_u64, 0), |(all, sum), failed| (all + 1, sum + failed));
+    [all.to_string(), failed.to_string()]
 }
 
 /// A test case: its name, what it measured, and why it failed.
@@ -56,20 +112,24 @@ struct Case {
 }
 
 impl Case {
-    fn into_case(self, suite: &str) -> TestCase {
-        let status = match self.failure {
-            None => TestCaseStatus::success(),
-            Some(message) => {
-                let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-                status.set_message(harmless(&message));
-                status.set_type(suite);
-                status
-            }
-        };
-        let mut case = TestCase::new(harmless(&self.name), status);
-        case.set_classname(format!("lgoose.{suite}"));
-        case.set_system_out(harmless(&self.figures));
-        case
+    fn write(&self, writer: &mut Writer<Vec<u8>>, suite: &str) -> std::io::Result<()> {
+        let class = format!("lgoose.{suite}");
+        writer
+            .create_element("testcase")
+            .with_attributes([("name", &*harmless(&self.name)), ("classname", &*class)])
+            .write_inner_content(|writer| {
+                if let Some(message) = &self.failure {
+                    writer
+                        .create_element("failure")
+                        .with_attributes([("message", &*harmless(message)), ("type", suite)])
+                        .write_empty()?;
+                }
+                writer
+                    .create_element("system-out")
+                    .write_text_content(BytesText::new(&harmless(&self.figures)))?;
+                Ok(())
+            })?;
+        Ok(())
     }
 }
 
@@ -148,10 +208,11 @@ fn checks(report: &Report) -> Vec<Case> {
         let failed = with_share(row.failures, row.passes + row.failures);
         let mut judges = report.thresholds.iter().filter(|threshold| {
             let name = threshold.name.as_deref();
-            name == Some(&*row.name)
-                || (threshold.threshold.starts_with("checks ") && {
-                    name.is_none() || name == Some("checks")
-                })
+            let of_checks = || {
+                let limit = Threshold::read(&threshold.threshold);
+                limit.is_ok_and(|limit| limit.figure == FigureKind::Checks)
+            };
+            name == Some(&*row.name) || (matches!(name, None | Some("checks")) && of_checks())
         });
         let judged = judges.next().map(|first| first.passed);
         let held = judged.map(|passed| passed && judges.all(|judge| judge.passed));

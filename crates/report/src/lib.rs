@@ -1,14 +1,15 @@
 //! Outputs: each file renders a [`Report`] in one format and knows nothing else. Names and
 //! texts come from plans and targets, so each format escapes them in its own way.
 //!
-//! Used by the program, by the views (`tui`, `web`) and by `otlp`. The verdict on a run is [`judge`].
+//! Used by the program, by the views (`tui`, `web`) and by `otlp`. It draws and decides nothing: verdict and diagnosis come
+//! from `judgement`.
 //!
 //! ```
-//! use lgoose_report::{cut_apart, cut_middle};
+//! use lgoose_metrics::Report;
+//! use lgoose_report::text::{TableOptions, tables};
 //!
-//! assert_eq!(cut_middle("GET /a/long/path/of/a/request", 11), "GET /…quest");
-//! let names = ["GET /shop/cart/add", "GET /shop/cart/del"];
-//! assert_ne!(cut_apart(&names, 9)[0], cut_apart(&names, 9)[1]);
+//! let shown = tables(&Report::default(), 80, TableOptions::default());
+//! assert!(shown.lines().all(|line| line.chars().count() <= 80));
 //! ```
 
 pub mod csv;
@@ -22,7 +23,6 @@ pub mod log;
 pub(crate) mod markdown;
 pub mod telemetry;
 pub mod text;
-pub(crate) mod verdict;
 pub(crate) mod yaml;
 
 #[cfg(any(test, feature = "test-support"))]
@@ -30,12 +30,10 @@ pub mod fixture;
 #[cfg(test)]
 mod tests;
 
-pub use display::{Diagnosis, cut_apart, cut_middle, measured_until_now};
 use lgoose_base::error::Error;
 use lgoose_metrics::Report;
 use lgoose_metrics::compare::Comparison;
 use lgoose_plan::config::Format;
-pub use verdict::judge;
 
 /// Renders a comparison in HTML, Markdown or JSON; any other format is taken for JSON.
 ///

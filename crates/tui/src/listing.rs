@@ -3,8 +3,8 @@
 
 use super::style::{Styles, TextMeaning};
 use super::text::one_line;
+use lgoose_base::line::{cut_apart, cut_middle};
 use lgoose_report::document::{Cell, Column as ReportColumn, ColumnKind, Table};
-use lgoose_report::{cut_apart, cut_middle};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr as _;

@@ -29,7 +29,7 @@ pub(super) fn judged(report: Arc<Report>) -> Arc<Report> {
     match report.verdict {
         Some(_) => report,
         None => Arc::new(Report {
-            verdict: Some(lgoose_report::judge(&report, None)),
+            verdict: Some(lgoose_judgement::judge(&report, None)),
             ..(*report).clone()
         }),
     }

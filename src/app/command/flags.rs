@@ -84,9 +84,7 @@ pub(super) fn other_files(flags: &cli::RunArgs) -> OtherFiles {
     let body = body.and_then(|body| body.strip_prefix('@'));
     let body = body.map(|path| RunFile::new("the file of '--body'", Path::new(path)));
     let read = env_file.chain(body);
-    #[cfg(feature = "gaggle")]
     let read = read.chain(broker_files(&flags.gaggle.reached));
-    #[cfg(feature = "web")]
     let read = read.chain(web_files(&flags.web));
     OtherFiles {
         read: read.collect(),
@@ -98,7 +96,6 @@ pub(super) fn other_files(flags: &cli::RunArgs) -> OtherFiles {
 }
 
 /// Returns the files by which the broker is reached.
-#[cfg(feature = "gaggle")]
 pub(super) fn broker_files(reached: &cli::NatsArgs) -> impl Iterator<Item = RunFile> {
     let files = [
         ("the file of '--nats-creds'", &reached.nats_creds),
@@ -110,7 +107,6 @@ pub(super) fn broker_files(reached: &cli::NatsArgs) -> impl Iterator<Item = RunF
 }
 
 /// Returns the files with which the run is served over HTTP.
-#[cfg(feature = "web")]
 fn web_files(web: &cli::WebArgs) -> impl Iterator<Item = RunFile> {
     let files = [
         ("the file of '--web-cert'", &web.web_cert),
@@ -119,7 +115,6 @@ fn web_files(web: &cli::WebArgs) -> impl Iterator<Item = RunFile> {
     files.into_iter().filter_map(place)
 }
 
-#[cfg(any(feature = "gaggle", feature = "web"))]
 fn place((what, path): (&str, &Option<PathBuf>)) -> Option<RunFile> {
     Some(RunFile::new(what, path.as_deref()?))
 }

@@ -4,13 +4,12 @@ mod beside;
 mod capacity;
 mod check;
 mod compare;
+mod context;
 mod demo_site;
 mod doctor;
 mod env_file;
-#[cfg(feature = "otlp")]
 mod export;
 mod flags;
-#[cfg(feature = "web")]
 mod hosted;
 mod import;
 mod list;
@@ -18,25 +17,19 @@ mod outputs;
 mod repeat;
 mod run;
 mod screen;
-#[cfg(feature = "web")]
 mod serve;
 mod starter;
 mod summary;
 mod target_plan;
 mod url_plan;
-#[cfg(feature = "tui")]
 mod view;
-#[cfg(feature = "web")]
 mod web;
-#[cfg(feature = "gaggle")]
 mod workers;
 
-#[cfg(feature = "gaggle")]
 use super::gaggle;
 use super::guard::Guard;
 use super::{log, preflight};
 use crate::cli::{self, Cli};
-#[cfg(feature = "web")]
 use hosted::HostedTask;
 use lgoose_base::console;
 use lgoose_base::error::{Error, exit};
@@ -108,20 +101,14 @@ fn dispatch(cli: Cli, guard: &Guard) -> Result<u8, Error> {
         Some(cli::CliCommand::Compare(flags)) => compare::compare(&flags, guard),
         Some(cli::CliCommand::Doctor(flags)) => doctor::doctor(&flags),
         Some(cli::CliCommand::Capacity(options)) => capacity::capacity(&options, guard),
-        #[cfg(feature = "gaggle")]
         Some(cli::CliCommand::Worker(flags)) => gaggle::work(&flags, guard),
-        #[cfg(feature = "gaggle")]
         Some(cli::CliCommand::Gather(flags)) => gaggle::gather(&flags, guard),
-        #[cfg(feature = "gaggle")]
         Some(cli::CliCommand::Gaggle(flags)) => {
             print_text(&gaggle::list(&flags)?)?;
             Ok(exit::OK)
         }
-        #[cfg(feature = "gaggle")]
         Some(cli::CliCommand::Attach(flags)) => workers::attach(&flags, &cli.run, guard),
-        #[cfg(feature = "web")]
         Some(cli::CliCommand::Serve(flags)) => serve::serve(&flags),
-        #[cfg(feature = "web")]
         Some(cli::CliCommand::Hosted) => match hosted::take()? {
             HostedTask::Run(plan, flags) => run(&plan, &flags, guard),
             HostedTask::Done(code) => Ok(code),
@@ -152,20 +139,10 @@ fn dispatch(cli: Cli, guard: &Guard) -> Result<u8, Error> {
 
 /// Returns whether another lgoose process started this one; it has already warned about the environment.
 fn is_hosted(cli: &Cli) -> bool {
-    #[cfg(feature = "web")]
-    return matches!(cli.command, Some(cli::CliCommand::Hosted));
-    #[cfg(not(feature = "web"))]
-    {
-        let _alone = cli;
-        false
-    }
+    matches!(cli.command, Some(cli::CliCommand::Hosted))
 }
 
 /// Returns whether the guard handles Ctrl-C: `serve` stops its run first.
 fn has_guard(cli: &Cli) -> bool {
-    match cli.command {
-        #[cfg(feature = "web")]
-        Some(cli::CliCommand::Serve(_)) => false,
-        _ => true,
-    }
+    !matches!(cli.command, Some(cli::CliCommand::Serve(_)))
 }

@@ -1,15 +1,13 @@
 //! Writing of reports to the places that `-o` names, after a run or from a saved one.
 
+use super::context::RunContext;
 use super::screen::{self, print_text, report_error, terminal_width};
-use crate::app::guard::Guard;
 use crate::app::places::{self, RunFile};
-use crate::app::signals::Signals;
 use crate::cli;
 use lgoose_base::console;
 use lgoose_base::error::{Diagnostic, Error, Trouble, exit};
 use lgoose_base::files::{self, is_device, replace};
 use lgoose_metrics::Report;
-use lgoose_metrics::control::Handle;
 use lgoose_plan::config::{Format, Output};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -37,20 +35,18 @@ pub(super) fn write_all(outputs: &[Output], report: &Report) -> Result<(), Vec<E
 /// # Errors
 /// An error for each output that could not be written.
 pub(super) async fn write_until(
-    (guard, run): (&Guard, &Handle),
-    outputs: &[Output],
+    context: RunContext<'_>,
     report: &Report,
 ) -> Result<(), Vec<Error>> {
-    let signals = Signals::Obeyed(guard.clone());
-    let mut interrupted = pin!(signals.interrupted(run));
+    let mut interrupted = pin!(context.interrupted());
     // From here on it hears of signals, also while files are written.
     let mut is_interrupted = tokio::select! {
         biased;
         () = &mut interrupted => true,
         () = std::future::ready(()) => false,
     };
-    guard.note_over();
-    let (files, streams) = files_and_streams(outputs);
+    context.guard.note_over();
+    let (files, streams) = files_and_streams(&context.flags.outputs.output);
     let mut troubles: Vec<Error> = files
         .iter()
         .filter_map(|part| part.write(report).err())
@@ -186,7 +182,7 @@ pub(super) fn report(flags: &cli::ReportArgs) -> Result<u8, Error> {
     };
     if report.verdict.is_none() {
         // An earlier lgoose wrote it, or it was written during the run.
-        report.verdict = Some(lgoose_report::judge(&report, None));
+        report.verdict = Some(lgoose_judgement::judge(&report, None));
     }
     let written = write_all(&flags.output, &report);
     screen::written(console::out().settle(None))?;

@@ -334,13 +334,11 @@ fn options(plan: &Path, options: &[String]) -> Result<cli::RunArgs, Diagnostic> 
             "a plan that changes between runs is another plan",
         ),
         ("--list", screen.list, "it runs nothing"),
-        #[cfg(feature = "gaggle")]
         (
             "--workers",
             run.gaggle.workers.is_some(),
             "run lgoose by itself with '-o json=…', and compare the reports",
         ),
-        #[cfg(feature = "web")]
         (
             "--web",
             run.web.web.is_some(),

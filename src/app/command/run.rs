@@ -2,14 +2,13 @@
 //! [prepared](prepare), run within a [slot](Slot) of the supervisor, and concluded.
 
 use super::beside::{OpenServices, RunServices};
+use super::context::RunContext;
 use super::screen::{
     self, announce, print_last, print_reason, report_error, report_news, report_progress,
     terminal_width, warn, writes_to_stdout,
 };
 use super::summary::Summary;
-#[cfg(feature = "tui")]
 use super::view::{TerminalView, ViewThread};
-#[cfg(feature = "gaggle")]
 use super::workers;
 use super::{flags, outputs, summary};
 use crate::app::guard::Guard;
@@ -40,10 +39,6 @@ const HURRIED: Duration = Duration::from_millis(200);
 pub(super) fn run(path: &Path, flags: &cli::RunArgs, guard: &Guard) -> Result<u8, Error> {
     can_resume(flags)?;
     let supervisor = Supervisor::new(Signals::Obeyed(guard.clone()));
-    #[cfg_attr(
-        not(feature = "gaggle"),
-        expect(unused_mut, reason = "users stay here")
-    )]
     let (slot, mut prepared) = supervisor.start_test(|| prepare(flags::test(path, flags)?))?;
     writable::try_places(&flags.outputs.output, &prepared.run.local.logs)?;
     if let Some(path) = &flags.screen.log_file {
@@ -51,11 +46,15 @@ pub(super) fn run(path: &Path, flags: &cli::RunArgs, guard: &Guard) -> Result<u8
     }
     announce_run(&prepared, flags);
     let opened = OpenServices::open(flags)?;
-    #[cfg(feature = "gaggle")]
     let dismissal = workers::hire(&mut prepared, slot.handle(), flags, guard)?;
     let source = Some(flags::source(path, flags));
-    conduct((slot, prepared), opened, source, (flags, guard), || {
-        #[cfg(feature = "gaggle")]
+    let handle = slot.handle().clone();
+    let context = RunContext {
+        flags,
+        guard,
+        handle: &handle,
+    };
+    conduct(context, slot, prepared, opened, source, || {
         if let Some(dismissal) = dismissal {
             dismissal.now();
         }
@@ -99,100 +98,82 @@ fn announce_run(prepared: &PreparedRun, flags: &cli::RunArgs) {
 /// # Errors
 /// Trouble that keeps the run from starting.
 pub(super) fn conduct(
-    (slot, prepared): (Slot, PreparedRun),
+    context: RunContext<'_>,
+    slot: Slot,
+    prepared: PreparedRun,
     opened: OpenServices,
     source: Option<ReloadSource>,
-    (flags, guard): (&cli::RunArgs, &Guard),
     dismiss: impl FnOnce(),
 ) -> Result<u8, Error> {
-    let (config, handle) = (prepared.config(), slot.handle().clone());
-    let mut beside = match opened.start(flags, &prepared, &handle) {
+    let config = prepared.config();
+    let mut beside = match opened.start(context, &prepared) {
         Ok(beside) => beside,
         Err(error) => {
             dismiss();
             return Err(error);
         }
     };
-    inform(guard, flags);
-    #[cfg(feature = "tui")]
-    let mut view = open_view(&prepared, &handle, &beside, flags);
-    #[cfg(feature = "tui")]
-    let over = over(view.as_mut(), guard, &handle);
-    #[cfg(not(feature = "tui"))]
-    let over = std::future::ready(());
+    inform(context);
+    let mut view = open_view(context, &prepared, &beside);
+    let over = over(context, view.as_mut());
     let running = slot.run(prepared, source, |handle| {
-        show(handle, over, &config, flags)
+        show(handle, over, &config, context.flags)
     });
     let runtime = runtime()?;
     let outcome = runtime.block_on(running);
     dismiss();
     let mut outcome = outcome?;
     beside.finish(&mut outcome.report);
-    let writing = outputs::write_until((guard, &handle), &flags.outputs.output, &outcome.report);
-    let written = runtime.block_on(writing);
-    let summary = runtime.block_on(summary::write(&outcome, &config, flags, (guard, &handle)));
-    #[cfg(feature = "tui")]
+    let written = runtime.block_on(outputs::write_until(context, &outcome.report));
+    let summary = runtime.block_on(summary::write(context, &outcome, &config));
     if let Some(view) = view {
-        let signals = Signals::Obeyed(guard.clone());
-        let leaving = view.leave(&outcome, signals.interrupted(&handle), flags.screen.exit);
+        let leaving = view.leave(&outcome, context.interrupted(), context.flags.screen.exit);
         for line in runtime.block_on(leaving) {
             screen::aside(&line);
         }
     }
-    let ended = ((&outcome, summary), written);
-    let code = runtime.block_on(conclude(ended, (guard, &handle), &config, flags));
-    runtime.block_on(beside.leave(flags, guard, &handle));
+    let code = runtime.block_on(conclude(context, &outcome, &config, summary, written));
+    runtime.block_on(beside.leave(context));
     // Do not wait for a plan that is being reloaded.
     runtime.shutdown_background();
     Ok(code)
 }
 
 /// Tells the guard what it has to know of the run.
-fn inform(guard: &Guard, flags: &cli::RunArgs) {
-    guard.note_steered_from_afar(screen::is_steered_from_afar(flags));
-    guard.note_outputs_due(true);
+fn inform(context: RunContext<'_>) {
+    let from_afar = screen::is_steered_from_afar(context.flags);
+    context.guard.note_steered_from_afar(from_afar);
+    context.guard.note_outputs_due(true);
 }
 
 /// Opens the view of the run, if the flags and the terminal allow one.
-#[cfg(feature = "tui")]
 fn open_view(
+    context: RunContext<'_>,
     prepared: &PreparedRun,
-    handle: &Handle,
     beside: &RunServices,
-    flags: &cli::RunArgs,
 ) -> Option<ViewThread> {
-    if !screen::shows_view(flags) {
+    if !screen::shows_view(context.flags) {
         return None;
     }
     let facts = (prepared.run.name.clone(), prepared.run.target.clone());
-    let view = TerminalView::open(facts, flags, handle.clone())?;
-    #[cfg(feature = "web")]
+    let view = TerminalView::open(facts, context.flags, context.handle.clone())?;
     let view = match beside.page() {
         Some(url) => view.note(format!("page of this run: {url}")),
         None => view,
     };
-    #[cfg(not(feature = "web"))]
-    let _unserved = beside;
     ViewThread::start(view, runtime().ok()?)
 }
 
 /// Returns whether users run on other machines, which have their own limits.
 pub(super) fn on_workers(flags: &cli::RunArgs) -> bool {
-    #[cfg(feature = "gaggle")]
-    return flags.gaggle.workers.is_some();
-    #[cfg(not(feature = "gaggle"))]
-    {
-        let _here = flags;
-        false
-    }
+    flags.gaggle.workers.is_some()
 }
 
 /// Waits until the view has ended because its terminal has gone.
-#[cfg(feature = "tui")]
-async fn over(view: Option<&mut ViewThread>, guard: &Guard, run: &Handle) {
+async fn over(context: RunContext<'_>, view: Option<&mut ViewThread>) {
     if let Some(view) = view {
         view.over().await;
-        if let Some(notice) = guard.without_terminal(run).await {
+        if let Some(notice) = context.guard.without_terminal(context.handle).await {
             tracing::warn!("{notice}");
         }
     }
@@ -215,11 +196,13 @@ async fn show(
 /// Prints the tables, and returns the exit code: that of the verdict, or that of trouble if outputs could not be
 /// `written`. Waits for standard output only as long as it makes progress.
 pub(super) async fn conclude(
-    ((outcome, summary), written): ((&Outcome, Summary), Result<(), Vec<Error>>),
-    (guard, run): (&Guard, &Handle),
+    context: RunContext<'_>,
+    outcome: &Outcome,
     config: &Config,
-    flags: &cli::RunArgs,
+    summary: Summary,
+    written: Result<(), Vec<Error>>,
 ) -> u8 {
+    let flags = context.flags;
     let report = &outcome.report;
     let mut troubles = written.err().unwrap_or_default();
     let to_stdout = writes_to_stdout(flags);
@@ -234,12 +217,11 @@ pub(super) async fn conclude(
         ));
     }
     summary.show(flags);
-    let signals = Signals::Obeyed(guard.clone());
     let state = tokio::select! {
         state = console::out().settled_within(FAREWELL) => state,
-        () = signals.interrupted(run) => console::out().settled_within(HURRIED).await,
+        () = context.interrupted() => console::out().settled_within(HURRIED).await,
     };
-    guard.note_outputs_due(false);
+    context.guard.note_outputs_due(false);
     troubles.extend(screen::written(state).err());
     troubles.extend(summary.troubles);
     if to_stdout && state == ConsoleState::Busy {
@@ -260,7 +242,7 @@ pub(super) async fn conclude(
     }
     match troubles.is_empty() {
         // Whoever aborts the wait after the run gets no verdict either.
-        _ if run.is_aborted() && outcome.trouble.is_none() => exit::ABORTED,
+        _ if context.handle.is_aborted() && outcome.trouble.is_none() => exit::ABORTED,
         true => verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code),
         false => exit::TROUBLE,
     }

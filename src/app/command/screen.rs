@@ -105,18 +105,12 @@ pub(super) fn shows_view(flags: &cli::RunArgs) -> bool {
 
 /// Returns whether somebody can give commands to the run.
 pub(super) fn can_steer(flags: &cli::RunArgs) -> bool {
-    is_steered_from_afar(flags) || cfg!(feature = "tui") && shows_view(flags)
+    is_steered_from_afar(flags) || shows_view(flags)
 }
 
 /// Returns whether the run obeys commands that come over HTTP.
 pub(super) fn is_steered_from_afar(flags: &cli::RunArgs) -> bool {
-    #[cfg(feature = "web")]
-    return flags.web.web.is_some() && !flags.web.web_read_only;
-    #[cfg(not(feature = "web"))]
-    {
-        let _unserved = flags;
-        false
-    }
+    flags.web.web.is_some() && !flags.web.web_read_only
 }
 
 /// Returns whether colours are allowed: <https://no-color.org> defines a variable that forbids them unless it is
@@ -201,7 +195,6 @@ pub(super) fn aside(text: &str) {
 }
 
 /// Prints what is wrong with the arguments of a hosted run.
-#[cfg(feature = "web")]
 pub(super) fn report_argument_error(message: &str) {
     put_error(message);
 }
@@ -221,7 +214,6 @@ pub(super) fn report_error(error: &Error, backtrace: bool) {
 fn put_error(text: &str) {
     // If standard error is gone, nobody can be told.
     console::err().put(line(text));
-    #[cfg(feature = "web")]
     lgoose_web::queue::report_error(text);
 }
 

@@ -1,16 +1,14 @@
 //! What the plan's `on("report")` function returns when a run is over: texts to print, and files beside the plan.
 
+use super::context::RunContext;
 use super::{flags, screen};
-use crate::app::guard::Guard;
 use crate::app::loading;
 use crate::app::places::{self, RunFile};
-use crate::app::signals::Signals;
 use crate::cli;
 use lgoose_base::error::{Error, Trouble};
 use lgoose_base::files::{FileError, FileUse, NamedFile};
 use lgoose_engine::Outcome;
 use lgoose_lua::Written;
-use lgoose_metrics::control::Handle;
 use lgoose_plan::config::Config;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,20 +23,15 @@ pub(super) struct Summary {
 
 /// Passes the report to the plan's function, if it has one, and writes the files that it returns; a signal gives it up.
 /// Called once all that was asked for is written: the plan's own code may take long, or be aborted.
-pub(super) async fn write(
-    outcome: &Outcome,
-    config: &Config,
-    run: &cli::RunArgs,
-    (guard, handle): (&Guard, &Handle),
-) -> Summary {
+pub(super) async fn write(context: RunContext<'_>, outcome: &Outcome, config: &Config) -> Summary {
     let mut summary = Summary::default();
-    match call(outcome, config, (guard, handle)).await {
+    match call(context, outcome, config).await {
         Ok(written) => {
             for one in written {
                 match one {
                     Written::Text(text) => summary.texts.push(text),
                     Written::File(name, bytes) => {
-                        let written = write_file(outcome, config, run, &name, &bytes);
+                        let written = write_file(outcome, config, context.flags, &name, &bytes);
                         summary.troubles.extend(written.err());
                     }
                 }
@@ -51,9 +44,9 @@ pub(super) async fn write(
 
 /// Passes the report to the plan's function, if it has one, and returns what is to be written.
 async fn call(
+    context: RunContext<'_>,
     outcome: &Outcome,
     config: &Config,
-    (guard, handle): (&Guard, &Handle),
 ) -> Result<Vec<Written>, Error> {
     if !outcome.has_report_hook {
         return Ok(Vec::new());
@@ -66,10 +59,9 @@ async fn call(
         is_given_up.clone(),
     )?;
     let mut called = tokio::task::spawn_blocking(call);
-    let signals = Signals::Obeyed(guard.clone());
     let called = tokio::select! {
         called = &mut called => called,
-        () = signals.interrupted(handle) => {
+        () = context.interrupted() => {
             is_given_up.store(true, Ordering::Relaxed);
             called.await
         }

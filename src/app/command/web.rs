@@ -1,7 +1,7 @@
 //! The web server of a run, as the flags say.
 
+use super::context::RunContext;
 use super::screen::aside;
-use crate::app::guard::Guard;
 use crate::app::prepare::PreparedRun;
 use crate::app::runtime;
 use crate::cli;
@@ -62,11 +62,16 @@ pub(super) fn serve(
 
 /// Ends the server of a run that is over and whose outputs are written, once those that read the page or scrape the metrics have
 /// its end. A signal ends the wait, and nothing else.
-pub(super) async fn leave(server: RunServer, flags: &cli::RunArgs, guard: &Guard, run: &Handle) {
+pub(super) async fn leave(server: RunServer, context: RunContext<'_>) {
+    let RunContext {
+        flags,
+        guard,
+        handle,
+    } = context;
     guard.note_concluded();
     let skipped = guard.interrupted();
     let linger = server.thread.linger(flags.linger.web_linger);
-    let linger = linger.filter(|_| !run.is_aborted());
+    let linger = linger.filter(|_| !handle.is_aborted());
     if let Some(linger) = linger
         && !flags.screen.quiet
     {

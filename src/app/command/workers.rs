@@ -1,6 +1,7 @@
 //! Runs with users on workers: hires the workers, or attaches to a run of another manager.
 
 use super::beside::OpenServices;
+use super::context::RunContext;
 use super::flags as run_flags;
 use super::run::conduct;
 use crate::app::gaggle;
@@ -76,7 +77,11 @@ pub(super) fn attach(
     }
     let (slot, prepared) = supervisor.start_test(|| Ok(run.prepared))?;
     writable::try_places(&flags.outputs.output, &prepared.run.local.logs)?;
-    conduct((slot, prepared), opened, None, (flags, guard), || {
-        dismissal.now()
-    })
+    let handle = slot.handle().clone();
+    let context = RunContext {
+        flags,
+        guard,
+        handle: &handle,
+    };
+    conduct(context, slot, prepared, opened, None, || dismissal.now())
 }

@@ -146,7 +146,6 @@ impl Guard {
 
     /// Notes that everything is written and the exit code is known: until the next run, any signal ends a wait for readers, and nothing
     /// else.
-    #[cfg(feature = "web")]
     pub(super) fn note_concluded(&self) {
         self.0.stage.send_replace(RunStage::Concluded);
     }
@@ -296,7 +295,6 @@ pub(super) fn outlive_file_limit() -> std::io::Result<()> {
 
 /// Ends the process, whatever its other threads are doing.
 fn end() -> ! {
-    #[cfg(feature = "tui")]
     lgoose_tui::hand_back();
     console::out().settle(Some(LAST_WORDS));
     console::err().settle(Some(LAST_WORDS));

@@ -802,7 +802,7 @@ async fn compare(seed: u64) {
         all_hold &= row.passed;
     }
     let failed = !all_hold || fails_otherwise(&all, declared, &thresholds, &report);
-    let verdict = lgoose_report::judge(&report, None);
+    let verdict = lgoose_judgement::judge(&report, None);
     assert_eq!(
         verdict.exit_code,
         u8::from(failed),
@@ -822,7 +822,7 @@ async fn compare(seed: u64) {
             let same = same && one.passed == other.passed;
             assert!(same, "{one:?} and {other:?} on workers: {steps}\n{source}");
         }
-        let again = lgoose_report::judge(&on_workers, None);
+        let again = lgoose_judgement::judge(&on_workers, None);
         assert_eq!(again.exit_code, verdict.exit_code, "{steps}: {again:?}");
     }
 }
@@ -1044,7 +1044,7 @@ async fn compare_rate(seed: u64) {
             .map(|counts| (counts.dropped, counts.due()));
         assert_eq!(counts, Some(dropped(scenario)), "{shown}");
     }
-    let verdict = lgoose_report::judge(&outcome.report, None);
+    let verdict = lgoose_judgement::judge(&outcome.report, None);
     assert_eq!(verdict.exit_code, u8::from(fails), "{shown}: {verdict:?}");
 }
 

@@ -55,7 +55,7 @@ async fn what_is_dropped_is_judged_by_scenario() {
             dropped[0] == 0 && dropped[1] > 12 && dropped[2] == 0,
             "{dropped:?}"
         );
-        let verdict = lgoose_report::judge(&report, None);
+        let verdict = lgoose_judgement::judge(&report, None);
         let says = |line: &String| line.contains("of 'B' were dropped");
         assert_eq!(verdict.exit_code == 0, judged, "{text}: {verdict:?}");
         assert_eq!(
@@ -95,7 +95,7 @@ async fn users_lost_in_on_start_are_missing_load_of_their_scenario() {
         let report = play(source, 10, 3, texts).await;
         let lost: Vec<u64> = report.scenarios.iter().map(|row| row.users_lost).collect();
         assert_eq!(lost, [0, 4]);
-        let verdict = lgoose_report::judge(&report, None);
+        let verdict = lgoose_judgement::judge(&report, None);
         assert_eq!(verdict.exit_code == 0, judged, "{texts:?}: {verdict:?}");
         let says = |line: &String| line.contains("4 of 5 users of 'B' ended in 'on_start'");
         assert_eq!(
@@ -146,7 +146,7 @@ async fn a_limit_waives_the_verdicts_of_its_own_subject_alone() {
         ),
         (&["check title: count > 1"], &[]),
     ] {
-        let verdict = lgoose_report::judge(&play(source, 1, 5, texts).await, None);
+        let verdict = lgoose_judgement::judge(&play(source, 1, 5, texts).await, None);
         let missing: Vec<&str> = expected
             .into_iter()
             .filter(|start| !verdict.reasons.iter().any(|line| line.starts_with(start)))
@@ -166,7 +166,7 @@ async fn a_task_that_fails_mostly_is_remarked_on_whatever_holds() {
         &["x: failures < 5%"],
         &[],
     ] {
-        let verdict = lgoose_report::judge(&play(source, 1, 100, texts).await, None);
+        let verdict = lgoose_judgement::judge(&play(source, 1, 100, texts).await, None);
         assert_eq!(
             (verdict.exit_code, verdict.remarks.len()),
             (0, 1),

@@ -4,9 +4,9 @@
 //! Texts are on one line without control characters; a text that a spreadsheet would take for a formula gets a leading
 //! `'`.
 
-use super::display::one_line;
 use csv::Writer;
 use lgoose_base::error::Error;
+use lgoose_base::line::one_line;
 use lgoose_metrics::{
     Check, Figures, Latency, Metric, MetricKind, Report, RequestRow, ScenarioRow, SeriesPoint,
     TaskRow, WorkerRow,

@@ -1,6 +1,7 @@
 //! Words and figures for a search for the greatest load, the same in every format.
 
-use super::{one_line, rate, share, time};
+use lgoose_base::figures::{rate, share, time};
+use lgoose_base::line::one_line;
 use lgoose_base::units::three_digits;
 use lgoose_metrics::{Capacity, CapacityStep, LoadKind, StepResult};
 

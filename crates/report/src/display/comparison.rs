@@ -1,6 +1,7 @@
 //! Rows of a comparison in words and figures, the same in every format.
 
-use super::{one_line, request_name, time};
+use lgoose_base::figures::time;
+use lgoose_base::line::{one_line, request_name};
 use lgoose_base::units::{counted, show_count, show_long, three_digits};
 use lgoose_metrics::compare::{Comparison, Figure, Row, RowVerdict, RunFacts};
 use std::time::Duration;

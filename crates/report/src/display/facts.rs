@@ -1,8 +1,8 @@
 //! The facts of a run as labels with a few words each: what was run, its results, warnings and the verdict.
 
-use super::figures::{per_second, rate, share, time, with_share};
-use super::line::one_line;
 use super::workers;
+use lgoose_base::figures::{per_second, rate, share, time, with_share};
+use lgoose_base::line::one_line;
 use lgoose_base::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
 use lgoose_metrics::{Event, EventKind, Figures, GeneratorRow, Report};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Traces of requests: how they are shown, and the slowest of them.
 
-use super::{cut_middle, one_line, request_name};
+use lgoose_base::line::{cut_middle, one_line, request_name};
 use lgoose_metrics::{Report, RequestRow, SlowRequest, TraceRow};
 
 /// The columns of a trace id.

@@ -1,7 +1,7 @@
 //! Workers in a report for people: those that need attention first, with their state in words.
 
-use super::figures::{moment, time};
-use super::line::one_line;
+use lgoose_base::figures::{moment, time};
+use lgoose_base::line::one_line;
 use lgoose_base::units::{counted, show_count};
 use lgoose_metrics::{Report, WorkerRow, WorkerState};
 

@@ -1,6 +1,6 @@
 //! A cell of a table: what it says, as every format shows it, and the value that rows are sorted by.
 
-use crate::display::{number, rate, share, time, with_share};
+use lgoose_base::figures::{number, rate, share, time, with_share};
 use lgoose_base::units::{show_count, show_size};
 
 /// A cell of a table.

@@ -1,10 +1,10 @@
 //! The table of errors, and that of the slowest requests.
 
 use super::{Cell, Column, Row, Scope, Table};
-use crate::display::{
-    clock_of, describe_response, listed_errors, moment, slowest, status_text, trace_text,
-};
+use crate::display::{slowest, status_text, trace_text};
+use lgoose_base::figures::moment;
 use lgoose_base::units::{counted, show_count};
+use lgoose_judgement::{clock_of, describe_response, listed_errors};
 use lgoose_metrics::{Report, RequestRow, SlowRequest};
 
 /// The most kinds of errors in a brief document and in a usual one; the rest is counted.

@@ -1,7 +1,9 @@
 //! The table of what happened during the run, by the numbers that the charts of a page have.
 
 use super::{Cell, Column, Scope, Table};
-use crate::display::{clock_of, marked_events, moment};
+use crate::display::marked_events;
+use lgoose_base::figures::moment;
+use lgoose_judgement::clock_of;
 use lgoose_metrics::{EventKind, Report};
 
 /// The most events where not all are shown.

@@ -1,9 +1,8 @@
 //! The head of the document: how the run ended, what is wrong with it, and what readers should know before they trust a
 //! figure.
 
-use crate::display::{Diagnosis, measured_from};
-use crate::verdict::all_lost;
 use lgoose_base::units::counted;
+use lgoose_judgement::{Diagnosis, all_lost, measured_from};
 use lgoose_metrics::{Report, VerdictResult};
 use std::borrow::Cow;
 

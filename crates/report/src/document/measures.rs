@@ -2,8 +2,10 @@
 
 use super::requests::durations;
 use super::{Cell, Column, Mark, Scope, Table};
-use crate::display::{moment, request_name, share, threshold_figure, threshold_parts, time};
+use lgoose_base::figures::{moment, share, time};
+use lgoose_base::line::request_name;
 use lgoose_base::units::counted;
+use lgoose_judgement::{threshold_figure, threshold_parts};
 use lgoose_metrics::{Cadence, CoFigures, Latency, Metric, MetricKind, Report};
 
 pub(super) fn thresholds(report: &Report) -> Table<'_> {

@@ -1,7 +1,9 @@
 //! The tables of requests: the figures of each name, of tags and labels, and the requests before and after the test.
 
 use super::{Cell, Column, Scope, Table};
-use crate::display::{moment, one_line, per_second, request_name, time, worst_first};
+use lgoose_base::figures::{moment, per_second, time};
+use lgoose_base::line::{one_line, request_name};
+use lgoose_judgement::worst_first;
 use lgoose_metrics::{Figures, Latency, Report, RequestRow};
 use std::collections::BTreeMap;
 

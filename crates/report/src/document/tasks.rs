@@ -2,7 +2,7 @@
 
 use super::requests::durations;
 use super::{Cell, Column, Scope, Table};
-use crate::display::per_second;
+use lgoose_base::figures::per_second;
 use lgoose_metrics::{Latency, Report, TaskRow};
 use std::collections::HashMap;
 

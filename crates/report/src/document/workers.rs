@@ -1,9 +1,9 @@
 //! The table of workers.
 
 use super::{Cell, Column, Mark, Scope, Table};
-use crate::display::{
-    is_saturated, labels_text, moment, offset_text, one_line, worker_state, workers_in_order,
-};
+use crate::display::{is_saturated, labels_text, offset_text, worker_state, workers_in_order};
+use lgoose_base::figures::moment;
+use lgoose_base::line::one_line;
 use lgoose_metrics::{Report, WorkerRow, WorkerState};
 
 /// The most workers where not all are shown.

@@ -4,7 +4,8 @@
 use super::charts::{AREA, label, none, round_step, svg};
 use super::escape::text;
 use super::table;
-use crate::display::{capacity_facts, load_unit, rate, scalability_facts, time};
+use crate::display::{capacity_facts, load_unit, scalability_facts};
+use lgoose_base::figures::{rate, time};
 use lgoose_metrics::{Capacity, CapacityStep, Report, StepResult};
 
 /// Renders the section of a search; nothing if the report is not that of a search.

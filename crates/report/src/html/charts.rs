@@ -3,7 +3,8 @@
 use super::data::{events, saturated, wall_s};
 use super::distribution::{self, STEPS};
 use super::escape::text as escaped;
-use crate::display::{cut_middle, one_line, rate, time};
+use lgoose_base::figures::{rate, time};
+use lgoose_base::line::{cut_middle, one_line};
 use lgoose_base::units::{show_count, show_long};
 use lgoose_metrics::{LabelRow, Report, SeriesPoint};
 use std::time::Duration;

@@ -2,8 +2,9 @@
 
 use super::escape::text;
 use super::{STYLE, content_hash, table};
-use crate::display::{cut_apart, outcome, row_change, row_name, side};
+use crate::display::{outcome, row_change, row_name, side};
 use crate::document;
+use lgoose_base::line::cut_apart;
 use lgoose_base::units::{counted, show_percent};
 use lgoose_metrics::compare::{Comparison, Row};
 

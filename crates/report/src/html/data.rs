@@ -5,9 +5,11 @@
 
 use super::distribution::{self, STEPS};
 use super::escape::{json, shown};
-use crate::display::{marked_events, measured_from, one_line, request_name};
+use crate::display::marked_events;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use lgoose_base::line::{one_line, request_name};
+use lgoose_judgement::measured_from;
 use lgoose_metrics::{EventKind, NameSeries, Report, RequestRow, SeriesPoint, ThresholdRow};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};

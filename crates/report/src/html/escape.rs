@@ -1,7 +1,7 @@
 //! Escaping of foreign text: nothing from a plan or a target can become a tag, a script, an escape sequence or a page
 //! of a megabyte.
 
-use crate::display::one_line;
+use lgoose_base::line::one_line;
 use lgoose_base::units::show_count;
 use serde::Serialize;
 

@@ -2,7 +2,8 @@
 //! bodies.
 
 use super::escape::{block, text};
-use crate::display::{moment, status_text, time, trace_text};
+use crate::display::{status_text, trace_text};
+use lgoose_base::figures::{moment, time};
 use lgoose_base::units::{show_count, show_size};
 use lgoose_metrics::{ErrorRow, Exemplar, SlowRequest};
 

@@ -1,8 +1,8 @@
 //! The first screen of the page: verdict, speed, errors, and whether lgoose itself kept up.
 
 use super::escape::text;
-use crate::display::{rate, share, time as duration};
 use crate::document::{Head, Outcome, Statement};
+use lgoose_base::figures::{rate, share, time as duration};
 use lgoose_base::units::{counted, show_count, show_duration, show_long, show_size, three_digits};
 use lgoose_metrics::Report;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The charts of the labels of workers.
 
 use super::charts;
-use crate::display::{rate, time};
+use lgoose_base::figures::{rate, time};
 use lgoose_metrics::Report;
 
 /// Returns the charts in which each label is a line, with their identifiers and titles.

@@ -2,7 +2,7 @@
 //! values end in `_now`: `users_now`, `rate_now`.
 
 use super::requests::{JsonRequest, JsonTotal};
-use crate::display::{Diagnosis, measured_until_now};
+use lgoose_judgement::{Diagnosis, measured_until_now};
 use lgoose_metrics::{
     Check, ErrorRow, Event, LiveLoad, LiveWorker, Metric, ScenarioArrivals, ScenarioRow,
     SeriesPoint, Snapshot, ThresholdRow, WorkerState,

@@ -7,8 +7,10 @@ mod comparison;
 
 pub(crate) use comparison::comparison;
 
-use crate::display::{capacity_facts, cut_middle, one_line, scalability_facts, with_share};
+use crate::display::{capacity_facts, scalability_facts};
 use crate::document::{self, Cell, ColumnKind, Head, Mark, Outcome, Scope, Statement, Table};
+use lgoose_base::figures::with_share;
+use lgoose_base::line::{cut_middle, one_line};
 use lgoose_base::units::{show_count, show_duration, three_digits};
 use lgoose_metrics::Report;
 use std::time::Duration;

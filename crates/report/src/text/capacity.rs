@@ -2,9 +2,9 @@
 
 use super::fact_lines;
 use super::table::rule;
-use crate::display::{
-    capacity_facts, load_unit, one_line, rate, scalability_facts, step_cells, step_result, wrapped,
-};
+use crate::display::{capacity_facts, load_unit, scalability_facts, step_cells, step_result};
+use lgoose_base::figures::rate;
+use lgoose_base::line::{one_line, wrapped};
 use lgoose_base::units::{show_duration, show_long};
 use lgoose_metrics::{CapacityStep, LoadKind, Report, Snapshot};
 

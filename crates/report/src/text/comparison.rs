@@ -2,8 +2,9 @@
 
 use super::table::{TextTable, rule, spread};
 use super::{PLAIN_WIDTH, labelled};
-use crate::display::{one_line, outcome, side};
+use crate::display::{outcome, side};
 use crate::document;
+use lgoose_base::line::one_line;
 use lgoose_metrics::compare::Comparison;
 
 /// Renders a comparison; `width` is that of the terminal, in columns; 80 are always enough.

@@ -6,10 +6,12 @@ mod capacity;
 mod comparison;
 mod table;
 
-use crate::display::{cut_middle, facts, one_line, rate, with_share, wrapped};
+use crate::display::facts;
 use crate::document::{self, Head, Scope, Statement};
 pub use capacity::{capacity_heading, capacity_now, capacity_step};
 pub use comparison::comparison;
+use lgoose_base::figures::{rate, with_share};
+use lgoose_base::line::{cut_middle, one_line, wrapped};
 use lgoose_base::units::{show_count, show_duration, show_long};
 use lgoose_metrics::{ErrorRow, Report, Snapshot};
 use std::time::Duration;

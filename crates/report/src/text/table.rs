@@ -2,8 +2,8 @@
 //!
 //! Widths are terminal columns, not characters: a CJK character takes two, a combining accent none.
 
-use crate::display::{cut_apart, cut_middle, one_line, wrapped};
 use crate::document::{Cell, ColumnKind, Mark, Table};
+use lgoose_base::line::{cut_apart, cut_middle, one_line, wrapped};
 use unicode_width::UnicodeWidthStr as _;
 
 /// The gap between two columns of a table.

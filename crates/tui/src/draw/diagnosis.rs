@@ -4,8 +4,8 @@ use super::super::ViewContext;
 use super::super::style::{Styles, TextMeaning};
 use super::super::text::broken;
 use super::paint::{cut, put};
+use lgoose_judgement::{Diagnosis, measured_until_now};
 use lgoose_metrics::Snapshot;
-use lgoose_report::{Diagnosis, measured_until_now};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

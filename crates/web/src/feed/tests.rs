@@ -213,7 +213,7 @@ fn the_end_has_the_figures_of_the_report_and_comes_once() {
     let mut place = FeedPosition::default();
     feed.state().look(moment(12, 5));
     read(&feed, &mut place);
-    let report = lgoose_report::fixture::report();
+    let report = lgoose_judgement::fixture::report();
     feed.end(Some(&report));
     let events = read(&feed, &mut place);
     let (name, end) = events.last().expect("an end");

@@ -1,9 +1,9 @@
 //! What is told of a run, as Prometheus reads it.
 
 use super::encoding::Encoding;
+use lgoose_judgement::fixture;
 use lgoose_metrics::{LiveWorker, WorkerState};
 use lgoose_metrics::{Report, Snapshot};
-use lgoose_report::fixture;
 use lgoose_report::telemetry::{
     Distribution, Family, FigureValue, Labels, TraceExemplar, families,
 };

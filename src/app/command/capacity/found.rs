@@ -11,7 +11,7 @@ pub(super) fn complete(outcome: &mut Outcome, found: Capacity, aborted: bool) {
     if let Some(ending) = &mut outcome.report.ending {
         ended_by_search(ending);
     }
-    let mut verdict = lgoose_report::judge(&outcome.report, outcome.trouble.as_ref());
+    let mut verdict = lgoose_judgement::judge(&outcome.report, outcome.trouble.as_ref());
     let code = exit_code(&found);
     if outcome.trouble.is_none() && code != exit::OK {
         verdict = Verdict {

@@ -8,6 +8,7 @@ mod iterations;
 mod progress;
 mod step;
 
+use super::context::RunContext;
 use super::run::{conclude, on_workers};
 use super::{flags, outputs, screen, summary};
 use crate::app::guard::Guard;
@@ -231,9 +232,12 @@ fn report(
     );
     let config = base.config();
     let runtime = runtime()?;
-    let writing = outputs::write_until((guard, &handle), &run.outputs.output, &outcome.report);
-    let written = runtime.block_on(writing);
-    let summary = runtime.block_on(summary::write(&outcome, &config, run, (guard, &handle)));
-    let ended = ((&outcome, summary), written);
-    Ok(runtime.block_on(conclude(ended, (guard, &handle), &config, run)))
+    let context = RunContext {
+        flags: run,
+        guard,
+        handle: &handle,
+    };
+    let written = runtime.block_on(outputs::write_until(context, &outcome.report));
+    let summary = runtime.block_on(summary::write(context, &outcome, &config));
+    Ok(runtime.block_on(conclude(context, &outcome, &config, summary, written)))
 }

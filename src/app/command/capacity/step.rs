@@ -5,7 +5,6 @@ use super::SearchRun;
 use super::clock::RunTimes;
 use super::iterations::IterationTally;
 use super::progress::SearchProgress;
-#[cfg(feature = "gaggle")]
 use crate::app::command::workers;
 use crate::app::guard::Guard;
 use crate::app::prepare::PreparedRun;
@@ -23,7 +22,6 @@ use lgoose_metrics::{
     CapacityStep, Cause, Ending, Report, RunPhase, SeriesPoint, Snapshot, StepResult,
 };
 use lgoose_plan::config::{Config, Load, Logs, MOST_USERS};
-#[cfg(feature = "gaggle")]
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -70,7 +68,6 @@ pub(super) struct StepRunner<'a> {
     run: &'a cli::RunArgs,
     progress: &'a SearchProgress,
     /// Whether workers were hired before, so that messages about them are not repeated.
-    #[cfg(feature = "gaggle")]
     hired: Cell<bool>,
 }
 
@@ -154,7 +151,6 @@ impl<'a> StepRunner<'a> {
             options,
             run,
             progress,
-            #[cfg(feature = "gaggle")]
             hired: Cell::new(false),
         }
     }
@@ -426,16 +422,11 @@ impl<'a> StepRunner<'a> {
         config: Config,
         act: impl FnMut(&Snapshot, &[SeriesPoint]) -> StepAction,
     ) -> Result<SearchRun, Error> {
-        #[cfg_attr(
-            not(feature = "gaggle"),
-            expect(unused_mut, reason = "users stay here")
-        )]
         let (slot, mut prepared) = self
             .supervisor
             .start_test(|| Ok(self.base.with_config(config)))?;
         let handle = slot.handle().clone();
         self.guard.attend(&handle);
-        #[cfg(feature = "gaggle")]
         let dismissal = {
             let mut run = self.run.clone();
             run.screen.quiet |= self.hired.replace(true);
@@ -443,7 +434,6 @@ impl<'a> StepRunner<'a> {
         };
         let runtime = runtime()?;
         let outcome = runtime.block_on(slot.run(prepared, None, |handle| watch(handle, act)));
-        #[cfg(feature = "gaggle")]
         if let Some(dismissal) = dismissal {
             dismissal.now();
         }

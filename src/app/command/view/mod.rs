@@ -102,7 +102,6 @@ impl TerminalView {
     }
 
     /// Shows a notice at once and in the log.
-    #[cfg(feature = "web")]
     pub(super) fn note(mut self, notice: String) -> TerminalView {
         self.state.add_log_line(&format!(" INFO {notice}"));
         self.state.notice = notice;
@@ -321,7 +320,7 @@ impl TerminalView {
         };
         let verdict = report.verdict.clone();
         let report = Report {
-            verdict: verdict.or_else(|| Some(lgoose_report::judge(report, None))),
+            verdict: verdict.or_else(|| Some(lgoose_judgement::judge(report, None))),
             ..report.clone()
         };
         match write_all(outputs, &report) {

@@ -410,7 +410,7 @@ fn is_address(host: &str) -> bool {
 }
 
 fn is_public_suffix(domain: &str) -> bool {
-    psl::suffix_str(domain) == Some(domain)
+    psl2::lookup(domain).is_some_and(|found| found.suffix() == domain)
 }
 
 /// Whether cookies with `Secure` go to a site: one with TLS, or this machine, which browsers trust without.
@@ -424,7 +424,9 @@ fn is_trustworthy(origin: &Origin) -> bool {
 
 /// The site that a host belongs to, such as `example.org`, whose cookies are counted together.
 fn site_of(host: &str) -> &str {
-    psl::domain_str(host).unwrap_or(host)
+    let found = psl2::lookup(host);
+    let domain = found.and_then(|found| found.registrable_domain());
+    domain.unwrap_or(host)
 }
 
 #[cfg(test)]

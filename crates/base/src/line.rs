@@ -2,14 +2,13 @@
 //!
 //! Widths are terminal columns, not characters: a CJK character takes two, a combining accent none.
 
-use lgoose_base::error::{excerpt, printable};
-use lgoose_metrics::ErrorRow;
+use crate::error::printable;
 use std::collections::BTreeMap;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Returns a text from a plan or a target as one harmless line: control characters and those that change the direction
 /// of writing become escapes, line breaks and tabs become spaces.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in printable(text).chars() {
         match c {
@@ -18,21 +17,6 @@ pub(crate) fn one_line(text: &str) -> String {
         }
     }
     line
-}
-
-/// Returns what the response to the first failed request of an error said (JSON or text, or the reason that a page
-/// gave), after words that introduce it.
-pub(crate) fn describe_response(error: &ErrorRow) -> Option<(&'static str, String)> {
-    let exemplar = error.exemplars.first()?;
-    if !exemplar.page_says.is_empty() {
-        return Some(("the page says", one_line(&exemplar.page_says)));
-    }
-    let headers = exemplar.response_headers.iter();
-    let kind = headers
-        .filter_map(|line| line.split_once(": "))
-        .find(|(name, _)| *name == "content-type");
-    let text = excerpt(kind.map(|(_, value)| value), exemplar.body.as_bytes())?;
-    Some(("answered", one_line(&text)))
 }
 
 /// Shortens names of a table to at most `width` columns, so that different ones look different: `…` replaces the middle, or,
@@ -125,7 +109,7 @@ fn within(chars: impl Iterator<Item = char>, width: usize) -> String {
 }
 
 /// Breaks a text into lines of at most `width` columns, at spaces where there are some.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     // More bytes are no line, whatever their width: the rest of a long word is not measured again for each line.
     let longest = width.saturating_mul(32);
     let mut lines = Vec::new();
@@ -159,7 +143,7 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 /// Returns a request's method and name as one line, as every output shows them.
-pub(crate) fn request_name(method: &str, name: &str) -> String {
+pub fn request_name(method: &str, name: &str) -> String {
     one_line(format!("{method} {name}").trim_start())
 }
 

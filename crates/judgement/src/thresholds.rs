@@ -1,12 +1,12 @@
 //! Thresholds as text: their names, figures and limits, and why one is broken.
 
-use super::figures::{moment, number, rate, time};
-use super::line::one_line;
+use lgoose_base::figures::{moment, number, rate, time};
+use lgoose_base::line::one_line;
 use lgoose_base::units::three_digits;
 use lgoose_metrics::ThresholdRow;
 
 /// Returns why a threshold decides the exit code: `the threshold 'p95 < 300ms' is broken: 412 ms`.
-pub(crate) fn broken_line(row: &ThresholdRow) -> String {
+pub fn broken_line(row: &ThresholdRow) -> String {
     let at = row.broken_s.map(moment);
     let at = at.map_or_else(String::new, |at| format!(" at {at}"));
     let text = threshold_name(row);
@@ -20,14 +20,14 @@ pub(crate) fn broken_line(row: &ThresholdRow) -> String {
 }
 
 /// Returns the threshold as on the command line: `GET /: p95 < 300ms`.
-pub(crate) fn threshold_name(row: &ThresholdRow) -> String {
+pub fn threshold_name(row: &ThresholdRow) -> String {
     let name = row.name.as_deref();
     let name = name.map_or_else(String::new, |name| format!("{name}: "));
     one_line(&format!("{name}{}", row.threshold))
 }
 
 /// Returns the figure that a threshold judges, and its limit: `GET /: ok p95 during 30s` and `< 300ms`.
-pub(crate) fn threshold_parts(row: &ThresholdRow) -> (String, String) {
+pub fn threshold_parts(row: &ThresholdRow) -> (String, String) {
     let (figure, limit) = row.figure_and_limit();
     let name = row.name.as_deref();
     let name = name.map_or_else(String::new, |name| format!("{name}: "));
@@ -35,7 +35,7 @@ pub(crate) fn threshold_parts(row: &ThresholdRow) -> (String, String) {
 }
 
 /// Returns the measured figure of a threshold, with more than three digits if it would otherwise look like the limit.
-pub(crate) fn threshold_figure(row: &ThresholdRow) -> String {
+pub fn threshold_figure(row: &ThresholdRow) -> String {
     let Some(value) = row.value else {
         return "no data".to_owned();
     };

@@ -2,10 +2,11 @@
 //!
 //! Made from the figures of a report or of a running test; the views only draw it.
 
-use super::figures::{share, time};
-use super::line::{cut_middle, one_line};
 use super::thresholds::threshold_figure;
 use jiff::{SignedDuration, Timestamp};
+use lgoose_base::figures::{share, time};
+use lgoose_base::line::{cut_middle, one_line};
+use lgoose_base::threshold::Threshold;
 use lgoose_base::units::{counted, show_count, show_long};
 use lgoose_metrics::{
     Check, ErrorRow, Event, EventKind, GeneratorRow, Report, RequestRow, Snapshot, ThresholdRow,
@@ -32,14 +33,14 @@ const OVER_S: f64 = 10.0;
 pub struct Diagnosis {
     trouble: Trouble,
     /// When it began, and when it ended if it has, in seconds since the start of the measurement.
-    pub(crate) since_s: Option<f64>,
-    pub(crate) until_s: Option<f64>,
+    since_s: Option<f64>,
+    until_s: Option<f64>,
     /// Where, the worst first: `POST checkout 50% fail`, `GET report p95 896 ms (limit 500 ms)`.
-    pub(crate) places: Vec<String>,
+    places: Vec<String>,
     /// Why, the most frequent first: `status 503 Service Unavailable ×351`.
-    pub(crate) causes: Vec<String>,
+    causes: Vec<String>,
     /// What lgoose itself has to do with it.
-    pub(crate) generator: Option<GeneratorPart>,
+    generator: Option<GeneratorPart>,
 }
 
 /// The kinds of trouble, the worst first.
@@ -56,7 +57,7 @@ enum Trouble {
 
 /// What lgoose itself has to do with a failing run, in words.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum GeneratorPart {
+enum GeneratorPart {
     Innocent(String),
     Bottleneck(String),
 }
@@ -101,7 +102,7 @@ struct Symptoms<'a> {
 
 impl Diagnosis {
     /// Returns what was wrong with a run, if anything was.
-    pub(crate) fn of_report(report: &Report) -> Option<Diagnosis> {
+    pub fn of_report(report: &Report) -> Option<Diagnosis> {
         let requests = report.requests.iter().map(|row| FailingRow {
             label: request_label(&row.method, &row.name),
             failures: row.figures.failures,
@@ -201,7 +202,7 @@ impl Diagnosis {
     }
 
     /// Returns the answers to where, why and whether it is lgoose, each after its word.
-    pub(crate) fn answers(&self) -> Vec<(&'static str, String)> {
+    pub fn answers(&self) -> Vec<(&'static str, String)> {
         self.answers_within(usize::MAX, usize::MAX)
     }
 
@@ -221,7 +222,7 @@ impl Diagnosis {
 
 /// Returns the requests of a report as tables list them: those that fail or break a limit first, the worst on top, then all
 /// others in the order of the report.
-pub(crate) fn worst_first(report: &Report) -> Vec<&RequestRow> {
+pub fn worst_first(report: &Report) -> Vec<&RequestRow> {
     let broken = report.thresholds.iter().filter(|row| !row.passed);
     let broken: HashSet<&str> = broken.filter_map(|row| row.name.as_deref()).collect();
     let mut rows: Vec<(f64, &RequestRow)> = report
@@ -254,7 +255,7 @@ pub fn measured_until_now(snapshot: &Snapshot) -> Timestamp {
 }
 
 /// Returns when the measurement of a report began.
-pub(crate) fn measured_from(report: &Report) -> Option<Timestamp> {
+pub fn measured_from(report: &Report) -> Option<Timestamp> {
     let started: Timestamp = report.started.parse().ok()?;
     let origin = SignedDuration::from_nanos(i64::try_from(report.origin_ns).ok()?);
     started.checked_add(origin).ok()
@@ -449,7 +450,7 @@ fn request_label(method: &str, name: &str) -> String {
 /// Returns how far a figure is beyond its limit, as a share of it.
 fn excess(row: &ThresholdRow) -> f64 {
     let value = row.value.unwrap_or_default();
-    let is_least = row.threshold.contains(" > ") || row.threshold.contains(" >= ");
+    let is_least = Threshold::read(&row.threshold).is_ok_and(|limit| !limit.is_upper());
     let (more, less) = if is_least {
         (row.limit, value)
     } else {
@@ -470,7 +471,7 @@ fn limit_text(row: &ThresholdRow) -> String {
 }
 
 /// Returns a moment of a report's measurement, and its wall clock: `+53s | 03:12:41 UTC`.
-pub(crate) fn clock_of(report: &Report, seconds: f64) -> String {
+pub fn clock_of(report: &Report, seconds: f64) -> String {
     moment(seconds, measured_from(report))
 }
 

@@ -1,10 +1,10 @@
-//! Figures of a report for people, with units and few digits: rates, shares, times and numbers.
+//! Figures for people, with units and few digits: rates, shares, times and numbers.
 
-use lgoose_base::units::{show_count, show_duration, show_long, show_percent, three_digits};
+use crate::units::{show_count, show_duration, show_long, show_percent, three_digits};
 use std::time::Duration;
 
 /// Formats a rate per second; as plain `0` if nothing happened, so that it does not look like a measured figure.
-pub(crate) fn rate(per_second: f64) -> String {
+pub fn rate(per_second: f64) -> String {
     if per_second == 0.0 {
         "0".to_owned()
     } else {
@@ -13,7 +13,7 @@ pub(crate) fn rate(per_second: f64) -> String {
 }
 
 /// Formats a count and its share of all: `0`, `3 (0.02%)`, `12 (100%)`.
-pub(crate) fn with_share(count: u64, of: u64) -> String {
+pub fn with_share(count: u64, of: u64) -> String {
     match count {
         0 => "0".to_owned(),
         _ => format!("{} ({})", show_count(count), share(count, of)),
@@ -21,7 +21,7 @@ pub(crate) fn with_share(count: u64, of: u64) -> String {
 }
 
 /// Formats a share of all: `0%`, `0.02%`, `100%`.
-pub(crate) fn share(count: u64, of: u64) -> String {
+pub fn share(count: u64, of: u64) -> String {
     let percent = 100.0 * count as f64 / of.max(1) as f64;
     match percent {
         _ if count == 0 => "0%".to_owned(),
@@ -33,12 +33,12 @@ pub(crate) fn share(count: u64, of: u64) -> String {
 }
 
 /// Formats milliseconds of a report with the unit that fits.
-pub(crate) fn time(ms: f64) -> String {
+pub fn time(ms: f64) -> String {
     show_duration(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
 }
 
 /// Formats a moment of the run: `2.3 s`, `58.5 s`, `1m10s`.
-pub(crate) fn moment(seconds: f64) -> String {
+pub fn moment(seconds: f64) -> String {
     match seconds {
         s if s < 59.95 => format!("{s:.1} s"),
         s => show_long(Duration::try_from_secs_f64(s).unwrap_or_default()),
@@ -46,7 +46,7 @@ pub(crate) fn moment(seconds: f64) -> String {
 }
 
 /// Divides an amount by the elapsed seconds; 0 if no time has passed.
-pub(crate) fn per_second(amount: f64, elapsed_s: f64) -> f64 {
+pub fn per_second(amount: f64, elapsed_s: f64) -> f64 {
     if elapsed_s > 0.0 {
         amount / elapsed_s
     } else {
@@ -56,7 +56,7 @@ pub(crate) fn per_second(amount: f64, elapsed_s: f64) -> f64 {
 
 /// Formats a number without a unit: whole ones exactly, others with three significant digits, and very small or
 /// very large ones as powers of ten.
-pub(crate) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     match value.abs() {
         v if v.fract() == 0.0 && v < 1e12 => format!("{sign}{}", show_count(v as u64)),

@@ -1,11 +1,12 @@
 //! The verdict on a run: reached once, at its end, from the report, and stored in it. All outputs and the exit code
 //! read it there.
 
-use super::display::{
-    broken_line, first_task_error, moment, one_line, share, task_error, threshold_name,
-};
+use super::errors::{first_task_error, task_error};
+use super::thresholds::{broken_line, threshold_name};
 use lgoose_base::error::{Error, exit};
-use lgoose_base::threshold::{Threshold, Unit};
+use lgoose_base::figures::{moment, share};
+use lgoose_base::line::one_line;
+use lgoose_base::threshold::{FigureKind, LatencySubset, Threshold, Unit};
 use lgoose_base::units::{counted, show_count};
 use lgoose_metrics::{
     Cause, Ending, MOST_MISSING, Report, RunSettings, ScenarioArrivals, ScenarioRow, SubjectKind,
@@ -46,7 +47,7 @@ pub fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
     };
     Verdict {
         text: text(report, settings, result, &reasons),
-        remarks: remarks(report, &reasons),
+        remarks: remarks(report),
         result,
         exit_code,
         reasons,
@@ -109,7 +110,7 @@ fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> 
 }
 
 /// Returns the reason that applies when every user ended in `on_start`, with what ended the first.
-pub(super) fn all_lost(report: &Report) -> String {
+pub fn all_lost(report: &Report) -> String {
     let why = "every user ended in 'on_start'";
     match first_task_error(report) {
         Some(first) => format!("{why}: {first}"),
@@ -294,7 +295,7 @@ fn is_before_users(report: &Report) -> bool {
 }
 
 /// Returns remarks: facts that do not affect the verdict but that readers should know.
-fn remarks(report: &Report, reasons: &[String]) -> Vec<String> {
+fn remarks(report: &Report) -> Vec<String> {
     let flattered = report
         .thresholds
         .iter()
@@ -315,41 +316,50 @@ fn remarks(report: &Report, reasons: &[String]) -> Vec<String> {
         unjudged.map(|(_, text)| text).collect(),
         "scenario",
     ));
-    let is_reason = |task: &TaskRow| {
-        let line = failed_runs(report, task, false);
-        reasons.iter().any(|reason| reason.starts_with(&line))
-    };
     let tasks = report.tasks.iter();
-    let mostly_failed = tasks.filter(|task| task.failures * 2 > task.runs && !is_reason(task));
+    let mostly_failed =
+        tasks.filter(|task| task.failures * 2 > task.runs && !always_fails(report, task));
     let mostly_failed = mostly_failed.map(|task| failed_runs(report, task, true));
     remarks.extend(at_most(mostly_failed.collect(), "task"));
     remarks
 }
 
-/// Returns a line for each task that failed in all of its runs, and for each check that never held. A threshold on the
-/// failures of the task or check itself says how many are accepted.
+/// Returns whether a threshold on the failures of a task or check itself says how many are accepted.
+fn accepts_failures(
+    report: &Report,
+    kind: SubjectKind,
+    name: &str,
+    scenario: Option<&str>,
+) -> bool {
+    report.thresholds.iter().any(|row| {
+        let subject = row.subject.as_ref();
+        subject.is_some_and(|subject| {
+            let of_name = subject.name.as_deref().is_none_or(|own| own == name);
+            let of_scenario = subject.scenarios.is_empty()
+                || scenario.is_none_or(|one| subject.scenarios.iter().any(|own| own == one));
+            subject.kind == kind && of_name && of_scenario
+        }) && limit_of(row).is_some_and(|limit| limit.is_on_failures())
+    })
+}
+
+/// Returns whether a task failed in all of its runs, which nobody accepts.
+fn always_fails(report: &Report, task: &TaskRow) -> bool {
+    task.failures > 0
+        && task.failures == task.runs
+        && !accepts_failures(report, SubjectKind::Task, &task.name, Some(&task.scenario))
+}
+
+/// Returns a line for each task that failed in all of its runs, and for each check that never held.
 fn always_failed(report: &Report) -> impl Iterator<Item = String> {
-    let accepts = |kind: SubjectKind, name: &str, scenario: Option<&str>| {
-        report.thresholds.iter().any(|row| {
-            let subject = row.subject.as_ref();
-            subject.is_some_and(|subject| {
-                let of_name = subject.name.as_deref().is_none_or(|own| own == name);
-                let of_scenario = subject.scenarios.is_empty()
-                    || scenario.is_none_or(|one| subject.scenarios.iter().any(|own| own == one));
-                subject.kind == kind && of_name && of_scenario
-            }) && limit_of(row).is_some_and(|limit| limit.is_on_failures())
-        })
-    };
-    let tasks = report.tasks.iter().filter(move |task| {
-        task.failures > 0
-            && task.failures == task.runs
-            && !accepts(SubjectKind::Task, &task.name, Some(&task.scenario))
-    });
+    let tasks = report.tasks.iter();
+    let tasks = tasks.filter(|task| always_fails(report, task));
     let all_lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
     // Where all users were lost, that is the first reason already.
     let tasks = tasks.map(move |task| failed_runs(report, task, !all_lost));
     let checks = report.checks.iter().filter(move |check| {
-        check.failures > 0 && check.passes == 0 && !accepts(SubjectKind::Check, &check.name, None)
+        check.failures > 0
+            && check.passes == 0
+            && !accepts_failures(report, SubjectKind::Check, &check.name, None)
     });
     let checks = checks.map(|check| {
         let name = one_line(&check.name);
@@ -399,13 +409,11 @@ fn at_most(mut remarks: Vec<String>, noun: &str) -> Vec<String> {
 /// Returns a remark on a latency limit over all requests that held although many failed: an error may be faster than a
 /// successful response.
 fn flattered(report: &Report, row: &ThresholdRow) -> Option<String> {
+    let limit = limit_of(row)?;
     let of_latency = matches!(&*row.unit, "us" | "ms" | "s");
-    let upper = row.threshold.contains(" < ") || row.threshold.contains(" <= ");
     // How old the oldest request is has nothing to do with how it ended.
-    let spared = ["ok ", "oldest "]
-        .iter()
-        .any(|start| row.threshold.starts_with(start));
-    if !(row.passed && of_latency && upper) || spared {
+    let spared = limit.among == LatencySubset::Ok || limit.figure == FigureKind::Oldest;
+    if !(row.passed && of_latency && limit.is_upper()) || spared {
         return None;
     }
     let (failures, count) = failures_of(report, row.name.as_deref());
@@ -519,7 +527,7 @@ fn broken(report: &Report) -> impl Iterator<Item = &ThresholdRow> {
 }
 
 /// Returns the reason that applies when no request succeeded.
-pub(super) fn nothing_succeeded(report: &Report) -> Option<String> {
+pub fn nothing_succeeded(report: &Report) -> Option<String> {
     let all = &report.aggregated;
     let why = match all.count {
         0 => "no request was made",
@@ -529,14 +537,14 @@ pub(super) fn nothing_succeeded(report: &Report) -> Option<String> {
 }
 
 /// Returns the reason that applies when lgoose was the bottleneck.
-pub(super) fn saturated(report: &Report) -> Option<String> {
+pub fn saturated(report: &Report) -> Option<String> {
     let row = report.generator?;
     let why = "lgoose itself was the bottleneck ('--fail-on-saturation')";
     (row.saturated_s > 0.0).then(|| why.to_owned())
 }
 
 /// Returns a line for failed requests, one for failed tasks and one for failed checks.
-pub(super) fn failed(report: &Report) -> impl Iterator<Item = String> {
+pub fn failed(report: &Report) -> impl Iterator<Item = String> {
     let tasks: u64 = report.tasks.iter().map(|task| task.failures).sum();
     let checks: u64 = report.checks.iter().map(|check| check.failures).sum();
     let counts = [

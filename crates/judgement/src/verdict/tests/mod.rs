@@ -1,8 +1,5 @@
 //! Tests of the verdict's reasons and remarks.
 
-mod endings;
-mod under_way;
-
 use super::*;
 use crate::fixture;
 use lgoose_metrics::{Check, TaskRow};

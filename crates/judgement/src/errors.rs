@@ -1,19 +1,21 @@
 //! Errors of a report as outputs list them, each once: when `response:ensure()` ends a task because of a request, the
 //! report counts an error of both.
 
-use super::line::{describe_response, one_line};
+use lgoose_base::error::excerpt;
+use lgoose_base::line::one_line;
 use lgoose_base::units::show_count;
 use lgoose_metrics::{ErrorRow, Report};
 
 /// An error as it is listed.
-pub(crate) struct ListedError<'a> {
-    pub(crate) row: &'a ErrorRow,
+pub struct ListedError<'a> {
+    /// The error.
+    pub row: &'a ErrorRow,
     /// Its message, and the tasks that it ended.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 /// Returns the errors of a report in their order, without those of tasks that a listed request ended.
-pub(crate) fn listed_errors(report: &Report) -> Vec<ListedError<'_>> {
+pub fn listed_errors(report: &Report) -> Vec<ListedError<'_>> {
     let all = &report.errors;
     // Each cause is looked up once: there may be hundreds of errors.
     let causes: Vec<_> = all.iter().map(|row| (row, row.cause(all))).collect();
@@ -42,7 +44,7 @@ pub(crate) fn listed_errors(report: &Report) -> Vec<ListedError<'_>> {
 }
 
 /// Returns the first error that ended a task, in words: what failed and why, with the plan's line and what the page says.
-pub(crate) fn first_task_error(report: &Report) -> Option<String> {
+pub fn first_task_error(report: &Report) -> Option<String> {
     let tasks = report.errors.iter();
     let tasks = tasks.filter(|row| row.task().is_some());
     let first = tasks.min_by(|one, other| one.first_s.total_cmp(&other.first_s))?;
@@ -50,10 +52,25 @@ pub(crate) fn first_task_error(report: &Report) -> Option<String> {
 }
 
 /// Returns the most frequent error of a task, in the same words.
-pub(crate) fn task_error(report: &Report, task: &str) -> Option<String> {
+pub fn task_error(report: &Report, task: &str) -> Option<String> {
     let of_task = |row: &&ErrorRow| row.task() == Some(task);
     let row = report.errors.iter().find(of_task)?;
     Some(cause(row, &report.errors))
+}
+
+/// Returns what the response to the first failed request of an error said (JSON or text, or the reason that a page
+/// gave), after words that introduce it.
+pub fn describe_response(error: &ErrorRow) -> Option<(&'static str, String)> {
+    let exemplar = error.exemplars.first()?;
+    if !exemplar.page_says.is_empty() {
+        return Some(("the page says", one_line(&exemplar.page_says)));
+    }
+    let headers = exemplar.response_headers.iter();
+    let kind = headers
+        .filter_map(|line| line.split_once(": "))
+        .find(|(name, _)| *name == "content-type");
+    let text = excerpt(kind.map(|(_, value)| value), exemplar.body.as_bytes())?;
+    Some(("answered", one_line(&text)))
 }
 
 fn cause(row: &ErrorRow, all: &[ErrorRow]) -> String {

@@ -1,0 +1,26 @@
+//! Conclusions from the figures of a run: the verdict with its exit code, and the diagnosis of what is wrong, where and since
+//! when.
+//!
+//! Pure functions over reports and snapshots of `metrics`. Used by the program, by the views and by all outputs, which take
+//! the wording of thresholds and errors from here, too, so that they agree.
+//!
+//! ```
+//! use lgoose_judgement::judge;
+//! use lgoose_metrics::{Report, VerdictResult};
+//!
+//! let verdict = judge(&Report::default(), None);
+//! assert_eq!(verdict.result, VerdictResult::Failed);
+//! assert_eq!(verdict.text, "failed: no request was made");
+//! ```
+
+mod diagnosis;
+mod errors;
+#[cfg(any(test, feature = "test-support"))]
+pub mod fixture;
+mod thresholds;
+mod verdict;
+
+pub use diagnosis::{Diagnosis, clock_of, measured_from, measured_until_now, worst_first};
+pub use errors::{ListedError, describe_response, first_task_error, listed_errors, task_error};
+pub use thresholds::{broken_line, threshold_figure, threshold_name, threshold_parts};
+pub use verdict::{all_lost, failed, judge, nothing_succeeded, saturated};

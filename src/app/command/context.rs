@@ -1,0 +1,22 @@
+//! What all that is done for a run of this command has at hand: its flags, the guard of the process, and the run itself.
+
+use crate::app::guard::Guard;
+use crate::app::signals::Signals;
+use crate::cli;
+use lgoose_metrics::control::Handle;
+
+/// A run of this command.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RunContext<'a> {
+    pub(super) flags: &'a cli::RunArgs,
+    pub(super) guard: &'a Guard,
+    pub(super) handle: &'a Handle,
+}
+
+impl RunContext<'_> {
+    /// Waits for Ctrl-C or SIGTERM after the run; only for a short time if the run was aborted.
+    pub(super) async fn interrupted(self) {
+        let signals = Signals::Obeyed(self.guard.clone());
+        signals.interrupted(self.handle).await;
+    }
+}

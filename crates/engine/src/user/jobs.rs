@@ -3,6 +3,7 @@
 
 use crate::user::open_requests::EarlierOperation;
 use crate::user::shared::ShardState;
+use crate::user::task_end::TaskEnd;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use lgoose_lua::RaisedError;
@@ -36,19 +37,7 @@ pub(super) struct Jobs {
     /// Operations of jobs that are over whose verdicts the plan may still change.
     earlier: RefCell<Vec<EarlierOperation>>,
     /// What one of them has ended, and with that the task.
-    ending: Cell<TaskEnding>,
-}
-
-/// How a job has ended the task that it belongs to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct TaskEnding {
-    /// With the user, or with this iteration of it.
-    pub(super) user: bool,
-    pub(super) iteration: bool,
-    /// By a limit of the VM, which ends all code of the user.
-    pub(super) limit: bool,
-    /// Since the user was told to stop while the job waited for its turn: the task does not count.
-    pub(super) gave_up: bool,
+    end: Cell<TaskEnd>,
 }
 
 /// One job, as those know it who wait for it or end it.
@@ -230,29 +219,22 @@ impl Jobs {
         !self.handles.borrow().is_empty()
     }
 
-    /// Notes what a job has ended; with the task, all others end that belong to it.
-    pub(super) fn end_task(&self, ending: TaskEnding) {
-        if ending == TaskEnding::default() {
-            return;
+    /// Notes how a job has ended; where that ends the task, all others end that belong to it.
+    pub(super) fn end_task(&self, end: TaskEnd) {
+        if end > TaskEnd::Stopped {
+            self.end.set(self.end.get().max(end));
+            self.cancel_all(false);
         }
-        let before = self.ending.get();
-        self.ending.set(TaskEnding {
-            user: before.user || ending.user,
-            iteration: before.iteration || ending.iteration,
-            limit: before.limit || ending.limit,
-            gave_up: before.gave_up || ending.gave_up,
-        });
-        self.cancel_all(false);
     }
 
     /// Whether one of them has ended the task.
     pub(super) fn has_ended_task(&self) -> bool {
-        self.ending.get() != TaskEnding::default()
+        self.end.get() > TaskEnd::Stopped
     }
 
     /// Takes what they have ended, at the end of the task.
-    pub(super) fn take_ending(&self) -> TaskEnding {
-        self.ending.take()
+    pub(super) fn take_end(&self) -> TaskEnd {
+        self.end.take()
     }
 
     /// Tells those to end that do not last, or all.

@@ -22,6 +22,7 @@ pub(super) mod run_state;
 mod shared;
 mod show;
 pub(super) mod stop;
+mod task_end;
 mod task_requests;
 mod turn;
 mod user_vm;
@@ -33,6 +34,7 @@ use crate::load_model::user_pool::UserStart;
 use crate::user::pace::TaskStart;
 use crate::user::perform::TaskRunner;
 use crate::user::stop::StopSignal;
+use crate::user::task_end::TaskEnd;
 use crate::user::task_requests::TaskRequests;
 use crate::user::user_vm::UserVm;
 use lgoose_base::error::Error;
@@ -139,7 +141,7 @@ impl User {
     async fn run_on_start(&mut self, anyway: bool, born: Instant) -> bool {
         let mut start = born;
         for task in self.role.schedule.on_start(&mut self.random) {
-            if self.runner.ended || (self.stop.is_requested() && !anyway) {
+            if self.runner.end == TaskEnd::User || (self.stop.is_requested() && !anyway) {
                 break;
             }
             let (went_well, end) = self.run_task(task, start).await;
@@ -200,7 +202,7 @@ impl User {
                 task = task.shifted(held_up);
                 iteration = iteration.shifted(held_up);
             }
-            let last_of_iteration = step.last_of_iteration || self.runner.leaves_iteration;
+            let last_of_iteration = step.last_of_iteration || self.runner.end == TaskEnd::Iteration;
             starts_iteration = last_of_iteration;
             if last_of_iteration {
                 // The rest of the iteration is not run.
@@ -208,7 +210,7 @@ impl User {
                     cursor = ScheduleCursor::new();
                 }
                 self.iteration += 1;
-                if !self.runner.gave_up {
+                if self.runner.end != TaskEnd::GivenUp {
                     self.count_iteration(iteration.at, end);
                 }
             }
@@ -285,7 +287,7 @@ impl User {
     }
 
     fn stops(&self) -> bool {
-        self.runner.ended || self.stop.is_requested()
+        self.runner.end == TaskEnd::User || self.stop.is_requested()
     }
 
     /// Closes connections before an iteration, if each is to have its own.
@@ -334,8 +336,7 @@ impl User {
         let role = self.role.clone();
         let task = &role.scenario.tasks[index];
         self.runner.requests.task = Some(index);
-        self.runner.leaves_iteration = false;
-        self.runner.gave_up = false;
+        self.runner.end = TaskEnd::default();
         let (lost, held_up) = (self.shared.lost(), self.runner.held_up);
         let first = self.runner.vm.enter().start(task.function, self.iteration);
         let name = task.name.as_deref().unwrap_or("");
@@ -343,7 +344,7 @@ impl User {
         let end = Instant::now();
         let lost = self.shared.lost() - lost + (self.runner.held_up - held_up);
         let start = (start + lost).min(end);
-        if !self.runner.gave_up {
+        if self.runner.end != TaskEnd::GivenUp {
             self.count_task(index, start, end - start, raised.as_ref());
         }
         (raised.is_none(), end)
@@ -403,7 +404,7 @@ impl User {
     fn note_started(&self) {
         // What failed in 'on_start' belongs to no iteration.
         self.runner.requests.failed.set(false);
-        let quits = self.runner.ended && self.role.schedule.has_iterations();
+        let quits = self.runner.end == TaskEnd::User && self.role.schedule.has_iterations();
         self.shared.departed(|departures| {
             if quits {
                 departures.quit += 1

@@ -3,6 +3,7 @@
 use crate::load_model::dispatch_pool::PoolMember;
 use crate::user::User;
 use crate::user::pace::TaskStart;
+use crate::user::task_end::TaskEnd;
 use lgoose_plan::ScheduleCursor;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -65,7 +66,7 @@ impl OnCall {
         let mut task = TaskStart::now();
         let mut start = task.at;
         let mut first = true;
-        while !user.runner.ended && (first || !user.stop.is_requested()) {
+        while user.runner.end != TaskEnd::User && (first || !user.stop.is_requested()) {
             let is_first = std::mem::take(&mut first);
             user.shared.gate.pass(&user.stop).await;
             let Some(step) = self.cursor.next(&user.role.schedule, &mut user.random) else {
@@ -75,14 +76,14 @@ impl OnCall {
             let (_, end) = user.run_task(step.task, task.at).await;
             let held_up = user.runner.held_up - held_up;
             (task, start) = (task.shifted(held_up), start + held_up);
-            if user.runner.gave_up {
+            if user.runner.end == TaskEnd::GivenUp {
                 // The run is over.
                 if is_first {
                     user.count(|recorder, scenario| recorder.given_up(scenario));
                 }
                 return;
             }
-            if step.last_of_iteration || user.runner.leaves_iteration {
+            if step.last_of_iteration || user.runner.end == TaskEnd::Iteration {
                 if !step.last_of_iteration {
                     self.cursor = ScheduleCursor::new();
                 }

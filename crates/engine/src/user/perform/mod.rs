@@ -7,7 +7,7 @@ mod fetch;
 use crate::timing::timers::Timers;
 use crate::user::fair_share::FairShare;
 use crate::user::in_flight::InFlight;
-use crate::user::jobs::{JobHandle, Jobs, TaskEnding};
+use crate::user::jobs::{JobHandle, Jobs};
 use crate::user::naming::host_of;
 use crate::user::open_sockets::timed_out;
 use crate::user::open_stream::OpenStream;
@@ -15,6 +15,7 @@ use crate::user::perform::call::CallInFlight;
 use crate::user::perform::fetch::{FetchEnd, fetch};
 use crate::user::shared::ShardState;
 use crate::user::stop::StopSignal;
+use crate::user::task_end::TaskEnd;
 use crate::user::task_requests::TaskRequests;
 use crate::user::user_vm::UserVm;
 use futures_util::future::join_all;
@@ -43,12 +44,8 @@ pub(super) struct TaskRunner {
     /// How long lgoose has made the user wait so far, which is no part of its tasks and iterations: for hosts that are
     /// down, and for its turn under a limit on the rate.
     pub(super) held_up: Duration,
-    /// Whether the task that runs was given up when the user was told to stop while it waited for its turn.
-    pub(super) gave_up: bool,
-    /// Whether the plan has ended the user.
-    pub(super) ended: bool,
-    /// Whether the plan has ended the iteration that runs.
-    pub(super) leaves_iteration: bool,
+    /// Why the latest task has ended.
+    pub(super) end: TaskEnd,
     /// The jobs of the user, once it has begun one.
     jobs: Option<Rc<Jobs>>,
     /// The job whose code it runs; `None` for the tasks.
@@ -78,9 +75,7 @@ impl TaskRunner {
             requests,
             fair_share: FairShare::default(),
             held_up: Duration::ZERO,
-            gave_up: false,
-            ended: false,
-            leaves_iteration: false,
+            end: TaskEnd::default(),
             jobs: None,
             job: None,
             is_leaving: false,
@@ -101,9 +96,7 @@ impl TaskRunner {
     async fn carry_out(&mut self, first: Step, name: &str) -> Option<RaisedError> {
         let mut step = first;
         loop {
-            if let Step::Raised(raised) = &step
-                && !self.gave_up
-            {
+            if let Step::Raised(raised) = &step {
                 self.requests.keep_latest(&mut self.vm.enter(), raised);
             }
             let has_jobs = self.has_jobs();
@@ -125,15 +118,22 @@ impl TaskRunner {
                         let steps = &self.shared.light_steps;
                         steps.set(steps.get() + 1);
                     }
-                    step = if has_jobs {
+                    let next = if has_jobs {
                         Box::pin(self.perform_beside(op, name)).await
                     } else {
                         self.perform(op, name).await
                     };
+                    step = match next {
+                        Ok(step) => step,
+                        Err(end) => {
+                            self.end = end;
+                            return None;
+                        }
+                    };
                 }
                 Step::Preempted => step = self.vm.enter().compute_on(),
-                Step::Done => break None,
-                Step::Raised(raised) => break Some(*raised),
+                Step::Done => return None,
+                Step::Raised(raised) => return Some(*raised),
             }
         }
     }
@@ -156,16 +156,16 @@ impl TaskRunner {
     }
 
     /// Carries out one operation and resumes the plan with its outcome.
-    async fn perform(&mut self, op: Op, task: &str) -> Step {
+    async fn perform(&mut self, op: Op, task: &str) -> Result<Step, TaskEnd> {
         match op {
             Op::Request(op) => self.request(op, task).await,
             Op::Fetch(ops) => self.fetch(ops, task).await,
             Op::Call(op) => self.call(&op, task).await,
             Op::Wait(time) => self.wait(time).await,
             Op::Take(queue, wait) => match self.wait_beside(queue.take(), Some(wait)).await {
-                Waited::Over(value) => self.vm.enter().resume_value(Some(value)),
-                Waited::TimeUp => self.vm.enter().resume_value(None),
-                Waited::Stopped => Step::Done,
+                Waited::Over(value) => Ok(self.vm.enter().resume_value(Some(value))),
+                Waited::TimeUp => Ok(self.vm.enter().resume_value(None)),
+                Waited::Stopped => Err(TaskEnd::Stopped),
             },
             Op::Await(making) => {
                 let waited = self.wait_beside(making.over(), None).await;
@@ -180,24 +180,24 @@ impl TaskRunner {
                 if self.requests.times_function() {
                     let problem = "user:timed within user:timed counts the same time twice: \
                                    user:transaction times what has several requests";
-                    return self.vm.enter().refuse(problem.to_owned());
+                    return Ok(self.vm.enter().refuse(problem.to_owned()));
                 }
                 self.begin_exchange(op, true, task).await
             }
             Op::EndExchange(number, end) => {
                 self.requests
                     .end_exchange(&mut self.vm.enter(), number, *end, task);
-                self.vm.enter().go_on()
+                Ok(self.vm.enter().go_on())
             }
             Op::EndStream(stream) => {
                 self.close_stream(&stream).await;
-                self.vm.enter().go_on()
+                Ok(self.vm.enter().go_on())
             }
-            Op::Spawn(job) => self.spawn(*job, task),
+            Op::Spawn(job) => Ok(self.spawn(*job, task)),
             Op::Join(number) => Box::pin(self.join(number)).await,
             Op::Cancel(number) => {
                 self.jobs.iter().for_each(|jobs| jobs.cancel(number));
-                self.vm.enter().go_on()
+                Ok(self.vm.enter().go_on())
             }
             Op::Later => {
                 let start = Instant::now();
@@ -206,27 +206,19 @@ impl TaskRunner {
                 self.go_on_after::<()>(waited)
             }
             Op::Ready => self.wait_for_all().await,
-            Op::ExitIteration => {
-                self.leaves_iteration = true;
-                Step::Done
-            }
-            Op::Stop => {
-                self.ended = true;
-                Step::Done
-            }
+            Op::ExitIteration => Err(TaskEnd::Iteration),
+            Op::Stop => Err(TaskEnd::User),
         }
     }
 
     /// Waits for the user's turn under limits on the rate. Who is told to stop meanwhile gives up, and its task ends
-    /// uncounted: otherwise a run would go on until all who wait have had their turn. Returns whether the turn has come.
-    async fn pass_throttles(&mut self) -> bool {
+    /// uncounted: otherwise a run would go on until all who wait have had their turn.
+    async fn pass_throttles(&mut self) -> Result<(), TaskEnd> {
         // After a stop, what is left of the task, and 'on_stop', are due all the same.
         let stop = (!self.stop.is_requested()).then_some(&*self.stop);
-        match self.requests.pass_throttles(stop).await {
-            Some(waited) => self.hold_up(waited),
-            None => self.gave_up = true,
-        }
-        !self.gave_up
+        let waited = self.requests.pass_throttles(stop).await;
+        self.hold_up(waited.ok_or(TaskEnd::GivenUp)?);
+        Ok(())
     }
 
     /// Notes that lgoose made the user wait, which is no part of its tasks, transactions, iterations and cycles.
@@ -239,7 +231,7 @@ impl TaskRunner {
     }
 
     /// Sends one request, unless its response is in the cache.
-    async fn request(&mut self, op: Box<RequestOp>, task: &str) -> Step {
+    async fn request(&mut self, op: Box<RequestOp>, task: &str) -> Result<Step, TaskEnd> {
         self.requests.settle(&mut self.vm.enter());
         let host = host_of(&op.request.url);
         let waited = self.requests.back_off(host).await;
@@ -252,11 +244,11 @@ impl TaskRunner {
             let verdict = op.expect.verdict(&exchange);
             let finished = Box::new(requests.judged(&op, verdict, task, exchange));
             requests.open.store(op);
-            return self.vm.enter().resume_request(finished);
+            return Ok(self.vm.enter().resume_request(finished));
         }
-        if !self.pass_throttles().await {
+        if let Err(end) = self.pass_throttles().await {
             self.requests.open.clear();
-            return Step::Done;
+            return Err(end);
         }
         let requests = &mut self.requests;
         self.shared.gather().await;
@@ -277,7 +269,7 @@ impl TaskRunner {
         let verdict = op.expect.verdict(&exchange);
         let finished = Box::new(requests.judged(&op, verdict, task, exchange));
         requests.open.store(op);
-        self.vm.enter().resume_request(finished)
+        Ok(self.vm.enter().resume_request(finished))
     }
 
     /// Returns whether the user has as many streams and sockets open as it may.
@@ -291,10 +283,10 @@ impl TaskRunner {
     }
 
     /// Sends a request whose response the plan reads while it comes, and waits for its head.
-    async fn stream(&mut self, op: Box<RequestOp>, task: &str) -> Step {
+    async fn stream(&mut self, op: Box<RequestOp>, task: &str) -> Result<Step, TaskEnd> {
         let mut operation = std::mem::take(&mut self.requests.open);
         if self.has_all_channels() {
-            return self.vm.enter().refuse(too_many_channels());
+            return Ok(self.vm.enter().refuse(too_many_channels()));
         }
         let requests = &mut self.requests;
         let request = op.request.clone();
@@ -305,7 +297,7 @@ impl TaskRunner {
         let after_stop = self.stop.is_requested();
         let opened = OpenStream::open(sender, request, trace, operation, of_task, after_stop);
         let Some(open) = opened else {
-            return self.vm.enter().go_on();
+            return Ok(self.vm.enter().go_on());
         };
         let (stream, sending) = (open.stream.clone(), open.sending());
         requests.streams.add(open);
@@ -321,7 +313,7 @@ impl TaskRunner {
             self.requests.note_head(&stream);
         }
         self.requests.make_room(&mut self.vm.enter());
-        self.vm.enter().resume_stream(stream)
+        Ok(self.vm.enter().resume_stream(stream))
     }
 
     /// Waits for more of a stream. A stop ends that, and the task with it, unless the request was sent after the stop, as in
@@ -331,11 +323,11 @@ impl TaskRunner {
         &mut self,
         stream: &Rc<ResponseStream>,
         time: Option<Box<ReceiveTime>>,
-    ) -> Step {
+    ) -> Result<Step, TaskEnd> {
         self.requests.count_messages(stream);
         let reads_on = stream.after_stop || stream.to_end.get() || self.requests.has_exchange();
         if self.stop.is_requested() && !reads_on {
-            return Step::Done;
+            return Err(TaskEnd::Stopped);
         }
         let usual = self.shared.config.timeout;
         let most = time.map(|time| time.most.unwrap_or(usual).saturating_sub(time.waited));
@@ -355,13 +347,13 @@ impl TaskRunner {
             waited = self.wait_beside(more(), None).await;
         }
         match waited {
-            Waited::Over(false) => self.vm.enter().resume_time_up(),
+            Waited::Over(false) => Ok(self.vm.enter().resume_time_up()),
             waited => self.go_on_after(waited),
         }
     }
 
     /// Waits until the connection of a WebSocket or a call takes more. A stop ends that as it ends a wait for messages.
-    async fn flush(&mut self, stream: &Rc<ResponseStream>) -> Step {
+    async fn flush(&mut self, stream: &Rc<ResponseStream>) -> Result<Step, TaskEnd> {
         self.requests.count_messages(stream);
         let room = async {
             if let Some(socket) = stream.body.socket() {
@@ -409,7 +401,7 @@ impl TaskRunner {
     }
 
     /// Sends requests side by side.
-    async fn fetch(&mut self, ops: Vec<RequestOp>, task: &str) -> Step {
+    async fn fetch(&mut self, ops: Vec<RequestOp>, task: &str) -> Result<Step, TaskEnd> {
         self.requests.settle(&mut self.vm.enter());
         self.requests.open_rows(&ops, task);
         self.requests.open.begin_all(ops);
@@ -417,27 +409,22 @@ impl TaskRunner {
         let stop = (!self.stop.is_requested()).then_some(&*self.stop);
         let fetched = fetch(&self.requests, stop, task).await;
         self.requests.paused(self.shared.lost() - lost);
-        let Some(FetchEnd { full, waited }) = fetched else {
-            self.gave_up = true;
-            return Step::Done;
-        };
+        let FetchEnd { full, waited } = fetched.ok_or(TaskEnd::GivenUp)?;
         self.hold_up(waited);
         let finished = self.requests.open.take_all();
         self.requests.make_room(&mut self.vm.enter());
-        self.vm.enter().resume_list(finished, full)
+        Ok(self.vm.enter().resume_list(finished, full))
     }
 
     /// Performs a call of a protocol other than HTTP.
-    async fn call(&mut self, op: &CallOp, task: &str) -> Step {
+    async fn call(&mut self, op: &CallOp, task: &str) -> Result<Step, TaskEnd> {
         self.requests.settle(&mut self.vm.enter());
         if op.call.opens_socket() && self.has_all_channels() {
-            return self.vm.enter().refuse(too_many_channels());
+            return Ok(self.vm.enter().refuse(too_many_channels()));
         }
         let waited = self.requests.back_off(op.call.target()).await;
         self.hold_up(waited);
-        if !self.pass_throttles().await {
-            return Step::Done;
-        }
+        self.pass_throttles().await?;
         let requests = &mut self.requests;
         let (row, delay) = requests.open_call(op, task);
         self.shared.gather().await;
@@ -457,17 +444,17 @@ impl TaskRunner {
             }
             outcome => outcome,
         };
-        self.vm.enter().resume_call(outcome)
+        Ok(self.vm.enter().resume_call(outcome))
     }
 
     /// Uses a socket on which the plan speaks a protocol of its own. What belongs to a function that is being timed goes on after a
     /// stop, as a request does that is under way, and so does what the user does at its end; any other wait for a message
     /// ends, and its task with it.
-    async fn socket(&mut self, op: &SocketOp, task: &str) -> Step {
+    async fn socket(&mut self, op: &SocketOp, task: &str) -> Result<Step, TaskEnd> {
         let goes_on = self.is_leaving || self.requests.times_function();
         let waits = matches!(op.action, SocketAction::Receive(_));
         if waits && !goes_on && self.stop.is_requested() {
-            return Step::Done;
+            return Err(TaskEnd::Stopped);
         }
         let socket = &*op.socket;
         let start = Instant::now();
@@ -493,7 +480,7 @@ impl TaskRunner {
             Waited::TimeUp | Waited::Stopped => {
                 socket.cut_off(&op.action, &Failure::new(ErrorClass::Aborted, ""));
                 self.requests.count_socket(socket);
-                return Step::Done;
+                return Err(TaskEnd::Stopped);
             }
         };
         self.requests.count_socket(socket);
@@ -504,18 +491,21 @@ impl TaskRunner {
             failure.to_string()
         });
         self.requests.make_room(&mut self.vm.enter());
-        self.vm.enter().resume_socket(outcome)
+        Ok(self.vm.enter().resume_socket(outcome))
     }
 
     /// Begins an exchange that the plan carries out, once it is its turn.
-    async fn begin_exchange(&mut self, op: Box<CallOp>, is_timed: bool, task: &str) -> Step {
+    async fn begin_exchange(
+        &mut self,
+        op: Box<CallOp>,
+        is_timed: bool,
+        task: &str,
+    ) -> Result<Step, TaskEnd> {
         self.requests.settle(&mut self.vm.enter());
-        if !self.pass_throttles().await {
-            return Step::Done;
-        }
+        self.pass_throttles().await?;
         self.shared.gather().await;
         let number = self.requests.begin_exchange(op, is_timed, task);
-        self.vm.enter().resume_exchange(number)
+        Ok(self.vm.enter().resume_exchange(number))
     }
 
     /// Whether the user has jobs, or this is one of them.
@@ -525,24 +515,23 @@ impl TaskRunner {
 
     /// Carries out one operation of code beside which others of the user run. A job that is to end, ends here, and so does a task
     /// that one of its jobs has ended.
-    async fn perform_beside(&mut self, op: Op, name: &str) -> Step {
+    async fn perform_beside(&mut self, op: Op, name: &str) -> Result<Step, TaskEnd> {
         let Some(jobs) = self.jobs.clone() else {
             return self.perform(op, name).await;
         };
         let waits = op.waits();
         if let Some(job) = self.job.clone() {
             if job.is_cancelled() {
-                return Step::Done;
+                return Err(TaskEnd::Stopped);
             }
             job.waits.set(waits);
             let step = self.perform(op, name).await;
             job.waits.set(false);
             return step;
         }
-        let is_over = || (waits && jobs.has_ended_task()).then_some(Step::Done);
-        let step = jobs.beside(self.perform(op, name), is_over).await;
-        match step {
-            Step::Op(_) | Step::Preempted if jobs.has_ended_task() => Step::Done,
+        let is_over = || (waits && jobs.has_ended_task()).then_some(Err(TaskEnd::Stopped));
+        match jobs.beside(self.perform(op, name), is_over).await {
+            Ok(Step::Op(_) | Step::Preempted) if jobs.has_ended_task() => Err(TaskEnd::Stopped),
             step => step,
         }
     }
@@ -584,20 +573,19 @@ impl TaskRunner {
         let raised = raised.or(vm.end_job());
         jobs.take_over(self.requests.hand_over(vm));
         jobs.end(&handle, raised, self.held_up);
-        jobs.end_task(TaskEnding {
-            user: self.ended,
-            iteration: self.leaves_iteration,
-            limit: vm.was_ended_by_limit(),
-            gave_up: self.gave_up,
+        jobs.end_task(if vm.was_ended_by_limit() {
+            self.end.max(TaskEnd::Limit)
+        } else {
+            self.end
         });
     }
 
     /// Waits until a job is over, of which the plan gets to know what it has raised.
-    async fn join(&mut self, number: u64) -> Step {
+    async fn join(&mut self, number: u64) -> Result<Step, TaskEnd> {
         let jobs = self.jobs.clone();
         let job = jobs.as_ref().and_then(|jobs| jobs.of_number(number));
         let (Some(jobs), Some(job)) = (jobs, job) else {
-            return self.vm.enter().resume_joined(None);
+            return Ok(self.vm.enter().resume_joined(None));
         };
         if let Some(own) = &self.job {
             if job.depends_on(own) {
@@ -606,7 +594,7 @@ impl TaskRunner {
                 } else {
                     "these jobs wait for each other: one of them has to end without 'join'"
                 };
-                return self.vm.enter().refuse(problem.to_owned());
+                return Ok(self.vm.enter().refuse(problem.to_owned()));
             }
             own.set_joins(Some(job.clone()));
         }
@@ -619,25 +607,22 @@ impl TaskRunner {
             Waited::Over(held_up) => self.hold_up(held_up.min(start.elapsed())),
             Waited::TimeUp => {}
             // Its waits are over, too.
-            Waited::Stopped => return Step::Done,
+            Waited::Stopped => return Err(TaskEnd::Stopped),
         }
         self.requests.take_over(jobs.take_earlier());
-        self.vm.enter().resume_joined(jobs.take_raised(&job))
+        Ok(self.vm.enter().resume_joined(jobs.take_raised(&job)))
     }
 
     /// Waits until the jobs of a task are over whose own code is, by what that has raised; a task that was ended, or has raised,
     /// ends them. Returns what it has raised, or else one of them.
     async fn join_jobs(&mut self, jobs: &Jobs, raised: Option<RaisedError>) -> Option<RaisedError> {
-        if raised.is_some() || self.gave_up || self.ended || self.leaves_iteration {
+        if raised.is_some() || self.end > TaskEnd::Stopped {
             jobs.cancel_all(false);
         }
         let start = Instant::now();
         let held_up = jobs.all_over(false).await;
         self.hold_up(held_up.min(start.elapsed()));
-        let ending = jobs.take_ending();
-        self.ended |= ending.user;
-        self.leaves_iteration |= ending.iteration;
-        self.gave_up |= ending.gave_up;
+        self.end = self.end.max(jobs.take_end());
         self.requests.take_over(jobs.take_earlier());
         let raised = raised.or_else(|| jobs.first_raised());
         if self.vm.enter().was_ended_by_limit() {
@@ -652,7 +637,7 @@ impl TaskRunner {
     }
 
     /// Waits as the plan says.
-    async fn wait(&mut self, time: Duration) -> Step {
+    async fn wait(&mut self, time: Duration) -> Result<Step, TaskEnd> {
         self.requests.enter_open(&mut self.vm.enter());
         self.requests.reclaim(&mut self.vm.enter());
         let start = self.requests.cycles.is_some().then(Instant::now);
@@ -664,32 +649,32 @@ impl TaskRunner {
             self.requests.paused(start.elapsed());
         }
         if waited {
-            self.vm.enter().go_on()
+            Ok(self.vm.enter().go_on())
         } else {
             // Ends the task without an error, which 'pcall' in the plan could catch.
-            Step::Done
+            Err(TaskEnd::Stopped)
         }
     }
 
     /// Waits until all users run.
-    async fn wait_for_all(&mut self) -> Step {
+    async fn wait_for_all(&mut self) -> Result<Step, TaskEnd> {
         let (shared, stop) = (self.shared.clone(), self.stop.clone());
         let is_stopping = stop.is_requested();
         self.wait_beside(shared.all_started.pass(&stop), None).await;
         // A stop ends this wait, and the task with it. Where the plan asks after the stop, it goes on: no more users will
         // start.
         if !is_stopping && stop.is_requested() && shared.all_started.is_closed() {
-            Step::Done
+            Err(TaskEnd::Stopped)
         } else {
-            self.vm.enter().go_on()
+            Ok(self.vm.enter().go_on())
         }
     }
 
     /// Resumes the plan after a wait, unless a stop has ended it, and the task with it.
-    fn go_on_after<T>(&mut self, waited: Waited<T>) -> Step {
+    fn go_on_after<T>(&mut self, waited: Waited<T>) -> Result<Step, TaskEnd> {
         match waited {
-            Waited::Over(_) | Waited::TimeUp => self.vm.enter().go_on(),
-            Waited::Stopped => Step::Done,
+            Waited::Over(_) | Waited::TimeUp => Ok(self.vm.enter().go_on()),
+            Waited::Stopped => Err(TaskEnd::Stopped),
         }
     }
 

@@ -18,6 +18,7 @@ test *FILTER:
 test-all:
     cargo test --locked
     cargo test --locked --test accuracy --test it_reqwest --test judges
+    cargo test --locked --lib -- --ignored --skip two_hundred --skip misleads --skip verdict_model
     cargo test --locked --test it --test skipped -- --ignored
 
 # What browsers, curl and openapi-core make of the cases in tests/judges, asked anew; needs chromium, curl, and a Python

@@ -97,8 +97,28 @@ impl Wire {
         self.stream.write_all(bytes).expect("it is there");
     }
 
+    /// Asks who is there until a worker answers, and returns what it says: one that has just been started may not listen yet.
+    fn presence(&mut self) -> Vec<u8> {
+        let wait = |stream: &TcpStream, most| stream.set_read_timeout(most).expect("it is there");
+        self.send(b"SUB answers 1\r\n");
+        wait(&self.stream, Some(Duration::from_secs(1)));
+        let presence = loop {
+            self.publish("lgoose.hello", "answers", b"");
+            if let Some((_, presence)) = self.next_message() {
+                break presence;
+            }
+        };
+        wait(&self.stream, None);
+        presence
+    }
+
     /// Reads until there is a message, and returns its head's words and its payload.
     fn message(&mut self) -> (Vec<String>, Vec<u8>) {
+        self.next_message().expect("it waits for ever")
+    }
+
+    /// Does the same; `None` if nothing comes for as long as the stream waits.
+    fn next_message(&mut self) -> Option<(Vec<String>, Vec<u8>)> {
         loop {
             if let Some(end) = self.read.windows(2).position(|two| two == b"\r\n") {
                 let line = String::from_utf8_lossy(&self.read[..end]).into_owned();
@@ -114,11 +134,14 @@ impl Wire {
                 if self.read.len() >= end + length + 4 {
                     let payload = self.read[end + 2..end + 2 + length].to_vec();
                     self.read.drain(..end + length + 4);
-                    return (words, payload);
+                    return Some((words, payload));
                 }
             }
             let mut bytes = [0; 4096];
-            let count = self.stream.read(&mut bytes).expect("the broker is there");
+            let count = match self.stream.read(&mut bytes) {
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return None,
+                read => read.expect("the broker is there"),
+            };
             assert!(count > 0, "the broker has closed the connection");
             self.read.extend(&bytes[..count]);
         }
@@ -142,10 +165,8 @@ fn a_worker_of_another_version_is_left_out_by_name() {
         .map(|c| if c == '.' { '.' } else { '9' })
         .collect();
     let mut wire = Wire::open(&broker);
-    wire.send(b"SUB answers 1\r\n");
     let real = worker(&broker, "old", &[]);
-    wire.publish("lgoose.hello", "answers", b"");
-    let mut presence = wire.message().1;
+    let mut presence = wire.presence();
     drop(real);
     let at = presence
         .windows(own.len())
@@ -189,10 +210,8 @@ fn a_worker_with_more_threads_than_any_has_is_left_out_by_name() {
     };
     let own = env!("CARGO_PKG_VERSION");
     let mut wire = Wire::open(&broker);
-    wire.send(b"SUB answers 1\r\n");
     let real = worker(&broker, "aaa", &[]);
-    wire.publish("lgoose.hello", "answers", b"");
-    let presence = wire.message().1;
+    let presence = wire.presence();
     drop(real);
     let at = presence
         .windows(own.len())

@@ -61,12 +61,14 @@ const SLOWER: SimulatedSite = SimulatedSite {
 };
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_site_compared_with_itself_is_seldom_called_different() {
     let wrong = wrong(&SimulatedSite::default(), 60, 1, 20);
     assert!(wrong <= 2, "{wrong} of 20");
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_shift_of_five_percent_is_found() {
     let found = found(&SimulatedSite::default(), &SLOWER, 10);
     assert!(found >= 8, "{found} of 10");
@@ -99,6 +101,7 @@ fn a_site_that_fails_fast_is_a_regression_of_any_limit_but_one_on_failures() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn failures_that_come_fast_do_not_hide_that_the_successful_requests_are_slower() {
     let well = SimulatedSite {
         failing: 0.02,
@@ -192,6 +195,7 @@ fn without_failures_a_limit_on_the_successful_requests_is_one_on_all_of_them() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_warm_up_that_counts_is_left_out_where_a_trend_shows_it() {
     let cold = |cold_s| SimulatedSite {
         cold_s,
@@ -280,6 +284,7 @@ fn a_name_that_one_side_has_not_requested_cannot_be_judged() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_change_of_several_times_between_runs_that_differ_has_too_few_runs_and_not_no_difference() {
     let times = |slower| SimulatedSite {
         slower,

@@ -262,6 +262,7 @@ fn a_second_of_twelve_names_takes_a_few_kibibytes_although_chance_is_hard_to_com
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn bytes_that_are_none_are_refused_in_words() {
     let good = sum(&portable(&measured(1, 1, 2))).encode();
     let refusal = |bytes: &[u8]| {

@@ -77,6 +77,7 @@ fn assert_bounded(bytes: usize) {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn eight_hours_of_constant_latency_are_drawn_as_constant() {
     let (report, bytes) = hours(8, 20, |_, _| 459_321);
     assert_bounded(bytes);
@@ -88,6 +89,7 @@ fn eight_hours_of_constant_latency_are_drawn_as_constant() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_day_that_grows_slower_by_a_fifth_is_drawn_so() {
     let day = 24.0 * 3_600.0;
     // Latencies are spread by a factor of three, the same way all the time.

@@ -127,6 +127,7 @@ fn histogram(figures: &Figures) -> Histogram<u64> {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn percentiles_agree_with_sorting_whatever_the_shape_the_number_and_the_shards() {
     for (seed, (shape, draw)) in (1..).zip(SHAPES) {
         for number in [1, 2, 3, 99, 100, 1_000, 6_007] {

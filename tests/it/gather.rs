@@ -62,6 +62,7 @@ fn counted(report: &Report) -> Vec<(String, u64)> {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_run_with_a_gather_is_reported_as_one_without() {
     let Some(broker) = Broker::start() else {
         return;
@@ -110,6 +111,7 @@ fn a_run_with_a_gather_is_reported_as_one_without() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn gathers_are_listed_and_a_second_one_of_a_label_stands_by() {
     let Some(broker) = Broker::start() else {
         return;
@@ -180,6 +182,7 @@ fn a_gather_that_stays_away_holds_nothing_up() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_gather_that_stood_still_counts_nothing_twice() {
     let Some(broker) = Broker::start() else {
         return;
@@ -195,6 +198,7 @@ fn a_gather_that_stood_still_counts_nothing_twice() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_worker_that_is_lost_behind_a_gather_is_noticed_and_replaced() {
     let Some(broker) = Broker::start() else {
         return;
@@ -234,6 +238,7 @@ fn a_broker_that_is_killed_and_comes_back_loses_nothing_of_a_gather() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn a_warmup_ends_for_workers_with_a_gather_as_for_others() {
     let Some(broker) = Broker::start() else {
         return;
@@ -262,6 +267,7 @@ fn labels_of_a_gather_are_checked() {
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn figures_of_many_workers_are_added_up_and_count_once() {
     let Some(broker) = Broker::start() else {
         return;

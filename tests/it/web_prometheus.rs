@@ -22,6 +22,7 @@ fn figures(prometheus: &Prometheus, query: &str) -> BTreeMap<(String, String), f
 }
 
 #[test]
+#[ignore = "takes long: 'just test-all' runs it"]
 fn prometheus_finds_the_figures_of_the_report() {
     let server = Server::start();
     let path = plan(

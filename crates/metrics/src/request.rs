@@ -50,7 +50,7 @@ impl<L> RequestDelta<L> {
         self.counts.is_empty()
             && filled.is_none_or(|filled| filled.is_empty())
             && self.part_times.is_empty()
-            && self.counts.traffic.messages_sent == 0
+            && self.counts.traffic == Traffic::default()
             && self.waiting.count == 0
     }
 

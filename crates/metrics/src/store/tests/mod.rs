@@ -8,8 +8,8 @@ mod workers;
 
 use super::*;
 use crate::{
-    Detail, Phases, ProvisionalCounts, Recorder, Report, Sample, SampleFailure, SampleResponse,
-    TaskRun, Traffic, buckets,
+    Detail, Phases, PortableDelta, ProvisionalCounts, Recorder, Report, Sample, SampleFailure,
+    SampleResponse, TaskRun, Traffic, buckets,
 };
 use lgoose_base::phases::TimedPart;
 use std::time::SystemTime;
@@ -84,6 +84,45 @@ fn received(count: usize) -> Traffic {
         messages_received: count as u64,
         ..Traffic::default()
     }
+}
+
+#[test]
+fn what_flows_in_a_tick_without_a_request_is_counted_each_way() {
+    let (mut store, mut recorder) = (Store::new(RunIdentity::default()), Recorder::new(0));
+    let request = recorder.request("TCP", "socket");
+    let flows = [
+        Traffic {
+            messages_received: 1,
+            ..Traffic::default()
+        },
+        Traffic {
+            messages_sent: 2,
+            ..Traffic::default()
+        },
+        Traffic {
+            received: 3,
+            ..Traffic::default()
+        },
+        Traffic {
+            sent: 4,
+            ..Traffic::default()
+        },
+    ];
+    for traffic in flows {
+        recorder.messages(request, recorder.zero(), traffic, &[]);
+        let delta = recorder.take();
+        let mut gathered = PortableDelta::from(&delta);
+        assert!(
+            gathered.split_off(0).is_some(),
+            "a worker hands it over: {traffic:?}"
+        );
+        let empty = store.merge(delta);
+        recorder.recycle(empty);
+    }
+    let row = &store.report(SECOND).requests[0].figures;
+    let messages = row.messages.expect("there were some");
+    assert_eq!((messages.received, messages.sent), (1, 2));
+    assert_eq!((row.bytes, row.bytes_sent), (3, Some(4)));
 }
 
 #[test]

@@ -19,7 +19,7 @@ test-all:
     cargo test --locked
     cargo test --locked --test accuracy --test it_reqwest --test judges
     cargo test --locked --lib -- --ignored --skip two_hundred --skip misleads --skip verdict_model
-    cargo test --locked --test it --test skipped -- --ignored
+    cargo test --locked --test it --test it_reqwest --test skipped -- --ignored
 
 # What browsers, curl and openapi-core make of the cases in tests/judges, asked anew; needs chromium, curl, and a Python
 # with openapi-core that OPENAPI_CORE_PYTHON names

@@ -17,9 +17,7 @@ test *FILTER:
 # All tests, those that take long, too
 test-all:
     cargo test --locked
-    cargo test --locked --test accuracy --test it_reqwest --test judges
-    cargo test --locked --lib -- --ignored --skip two_hundred --skip misleads --skip verdict_model
-    cargo test --locked --test it --test it_reqwest --test skipped -- --ignored
+    .ci/long-tests
 
 # What browsers, curl and openapi-core make of the cases in tests/judges, asked anew; needs chromium, curl, and a Python
 # with openapi-core that OPENAPI_CORE_PYTHON names

@@ -20,7 +20,7 @@ fn main() {
         println!("  {line}");
     }
     println!(
-        "tests that take long run with 'just test-all': whole judges, clusters, figures against logs, the client reqwest"
+        "'just test-all' also runs the tests that take long: judges, clusters, figures against logs, the client reqwest"
     );
     // The next run begins anew.
     let _absent = fs::remove_file(list);

@@ -6,7 +6,6 @@ use super::thresholds::threshold_figure;
 use jiff::{SignedDuration, Timestamp};
 use lgoose_base::figures::{share, time};
 use lgoose_base::line::{cut_middle, one_line};
-use lgoose_base::threshold::Threshold;
 use lgoose_base::units::{counted, show_count, show_long};
 use lgoose_metrics::{
     Check, ErrorRow, Event, EventKind, GeneratorRow, Report, RequestRow, Snapshot, ThresholdRow,
@@ -450,7 +449,7 @@ fn request_label(method: &str, name: &str) -> String {
 /// Returns how far a figure is beyond its limit, as a share of it.
 fn excess(row: &ThresholdRow) -> f64 {
     let value = row.value.unwrap_or_default();
-    let is_least = Threshold::read(&row.threshold).is_ok_and(|limit| !limit.is_upper());
+    let is_least = row.parsed().is_some_and(|limit| !limit.is_upper());
     let (more, less) = if is_least {
         (row.limit, value)
     } else {
@@ -623,6 +622,24 @@ mod tests {
                     "why",
                     "status 503 Service Unavailable ×350 · timed out after 4.9 s ×2".to_owned()
                 ),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_limit_that_is_missed_by_most_comes_first_whichever_way_it_points() {
+        let at_least = limit(Some("queue length"), "min > 50", "", (10.0, 50.0));
+        let at_most = limit(None, "p95 < 300ms", "ms", (600.0, 300.0));
+        let report = Report {
+            thresholds: vec![at_most, at_least],
+            ..Report::default()
+        };
+        let diagnosis = Diagnosis::of_report(&report).expect("they are broken");
+        assert_eq!(
+            diagnosis.places,
+            [
+                "queue length min 10 (limit > 50)",
+                "p95 600 ms (limit < 300ms)"
             ]
         );
     }

@@ -58,8 +58,8 @@ pub fn task_error(report: &Report, task: &str) -> Option<String> {
     Some(cause(row, &report.errors))
 }
 
-/// Returns what the response to the first failed request of an error said (JSON or text, or the reason that a page
-/// gave), after words that introduce it.
+/// Returns what the target said in its response to the first failed request of an error: JSON, text, or the reason on a
+/// page. The first value introduces it: `the page says`.
 pub fn describe_response(error: &ErrorRow) -> Option<(&'static str, String)> {
     let exemplar = error.exemplars.first()?;
     if !exemplar.page_says.is_empty() {

@@ -6,7 +6,7 @@
 use lgoose_base::error::Error;
 use lgoose_base::figures::with_share;
 use lgoose_base::line::{one_line, request_name};
-use lgoose_base::threshold::{FigureKind, Threshold};
+use lgoose_base::threshold::FigureKind;
 use lgoose_judgement::{
     broken_line, failed, nothing_succeeded, saturated, threshold_figure, threshold_name,
 };
@@ -209,8 +209,8 @@ fn checks(report: &Report) -> Vec<Case> {
         let mut judges = report.thresholds.iter().filter(|threshold| {
             let name = threshold.name.as_deref();
             let of_checks = || {
-                let limit = Threshold::read(&threshold.threshold);
-                limit.is_ok_and(|limit| limit.figure == FigureKind::Checks)
+                let limit = threshold.parsed();
+                limit.is_some_and(|limit| limit.figure == FigureKind::Checks)
             };
             name == Some(&*row.name) || (matches!(name, None | Some("checks")) && of_checks())
         });

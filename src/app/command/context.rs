@@ -1,4 +1,4 @@
-//! What all that is done for a run of this command has at hand: its flags, the guard of the process, and the run itself.
+//! A run of this command with its flags and the guard of the process, as its view, outputs and services need them.
 
 use crate::app::guard::Guard;
 use crate::app::signals::Signals;

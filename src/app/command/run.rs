@@ -48,13 +48,7 @@ pub(super) fn run(path: &Path, flags: &cli::RunArgs, guard: &Guard) -> Result<u8
     let opened = OpenServices::open(flags)?;
     let dismissal = workers::hire(&mut prepared, slot.handle(), flags, guard)?;
     let source = Some(flags::source(path, flags));
-    let handle = slot.handle().clone();
-    let context = RunContext {
-        flags,
-        guard,
-        handle: &handle,
-    };
-    conduct(context, slot, prepared, opened, source, || {
+    conduct(flags, guard, slot, prepared, opened, source, || {
         if let Some(dismissal) = dismissal {
             dismissal.now();
         }
@@ -98,14 +92,20 @@ fn announce_run(prepared: &PreparedRun, flags: &cli::RunArgs) {
 /// # Errors
 /// Trouble that keeps the run from starting.
 pub(super) fn conduct(
-    context: RunContext<'_>,
+    flags: &cli::RunArgs,
+    guard: &Guard,
     slot: Slot,
     prepared: PreparedRun,
     opened: OpenServices,
     source: Option<ReloadSource>,
     dismiss: impl FnOnce(),
 ) -> Result<u8, Error> {
-    let config = prepared.config();
+    let (config, handle) = (prepared.config(), slot.handle().clone());
+    let context = RunContext {
+        flags,
+        guard,
+        handle: &handle,
+    };
     let mut beside = match opened.start(context, &prepared) {
         Ok(beside) => beside,
         Err(error) => {

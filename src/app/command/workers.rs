@@ -1,7 +1,6 @@
 //! Runs with users on workers: hires the workers, or attaches to a run of another manager.
 
 use super::beside::OpenServices;
-use super::context::RunContext;
 use super::flags as run_flags;
 use super::run::conduct;
 use crate::app::gaggle;
@@ -77,11 +76,7 @@ pub(super) fn attach(
     }
     let (slot, prepared) = supervisor.start_test(|| Ok(run.prepared))?;
     writable::try_places(&flags.outputs.output, &prepared.run.local.logs)?;
-    let handle = slot.handle().clone();
-    let context = RunContext {
-        flags,
-        guard,
-        handle: &handle,
-    };
-    conduct(context, slot, prepared, opened, None, || dismissal.now())
+    conduct(flags, guard, slot, prepared, opened, None, || {
+        dismissal.now()
+    })
 }

@@ -203,10 +203,14 @@ impl Query<'_> {
 }
 
 impl<'a> Query<'a> {
-    /// Takes the next token: a name or a number, a text in quotes, `...`, or one sign; empty at the end.
+    /// Takes the next token: a name or a number, a text in quotes, `...`, or one sign; empty at the end. Comments are left out.
     fn token(&mut self) -> &'a str {
         let is_ignored = |c: char| c.is_whitespace() || c == ',';
-        let rest = self.rest.trim_start_matches(is_ignored);
+        let mut rest = self.rest.trim_start_matches(is_ignored);
+        while rest.starts_with('#') {
+            let line = rest.find('\n').unwrap_or(rest.len());
+            rest = rest[line..].trim_start_matches(is_ignored);
+        }
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.';
         let word = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
         let length = match rest.chars().next() {
@@ -245,6 +249,10 @@ mod tests {
                 { "maker": { "country": "Sweden" } }, { "maker": { "country": "Spain" } } ] }),
             ),
             ("{ product(id: 1000) { id } }", json!({ "product": null })),
+            (
+                "# all\n{ product(id: 7) { # its number\n id } } # }",
+                json!({ "product": { "id": 7 } }),
+            ),
         ] {
             assert_eq!(execute_query(query), json!({ "data": data }), "{query}");
         }

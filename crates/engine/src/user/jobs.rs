@@ -36,7 +36,7 @@ pub(super) struct Jobs {
     count: Cell<u64>,
     /// Operations of jobs that are over whose verdicts the plan may still change.
     earlier: RefCell<Vec<EarlierOperation>>,
-    /// What one of them has ended, and with that the task.
+    /// How they have ended the task, if one of them has.
     end: Cell<TaskEnd>,
 }
 
@@ -219,7 +219,7 @@ impl Jobs {
         !self.handles.borrow().is_empty()
     }
 
-    /// Notes how a job has ended; where that ends the task, all others end that belong to it.
+    /// Notes how a job has ended. If that ends the task, its other jobs end, too.
     pub(super) fn end_task(&self, end: TaskEnd) {
         if end > TaskEnd::Stopped {
             self.end.set(self.end.get().max(end));
@@ -232,7 +232,7 @@ impl Jobs {
         self.end.get() > TaskEnd::Stopped
     }
 
-    /// Takes what they have ended, at the end of the task.
+    /// Takes how they have ended the task, which is over.
     pub(super) fn take_end(&self) -> TaskEnd {
         self.end.take()
     }

@@ -1,18 +1,18 @@
-//! Why a task of a user has ended, which decides what of it counts and what the user does next.
+//! Reasons why tasks end: they decide whether the task counts, and what the user does next.
 
-/// The end of a task; of several ends, that of a task and those of its jobs, the greatest holds.
+/// Why a task or a job has ended. The greatest reason of a task and its jobs holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TaskEnd {
     /// Its code has returned or raised an error.
     #[default]
     Over,
-    /// A stop of the user has ended a wait, or somebody has cancelled the job.
+    /// The user was told to stop while it waited, or the job was cancelled.
     Stopped,
     /// A limit of the VM, which ends all code of the user.
     Limit,
     /// The plan has ended the iteration.
     Iteration,
-    /// The user was told to stop while it waited for its turn under a limit on the rate: the task does not count.
+    /// The user was told to stop while a limit on the rate held it back: the task does not count.
     GivenUp,
     /// The plan has ended the user.
     User,

@@ -6,7 +6,7 @@ use super::thresholds::{broken_line, threshold_name};
 use lgoose_base::error::{Error, exit};
 use lgoose_base::figures::{moment, share};
 use lgoose_base::line::one_line;
-use lgoose_base::threshold::{FigureKind, LatencySubset, Threshold, Unit};
+use lgoose_base::threshold::{FigureKind, LatencySubset, Unit};
 use lgoose_base::units::{counted, show_count};
 use lgoose_metrics::{
     Cause, Ending, MOST_MISSING, Report, RunSettings, ScenarioArrivals, ScenarioRow, SubjectKind,
@@ -200,7 +200,7 @@ fn is_allowed(report: &Report, scenario: &ScenarioRow, counts: ScenarioArrivals)
     let limits = report.thresholds.iter().filter_map(|row| {
         let subject = row.subject.as_ref()?;
         let of_arrivals = subject.kind == SubjectKind::Arrivals;
-        Some((subject, limit_of(row)?)).filter(|_| of_arrivals)
+        Some((subject, row.parsed()?)).filter(|_| of_arrivals)
     });
     let of = |own: bool| {
         let is_of = |subject: &SubjectRow| match subject.scenarios.first() {
@@ -227,11 +227,6 @@ fn is_judged_by(report: &Report, scenario: &str) -> bool {
             subject.scenarios.is_empty() || subject.scenarios.iter().any(|name| name == scenario)
         })
     }) || report.thresholds.is_empty()
-}
-
-/// Returns the limit of a threshold.
-fn limit_of(row: &ThresholdRow) -> Option<Threshold> {
-    Threshold::read(&row.threshold).ok()
 }
 
 /// Returns which workers were lost, with their part of the load. Where all were, that is how the run ended.
@@ -338,11 +333,11 @@ fn accepts_failures(
             let of_scenario = subject.scenarios.is_empty()
                 || scenario.is_none_or(|one| subject.scenarios.iter().any(|own| own == one));
             subject.kind == kind && of_name && of_scenario
-        }) && limit_of(row).is_some_and(|limit| limit.is_on_failures())
+        }) && row.parsed().is_some_and(|limit| limit.is_on_failures())
     })
 }
 
-/// Returns whether a task failed in all of its runs, which nobody accepts.
+/// Returns whether a task failed in all of its runs and no threshold accepts that.
 fn always_fails(report: &Report, task: &TaskRow) -> bool {
     task.failures > 0
         && task.failures == task.runs
@@ -409,7 +404,7 @@ fn at_most(mut remarks: Vec<String>, noun: &str) -> Vec<String> {
 /// Returns a remark on a latency limit over all requests that held although many failed: an error may be faster than a
 /// successful response.
 fn flattered(report: &Report, row: &ThresholdRow) -> Option<String> {
-    let limit = limit_of(row)?;
+    let limit = row.parsed()?;
     let of_latency = matches!(&*row.unit, "us" | "ms" | "s");
     // How old the oldest request is has nothing to do with how it ended.
     let spared = limit.among == LatencySubset::Ok || limit.figure == FigureKind::Oldest;

@@ -34,6 +34,7 @@ pub use trace::{HopRow, LatestTrace, SlowRequest, TraceRow};
 pub use verdict::{Verdict, VerdictResult};
 pub use worker::{LabelRow, WorkerRow, WorkerState};
 
+use lgoose_base::threshold::Threshold;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -488,6 +489,15 @@ impl Report {
 }
 
 impl ThresholdRow {
+    /// Returns the threshold as it was set; `None` where its text is none, as in a report that was edited by hand.
+    pub fn parsed(&self) -> Option<Threshold> {
+        let parsed = match &self.name {
+            Some(name) => Threshold::read_for(name, &self.threshold),
+            None => Threshold::read(&self.threshold),
+        };
+        parsed.ok()
+    }
+
     /// Returns the figure that is judged, with what it is about and its options, and the limit: `ok p95 during 30s` and
     /// `< 300ms`, `first_byte p90` and `< 6s`.
     pub fn figure_and_limit(&self) -> (String, String) {

@@ -91,18 +91,12 @@ fn what_flows_in_a_tick_without_a_request_is_counted_each_way() {
     let (mut store, mut recorder) = (Store::new(RunIdentity::default()), Recorder::new(0));
     let request = recorder.request("TCP", "socket");
     let flows = [
-        Traffic {
-            messages_received: 1,
-            ..Traffic::default()
-        },
+        received(1),
         Traffic {
             messages_sent: 2,
             ..Traffic::default()
         },
-        Traffic {
-            received: 3,
-            ..Traffic::default()
-        },
+        Traffic::received(3),
         Traffic {
             sent: 4,
             ..Traffic::default()

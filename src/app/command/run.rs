@@ -143,7 +143,7 @@ pub(super) fn conduct(
 fn inform(context: RunContext<'_>) {
     let from_afar = screen::is_steered_from_afar(context.flags);
     context.guard.note_steered_from_afar(from_afar);
-    context.guard.note_outputs_due(true);
+    context.guard.note_outputs_due();
 }
 
 /// Opens the view of the run, if the flags and the terminal allow one.
@@ -221,7 +221,6 @@ pub(super) async fn conclude(
         state = console::out().settled_within(FAREWELL) => state,
         () = context.interrupted() => console::out().settled_within(HURRIED).await,
     };
-    context.guard.note_outputs_due(false);
     troubles.extend(screen::written(state).err());
     troubles.extend(summary.troubles);
     if to_stdout && state == ConsoleState::Busy {
@@ -240,10 +239,12 @@ pub(super) async fn conclude(
     for trouble in &troubles {
         report_error(trouble, false);
     }
-    match troubles.is_empty() {
+    let code = match troubles.is_empty() {
         // Whoever aborts the wait after the run gets no verdict either.
         _ if context.handle.is_aborted() && outcome.trouble.is_none() => exit::ABORTED,
         true => verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code),
         false => exit::TROUBLE,
-    }
+    };
+    context.guard.note_outputs_written(code);
+    code
 }

@@ -1,5 +1,5 @@
-//! Guard against a process that hangs, one value that `main` makes and passes on: a thread that handles SIGINT, SIGTERM and SIGHUP whatever the rest of lgoose is
-//! doing. Outside a run they end the process at once; during a run they interrupt it, and after an abort the process
+//! Guard against a process that hangs, one value that `main` makes and passes on: a thread that handles SIGINT, SIGTERM and
+//! SIGHUP whatever the rest of lgoose is doing. Outside a run they end the process at once; during a run they interrupt it, and after an abort the process
 //! ends within a second even if a part of it hangs. The end of the terminal (SIGHUP) leaves a run alone that outlives
 //! it, unless it comes again. Signals that announce the end of the process are a first Ctrl-C. Of what a run writes,
 //! the guard knows only whether it is written.
@@ -14,7 +14,7 @@ use lgoose_metrics::RunPhase;
 use lgoose_metrics::control::{Command, Done, Handle, Interrupt, PendingCommand};
 use rustix::process::Signal as RawSignal;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -63,6 +63,9 @@ struct Guarded {
     signals: watch::Sender<u64>,
     /// Whether the run has outputs that have not been written yet.
     outputs_due: AtomicBool,
+    /// The exit code of the run, once it is known, for a process that the guard ends. An aborted run never ends with 0, which
+    /// means here that it is not known.
+    exit_code: AtomicU8,
     stage: watch::Sender<RunStage>,
     /// Whether the run can be steered without its terminal.
     steered_from_afar: AtomicBool,
@@ -118,6 +121,7 @@ impl Guard {
 
     fn attend_to(&self, run: &Handle, outlives_terminal: bool) {
         self.0.stage.send_replace(RunStage::UnderWay);
+        self.0.exit_code.store(exit::OK, Ordering::Relaxed);
         self.0.run.send_modify(|place| {
             let before = place.replace(GuardedRun {
                 run: run.clone(),
@@ -131,12 +135,19 @@ impl Guard {
 
     /// Makes signals end the process again, as before the first run.
     pub(super) fn leave(&self) {
+        self.0.exit_code.store(exit::OK, Ordering::Relaxed);
         self.0.run.send_replace(None);
     }
 
-    /// Notes whether the run has outputs that have not been written yet.
-    pub(super) fn note_outputs_due(&self, due: bool) {
-        self.0.outputs_due.store(due, Ordering::Relaxed);
+    /// Notes that the run has outputs that have not been written yet.
+    pub(super) fn note_outputs_due(&self) {
+        self.0.outputs_due.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that all outputs are written, and with which exit code the run ends.
+    pub(super) fn note_outputs_written(&self, exit_code: u8) {
+        self.0.exit_code.store(exit_code, Ordering::Relaxed);
+        self.0.outputs_due.store(false, Ordering::Release);
     }
 
     /// Notes that the run is over: until the next run, each signal ends a wait for readers.
@@ -238,10 +249,10 @@ impl Guard {
                     aborted_at = Some(Instant::now());
                     continue;
                 }
-                () = self.end_of_patience(aborted_at) => end(),
+                () = self.end_of_patience(aborted_at) => self.end_process(),
             }
             if aborted_at.is_some() {
-                end();
+                self.end_process();
             }
             if *self.0.stage.borrow() == RunStage::Concluded {
                 self.count_signal();
@@ -249,7 +260,9 @@ impl Guard {
             }
             // The run of now: another one may have begun since.
             let request = interrupt_run(&self.0.run.borrow());
-            let Some(request) = request else { end() };
+            let Some(request) = request else {
+                self.end_process()
+            };
             self.count_signal();
             tokio::spawn(async move {
                 if matches!(request.await, Ok(Done::Stopping)) {
@@ -271,10 +284,22 @@ impl Guard {
             return std::future::pending().await;
         };
         sleep_until(aborted_at + PATIENCE).await;
-        let outputs_due = || self.0.outputs_due.load(Ordering::Relaxed);
+        let outputs_due = || self.0.outputs_due.load(Ordering::Acquire);
         while outputs_due() && aborted_at.elapsed() < PATIENCE_FOR_OUTPUTS {
             sleep(Duration::from_millis(10)).await;
         }
+    }
+
+    /// Ends the process, whatever its other threads are doing.
+    fn end_process(&self) -> ! {
+        lgoose_tui::hand_back();
+        console::out().settle(Some(LAST_WORDS));
+        console::err().settle(Some(LAST_WORDS));
+        let exit_code = match self.0.exit_code.load(Ordering::Relaxed) {
+            exit::OK => exit::ABORTED,
+            known => known,
+        };
+        std::process::exit(exit_code.into())
     }
 }
 
@@ -291,14 +316,6 @@ fn interrupt_run(place: &Option<GuardedRun>) -> Option<PendingCommand> {
 /// Returns why there can be no listener.
 pub(super) fn outlive_file_limit() -> std::io::Result<()> {
     signal(SignalKind::from_raw(RawSignal::XFSZ.as_raw())).map(drop)
-}
-
-/// Ends the process, whatever its other threads are doing.
-fn end() -> ! {
-    lgoose_tui::hand_back();
-    console::out().settle(Some(LAST_WORDS));
-    console::err().settle(Some(LAST_WORDS));
-    std::process::exit(exit::ABORTED.into())
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ pub(super) fn capacity(options: &cli::CapacityArgs, guard: &Guard) -> Result<u8,
             pause(&steps, &mut search, &mut found, clock.left_for_step(times))?;
         }
     };
-    guard.note_outputs_due(true);
+    guard.note_outputs_due();
     report((&base, &run, guard), aims, &search, found, trouble)
 }
 

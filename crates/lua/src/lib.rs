@@ -58,7 +58,7 @@ pub use loading::{
 pub use plan_files::{Bundle, CompiledRegex, EnvVariables, Program};
 pub use requests::{
     ExchangeEnd, Finished, JobFunction, Op, ReceiveTime, RequestOp, ResponseStream, SocketOp,
-    decode_any_message, read_in_pieces,
+    decode_any_message, page_message, read_in_pieces,
 };
 pub use run_view::RunView;
 pub use sandbox::stream;

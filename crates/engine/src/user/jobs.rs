@@ -1,7 +1,7 @@
 //! The jobs of a user: functions of its plan that run beside its task. They take their steps while the task waits, each in a
 //! coroutine of its own. Knows neither what they do nor how that is counted.
 
-use crate::user::open_requests::EarlierOperation;
+use crate::exchange::EarlierOperation;
 use crate::user::shared::ShardState;
 use crate::user::task_end::TaskEnd;
 use futures_util::StreamExt as _;

@@ -1,41 +1,29 @@
 //! A simulated user: runs the tasks of its scenario in order, each as a coroutine of its VM, until it is stopped.
 
-mod back_off;
 mod fair_share;
-mod finished_call;
-mod flight;
 pub(super) mod gate;
-mod in_flight;
 mod jobs;
-mod naming;
 pub(super) mod on_call;
-mod open_exchange;
-mod open_requests;
-mod open_sockets;
-mod open_stream;
 pub(super) mod pace;
 mod perform;
-mod plan_hook;
 pub(super) mod prefetch;
 pub(super) mod role;
 pub(super) mod run_state;
 mod shared;
-mod show;
 pub(super) mod stop;
 mod task_end;
-mod task_requests;
 mod turn;
 mod user_vm;
 
 pub(crate) use role::ScenarioContext;
 pub(crate) use shared::ShardState;
 
+use crate::exchange::Exchanges;
 use crate::load_model::user_pool::UserStart;
 use crate::user::pace::TaskStart;
 use crate::user::perform::TaskRunner;
 use crate::user::stop::StopSignal;
 use crate::user::task_end::TaskEnd;
-use crate::user::task_requests::TaskRequests;
 use crate::user::user_vm::UserVm;
 use lgoose_base::error::Error;
 use lgoose_http::Session;
@@ -111,10 +99,10 @@ impl User {
             run: Some(shared.run.clone()),
         };
         let vm = UserVm::new(Vm::new(&role.program, setup)?, shared.late_vms.clone());
-        let requests = TaskRequests::new(number, role.clone(), session, shared.clone());
+        let exchanges = Exchanges::new(number, role.clone(), session, shared.clone());
         Ok(User {
             random: stream(!shared.config.seed, random_stream),
-            runner: TaskRunner::new(vm, requests, stop.clone(), shared.clone()),
+            runner: TaskRunner::new(vm, exchanges, stop.clone(), shared.clone()),
             stop,
             role,
             shared,
@@ -163,7 +151,7 @@ impl User {
         let mut task = TaskStart::now();
         let mut iteration = task;
         let mut cycle_start = task.at;
-        if let Some(cycles) = &mut self.runner.requests.cycles {
+        if let Some(cycles) = &mut self.runner.exchanges.sender.cycles {
             cycles.start();
         }
         let mut starts_iteration = true;
@@ -174,7 +162,7 @@ impl User {
                 let pause = closed.elapsed();
                 task = task.shifted(pause);
                 iteration = iteration.shifted(pause);
-                self.runner.requests.paused(pause);
+                self.runner.exchanges.sender.paused(pause);
                 continue;
             }
             if starts_iteration {
@@ -184,7 +172,7 @@ impl User {
                 if !waited.is_zero() {
                     task = task.shifted(waited);
                     iteration = iteration.shifted(waited);
-                    self.runner.requests.paused(waited);
+                    self.runner.exchanges.sender.paused(waited);
                 }
                 self.renew_connections();
             }
@@ -232,7 +220,7 @@ impl User {
     /// Counts an iteration that has ended.
     fn count_iteration(&self, start: Instant, end: Instant) {
         let took = end.saturating_duration_since(start);
-        let failed = self.runner.requests.failed.take();
+        let failed = self.runner.exchanges.sender.failed.take();
         self.count(|recorder, scenario| {
             recorder.iteration(scenario, self.role.iterations, took, failed);
         });
@@ -265,7 +253,7 @@ impl User {
             Some(jobs) => jobs.boxed_beside(stop.wait(rest.pause, timers)).await,
         }
         let next = TaskStart::after(end, rest, Instant::now());
-        self.runner.requests.paused(next.at - end);
+        self.runner.exchanges.sender.paused(next.at - end);
         next
     }
 
@@ -281,7 +269,7 @@ impl User {
     }
 
     fn end_cycle(&mut self, start: Instant, end: Instant) {
-        if let Some(cycles) = &mut self.runner.requests.cycles {
+        if let Some(cycles) = &mut self.runner.exchanges.sender.cycles {
             cycles.end(end - start, &mut self.shared.recorder.borrow_mut());
         }
     }
@@ -293,7 +281,7 @@ impl User {
     /// Closes connections before an iteration, if each is to have its own.
     fn renew_connections(&self) {
         if self.shared.config.connections == ConnectionLifetime::Iteration {
-            self.runner.requests.session.close_connections();
+            self.runner.exchanges.sender.session.close_connections();
         }
     }
 
@@ -335,12 +323,11 @@ impl User {
     async fn run_task(&mut self, index: usize, start: Instant) -> (bool, Instant) {
         let role = self.role.clone();
         let task = &role.scenario.tasks[index];
-        self.runner.requests.task = Some(index);
+        self.runner.exchanges.sender.task = Some(index);
         self.runner.end = TaskEnd::default();
         let (lost, held_up) = (self.shared.lost(), self.runner.held_up);
         let first = self.runner.vm.enter().start(task.function, self.iteration);
-        let name = task.name.as_deref().unwrap_or("");
-        let raised = self.runner.follow(first, name).await;
+        let raised = self.runner.follow(first).await;
         let end = Instant::now();
         let lost = self.shared.lost() - lost + (self.runner.held_up - held_up);
         let start = (start + lost).min(end);
@@ -353,7 +340,7 @@ impl User {
     /// Runs the plan's function for an event to its end. Its requests are counted under the event's name.
     pub(crate) async fn run_event(mut self, event: PlanEvent) -> Option<RaisedError> {
         let first = self.runner.vm.enter().start_event(event);
-        let raised = self.runner.follow(first, event.name()).await;
+        let raised = self.runner.follow(first).await;
         self.runner.close_channels().await;
         raised
     }
@@ -367,7 +354,7 @@ impl User {
     ) {
         let (task, name) = &self.role.tasks[index];
         if raised.is_some() {
-            self.runner.requests.failed.set(true);
+            self.runner.exchanges.sender.failed.set(true);
         }
         self.shared.recorder.borrow_mut().record_task(&TaskRun {
             task: *task,
@@ -403,7 +390,7 @@ impl User {
     /// Counts the user as one that has begun, or that the plan has ended before although it had more to do.
     fn note_started(&self) {
         // What failed in 'on_start' belongs to no iteration.
-        self.runner.requests.failed.set(false);
+        self.runner.exchanges.sender.failed.set(false);
         let quits = self.runner.end == TaskEnd::User && self.role.schedule.has_iterations();
         self.shared.departed(|departures| {
             if quits {

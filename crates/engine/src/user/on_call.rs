@@ -35,7 +35,7 @@ impl OnCall {
             let delay = Instant::now().saturating_duration_since(scheduled);
             self.user
                 .count(|recorder, scenario| recorder.arrival(scenario, delay));
-            self.user.runner.requests.delay.set(Some(delay));
+            self.user.runner.exchanges.sender.delay.set(Some(delay));
             if !began && !self.user.run_on_start(true, born).await {
                 return key;
             }
@@ -43,7 +43,7 @@ impl OnCall {
             self.iterate().await;
             let user = &mut self.user;
             // An iteration without a request passes no delay on to the next one.
-            user.runner.requests.delay.set(Some(Duration::ZERO));
+            user.runner.exchanges.sender.delay.set(Some(Duration::ZERO));
             if !user.goes_on() || user.stop.is_requested_at_iteration_end() {
                 break;
             }

@@ -1,10 +1,10 @@
 //! State that the users of a shard share.
 
 use super::gate::Gate;
-use super::naming::Paths;
 use super::run_state::ShardRun;
 use super::turn::Turn;
 use super::user_vm::LateVms;
+use crate::exchange::Paths;
 use crate::load_model::throttle::Throttle;
 use crate::load_model::tickets::Tickets;
 use crate::messages::context::{OwnLimits, RunContext};
@@ -60,17 +60,17 @@ pub(crate) struct ShardState {
     /// Numbers of the shard's users by the way they ended.
     pub(crate) departures: Cell<Departures>,
     /// Paths of requests that have no name of their own.
-    pub(super) paths: RefCell<Paths>,
+    pub(crate) paths: RefCell<Paths>,
     /// The steps that users have taken which compute little.
     pub(super) light_steps: Cell<u64>,
     /// Whether a user that computes for long has been warned of.
     pub(super) has_shown_heavy_user: Cell<bool>,
     /// Whether a response with an odd line in its head has been warned of.
-    pub(super) has_shown_odd_line: Cell<bool>,
+    pub(crate) has_shown_odd_line: Cell<bool>,
     /// VMs of users that were cut off.
     pub(crate) late_vms: Rc<LateVms>,
     /// How long plans have been told of requests of users that were cut off.
-    pub(super) late_reporting: Cell<Duration>,
+    pub(crate) late_reporting: Cell<Duration>,
     /// Shows the watchdog whose code runs.
     pub(crate) heartbeat: Arc<Heartbeat>,
     /// Whether users take no further step.

@@ -437,9 +437,10 @@ pub enum CacheUse {
     NotModified,
 }
 
-/// A request that has been carried out, redirects included.
+/// An exchange that has ended: a request, redirects included, or with other types for its value and its traffic one of another
+/// protocol.
 #[derive(Debug)]
-pub struct Exchange {
+pub struct Exchange<T = Response, F = Transfer> {
     /// When it began.
     pub start: Instant,
     /// The number of the connection that carried it, with redirects that of the last hop; `None` if there was no
@@ -450,12 +451,12 @@ pub struct Exchange {
     /// The phases, summed over all hops.
     pub timings: Phases,
     /// What has flowed for it, over all hops.
-    pub transfer: Transfer,
+    pub transfer: F,
     /// The trace that its hops carried; `None` if requests have no trace context, or if the one that the plan set is
     /// not valid. Boxed: most runs have no traces.
     pub trace: Option<Box<Trace>>,
-    /// The response, or the reason why there is none.
-    pub outcome: Result<Response, Failure>,
+    /// The response or value, or the reason why there is none.
+    pub outcome: Result<T, Failure>,
 }
 
 impl Exchange {

@@ -2,7 +2,7 @@
 
 use super::syntax;
 use crate::plan_files::Sources;
-use lgoose_base::error::{Diagnostic, cut};
+use lgoose_base::error::{Diagnostic, NOT_AS_EXPECTED, cut};
 use std::fmt;
 
 /// An error that a task raised. It counts as a task failure; the user goes on.
@@ -14,6 +14,14 @@ pub struct RaisedError {
     pub line: Option<String>,
     /// The stack trace of the plan's calls.
     pub backtrace: Option<String>,
+}
+
+impl RaisedError {
+    /// Returns whether a failed request has ended the task, by `response:ensure()`. A plan that has caught the error and raised
+    /// it again has only its text, which decides therefore.
+    pub fn is_of_request(&self) -> bool {
+        self.message.starts_with(NOT_AS_EXPECTED)
+    }
 }
 
 /// A message that a plan raises in words that Lua has, too: it is none of Lua's, and has no line.

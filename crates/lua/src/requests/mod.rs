@@ -42,7 +42,7 @@ pub use protobuf::decode_any_message;
 pub(super) use protobuf::{DecodingFault, decode as decode_message, encode as encode_message};
 pub use request::RequestOp;
 pub(super) use request::plan_file;
-pub use responses::Finished;
+pub use responses::{Finished, page_message};
 pub(super) use responses::{ResponseAddress, Responses};
 pub use socket_op::SocketOp;
 pub(super) use socket_op::{NET_OPTIONS, NetSocket, UDP_OPTIONS, read_connect, read_receive};

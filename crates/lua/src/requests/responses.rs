@@ -73,38 +73,6 @@ impl Finished {
             .map_or(0, |response| response.status)
     }
 
-    /// Returns the status that the site sent, 0 without a response: 304 where the cached response is still valid, whose
-    /// own status the plan sees.
-    pub fn status_of_site(&self) -> u16 {
-        match self.exchange.cache() {
-            CacheUse::NotModified => 304,
-            CacheUse::Nothing | CacheUse::Fresh => self.status(),
-        }
-    }
-
-    /// Returns the reason that the page of a failed request gives, on one harmless line of at most about 200 characters:
-    /// the messages of a form that came back, the heading of an error page, or the texts of a fault in XML. Looked for at each
-    /// call.
-    pub fn page_message(&self) -> Option<String> {
-        let response = self.exchange.outcome.as_ref().ok()?;
-        let kind = response.content_type().to_ascii_lowercase();
-        let is_page = kind.starts_with(b"text/html") || kind.starts_with(b"application/xhtml");
-        let essence = kind.split(|byte| *byte == b';').next().unwrap_or_default();
-        let essence = essence.trim_ascii();
-        let is_xml = !is_page && (essence.ends_with(b"/xml") || essence.ends_with(b"+xml"));
-        // Text that takes more than a moment to decode is left out.
-        if !is_page && !is_xml || response.body_at_hand().is_empty() {
-            return None;
-        }
-        let is_error = response.status >= 400;
-        let reason = if is_page {
-            lgoose_html::reason(&charset::text(response), is_error)?
-        } else {
-            lgoose_html::xml_reason(response.body_at_hand()).filter(|_| is_error)?
-        };
-        Some(printable(&reason).into_owned())
-    }
-
     /// Returns the response, if there is one.
     pub(crate) fn response(&self) -> Option<&Response> {
         self.exchange.outcome.as_ref().ok()
@@ -153,6 +121,29 @@ impl Finished {
                 .as_ref()
                 .map_or(0, Response::held_bytes)
     }
+}
+
+/// Returns the reason that the page of a failed request gives, on one harmless line of at most about 200 characters:
+/// the messages of a form that came back, the heading of an error page, or the texts of a fault in XML. Looked for at each
+/// call.
+pub fn page_message(exchange: &Exchange) -> Option<String> {
+    let response = exchange.outcome.as_ref().ok()?;
+    let kind = response.content_type().to_ascii_lowercase();
+    let is_page = kind.starts_with(b"text/html") || kind.starts_with(b"application/xhtml");
+    let essence = kind.split(|byte| *byte == b';').next().unwrap_or_default();
+    let essence = essence.trim_ascii();
+    let is_xml = !is_page && (essence.ends_with(b"/xml") || essence.ends_with(b"+xml"));
+    // Text that takes more than a moment to decode is left out.
+    if !is_page && !is_xml || response.body_at_hand().is_empty() {
+        return None;
+    }
+    let is_error = response.status >= 400;
+    let reason = if is_page {
+        lgoose_html::reason(&charset::text(response), is_error)?
+    } else {
+        lgoose_html::xml_reason(response.body_at_hand()).filter(|_| is_error)?
+    };
+    Some(printable(&reason).into_owned())
 }
 
 #[derive(Debug)]

@@ -1,9 +1,7 @@
 //! Requests side by side, as a browser loads the assets of a page.
 
-use crate::user::in_flight::InFlight;
-use crate::user::naming::{host_of, is_on};
+use crate::exchange::{Operation, Sender, host_of, is_on};
 use crate::user::stop::StopSignal;
-use crate::user::task_requests::TaskRequests;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use lgoose_http::{BodyRoom, Exchange, Response};
@@ -45,8 +43,8 @@ impl HostRequests<'_> {
 
 /// A fetch under way.
 struct Fetch<'a> {
-    requests: &'a TaskRequests,
-    task: &'a str,
+    sender: &'a Sender,
+    operation: &'a Operation,
     /// The signal that ends it while it waits.
     stop: Option<&'a StopSignal>,
     /// Whether it was given up: what was not sent yet is not sent.
@@ -69,22 +67,22 @@ pub(super) struct FetchEnd {
 /// their outcomes are kept there. Where the signal tells the user to stop while it waits for its turn, the fetch is given
 /// up, and `None` is returned.
 pub(super) async fn fetch(
-    requests: &TaskRequests,
+    sender: &Sender,
+    operation: &Operation,
     stop: Option<&StopSignal>,
-    task: &str,
 ) -> Option<FetchEnd> {
     let begun = Instant::now();
-    let ops = requests.open.all();
-    let room = (ops.len() > 1).then(|| BodyRoom::of(requests.shared.config.lua_memory));
+    let ops = operation.all();
+    let room = (ops.len() > 1).then(|| BodyRoom::of(sender.shared.config.lua_memory));
     let fetch = Fetch {
-        requests,
-        task,
+        sender,
+        operation,
         stop,
         gave_up: Cell::new(false),
         waited: Cell::new(false),
         room: room.map(Rc::new),
     };
-    requests.session.set_room(fetch.room.clone());
+    sender.session.set_room(fetch.room.clone());
     let hosts = hosts_of(ops);
     let mut waiting = hosts.iter();
     let first = waiting.by_ref().take(HOSTS_SIDE_BY_SIDE);
@@ -98,9 +96,9 @@ pub(super) async fn fetch(
         }
     }
     drop(senders);
-    requests.session.set_room(None);
+    sender.session.set_room(None);
     let waited = if fetch.waited.get() {
-        idle(begun, &requests.open.fetched.borrow())
+        idle(begun, &operation.fetched.borrow())
     } else {
         Duration::ZERO
     };
@@ -132,7 +130,7 @@ impl<'a> Fetch<'a> {
         &'a self,
         host: &'a HostRequests<'a>,
     ) -> impl Iterator<Item = impl Future<Output = &'a HostRequests<'a>>> {
-        let most = self.requests.shared.config.connections_per_host as usize;
+        let most = self.sender.shared.config.connections_per_host as usize;
         let count = host.places.len().min(most);
         host.senders.set(count);
         (0..count).map(move |_| async move {
@@ -147,46 +145,31 @@ impl<'a> Fetch<'a> {
 
     /// Sends the request at that place of the list, counts it, and puts its outcome at the same place.
     async fn send_at(&self, place: usize) {
-        let requests = self.requests;
-        let op = &requests.open.all()[place];
-        if let Some(exchange) = requests.session.from_cache(&op.request) {
-            requests.open.fetched.borrow_mut()[place] = Some(self.judged(op, exchange));
+        let (sender, operation) = (self.sender, self.operation);
+        let op = &operation.all()[place];
+        if let Some(exchange) = sender.session.from_cache(&op.request) {
+            operation.fetched.borrow_mut()[place] = Some(self.judged(op, exchange));
             return self.make_room(place);
         }
         let host = host_of(&op.request.url);
-        let backed_off = requests.back_off(host).await;
-        let Some(waited) = requests.pass_throttles(self.stop).await else {
+        let backed_off = sender.back_off(host).await;
+        let Some(waited) = sender.pass_throttles(self.stop).await else {
             self.gave_up.set(true);
             return;
         };
         if !(backed_off + waited).is_zero() {
             self.waited.set(true);
         }
-        let start = Instant::now();
-        let trace = requests.session.start_trace(&op.request);
-        let flight = InFlight::new(requests, op, place, start, trace.as_deref());
-        let sending = requests
-            .session
-            .send(&op.request, start, trace, flight.meter());
-        let mut exchange = sending.await;
-        flight.end(&mut exchange);
-        requests.responded(host, exchange.outcome.as_ref().err());
-        {
-            let finished = &mut requests.open.fetched.borrow_mut()[place];
-            let finished = finished.insert(self.judged(op, exchange));
-            let verdict = finished.verdict();
-            let sample = requests.open.sample(place, finished, verdict.as_deref());
-            let judges = requests.role.program.judges();
-            requests.shared.recorder.borrow_mut().enter(&sample, judges);
-            finished.entered = Some(verdict.is_some());
-        }
+        let (exchange, _) = sender.send(op, operation, place).await;
+        sender.responded(host, exchange.outcome.as_ref().err());
+        operation.enter(sender, place, self.judged(op, exchange));
         self.make_room(place);
     }
 
     /// Forgets all responses but for their status once those so far are too many; the latest came for that place.
     fn make_room(&self, place: usize) {
         let was_full = self.is_full();
-        let mut outcomes = self.requests.open.fetched.borrow_mut();
+        let mut outcomes = self.operation.fetched.borrow_mut();
         let of = |finished: &Finished| {
             let response = finished.exchange.outcome.as_ref();
             response.map_or(0, Response::held_bytes)
@@ -225,7 +208,7 @@ impl<'a> Fetch<'a> {
         } else {
             op.expect.verdict(&exchange)
         };
-        self.requests.judged(op, verdict, self.task, exchange)
+        self.sender.judged(self.sender.task, op, verdict, exchange)
     }
 }
 

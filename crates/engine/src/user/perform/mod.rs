@@ -1,25 +1,19 @@
 //! Runs the plan's code of a task or an event: carries out operation after operation, requests, fetches and waits,
 //! until the code ends. Driven by a user; knows no schedule.
 
-mod call;
 mod fetch;
 
+use crate::exchange::{Exchanges, host_of};
 use crate::timing::timers::Timers;
 use crate::user::fair_share::FairShare;
-use crate::user::in_flight::InFlight;
 use crate::user::jobs::{JobHandle, Jobs};
-use crate::user::naming::host_of;
-use crate::user::open_sockets::timed_out;
-use crate::user::open_stream::OpenStream;
-use crate::user::perform::call::CallInFlight;
 use crate::user::perform::fetch::{FetchEnd, fetch};
 use crate::user::shared::ShardState;
 use crate::user::stop::StopSignal;
 use crate::user::task_end::TaskEnd;
-use crate::user::task_requests::TaskRequests;
 use crate::user::user_vm::UserVm;
 use futures_util::future::join_all;
-use lgoose_http::{ErrorClass, Failure};
+use lgoose_http::{ErrorClass, Exchange, Failure};
 use lgoose_lua::{
     JobFunction, Op, RaisedError, ReceiveTime, RequestOp, ResponseStream, SocketOp, Step,
 };
@@ -39,7 +33,7 @@ pub(super) struct TaskRunner {
     shared: Rc<ShardState>,
     stop: Rc<StopSignal>,
     pub(super) vm: UserVm,
-    pub(super) requests: TaskRequests,
+    pub(super) exchanges: Exchanges,
     fair_share: FairShare,
     /// How long lgoose has made the user wait so far, which is no part of its tasks and iterations: for hosts that are
     /// down, and for its turn under a limit on the rate.
@@ -64,7 +58,7 @@ enum Waited<T> {
 impl TaskRunner {
     pub(super) fn new(
         vm: UserVm,
-        requests: TaskRequests,
+        exchanges: Exchanges,
         stop: Rc<StopSignal>,
         shared: Rc<ShardState>,
     ) -> TaskRunner {
@@ -72,7 +66,7 @@ impl TaskRunner {
             shared,
             stop,
             vm,
-            requests,
+            exchanges,
             fair_share: FairShare::default(),
             held_up: Duration::ZERO,
             end: TaskEnd::default(),
@@ -83,26 +77,27 @@ impl TaskRunner {
     }
 
     /// Follows a task from its first step until it and the jobs that it has begun are over, and counts the requests.
-    pub(super) async fn follow(&mut self, first: Step, name: &str) -> Option<RaisedError> {
-        let mut raised = self.carry_out(first, name).await;
+    pub(super) async fn follow(&mut self, first: Step) -> Option<RaisedError> {
+        let mut raised = self.execute(first).await;
         if let Some(jobs) = self.jobs.clone() {
             raised = Box::pin(self.join_jobs(&jobs, raised)).await;
         }
-        self.requests.settle_all(&mut self.vm.enter());
+        self.exchanges.settle_all(&mut self.vm.enter());
         raised
     }
 
     /// Carries out operation after operation until the code ends.
-    async fn carry_out(&mut self, first: Step, name: &str) -> Option<RaisedError> {
+    async fn execute(&mut self, first: Step) -> Option<RaisedError> {
         let mut step = first;
         loop {
             if let Step::Raised(raised) = &step {
-                self.requests.keep_latest(&mut self.vm.enter(), raised);
+                let (verdicts, sender) = (&self.exchanges.verdicts, &self.exchanges.sender);
+                verdicts.keep_latest(sender, &mut self.vm.enter(), raised);
             }
             let has_jobs = self.has_jobs();
             if has_jobs {
                 // The next step may be that of another: the verdicts so far are made, or kept where the plan may change them.
-                self.requests.settle(&mut self.vm.enter());
+                self.exchanges.settle(&mut self.vm.enter());
             }
             // The only place where a user lets the others of its thread go on although it waits for nothing: tasks, jobs
             // and all that they do come here.
@@ -119,9 +114,9 @@ impl TaskRunner {
                         steps.set(steps.get() + 1);
                     }
                     let next = if has_jobs {
-                        Box::pin(self.perform_beside(op, name)).await
+                        Box::pin(self.perform_beside(op)).await
                     } else {
-                        self.perform(op, name).await
+                        self.perform(op).await
                     };
                     step = match next {
                         Ok(step) => step,
@@ -156,11 +151,11 @@ impl TaskRunner {
     }
 
     /// Carries out one operation and resumes the plan with its outcome.
-    async fn perform(&mut self, op: Op, task: &str) -> Result<Step, TaskEnd> {
+    async fn perform(&mut self, op: Op) -> Result<Step, TaskEnd> {
         match op {
-            Op::Request(op) => self.request(op, task).await,
-            Op::Fetch(ops) => self.fetch(ops, task).await,
-            Op::Call(op) => self.call(&op, task).await,
+            Op::Request(op) => self.request(op).await,
+            Op::Fetch(ops) => self.fetch(ops).await,
+            Op::Call(op) => self.call(&op).await,
             Op::Wait(time) => self.wait(time).await,
             Op::Take(queue, wait) => match self.wait_beside(queue.take(), Some(wait)).await {
                 Waited::Over(value) => Ok(self.vm.enter().resume_value(Some(value))),
@@ -174,26 +169,25 @@ impl TaskRunner {
             Op::Receive(stream, time) => self.receive(&stream, time).await,
             Op::Flush(stream) => self.flush(&stream).await,
             // Boxed: each user has the room for the largest of its waits.
-            Op::Socket(op) => Box::pin(self.socket(&op, task)).await,
-            Op::BeginExchange(op) => self.begin_exchange(op, false, task).await,
+            Op::Socket(op) => Box::pin(self.socket(&op)).await,
+            Op::BeginExchange(op) => self.begin_exchange(op, false).await,
             Op::BeginTimed(op) => {
-                if self.requests.times_function() {
+                if self.exchanges.times_function() {
                     let problem = "user:timed within user:timed counts the same time twice: \
                                    user:transaction times what has several requests";
                     return Ok(self.vm.enter().refuse(problem.to_owned()));
                 }
-                self.begin_exchange(op, true, task).await
+                self.begin_exchange(op, true).await
             }
             Op::EndExchange(number, end) => {
-                self.requests
-                    .end_exchange(&mut self.vm.enter(), number, *end, task);
+                self.exchanges.end(&mut self.vm.enter(), number, *end);
                 Ok(self.vm.enter().go_on())
             }
             Op::EndStream(stream) => {
                 self.close_stream(&stream).await;
                 Ok(self.vm.enter().go_on())
             }
-            Op::Spawn(job) => Ok(self.spawn(*job, task)),
+            Op::Spawn(job) => Ok(self.spawn(*job)),
             Op::Join(number) => Box::pin(self.join(number)).await,
             Op::Cancel(number) => {
                 self.jobs.iter().for_each(|jobs| jobs.cancel(number));
@@ -216,7 +210,7 @@ impl TaskRunner {
     async fn pass_throttles(&mut self) -> Result<(), TaskEnd> {
         // After a stop, what is left of the task, and 'on_stop', are due all the same.
         let stop = (!self.stop.is_requested()).then_some(&*self.stop);
-        let waited = self.requests.pass_throttles(stop).await;
+        let waited = self.exchanges.sender.pass_throttles(stop).await;
         self.hold_up(waited.ok_or(TaskEnd::GivenUp)?);
         Ok(())
     }
@@ -226,81 +220,74 @@ impl TaskRunner {
         if !waited.is_zero() {
             self.held_up += waited;
             self.vm.enter().hold_up(waited);
-            self.requests.paused(waited);
+            self.exchanges.sender.paused(waited);
         }
     }
 
     /// Sends one request, unless its response is in the cache.
-    async fn request(&mut self, op: Box<RequestOp>, task: &str) -> Result<Step, TaskEnd> {
-        self.requests.settle(&mut self.vm.enter());
+    async fn request(&mut self, op: Box<RequestOp>) -> Result<Step, TaskEnd> {
+        self.exchanges.settle(&mut self.vm.enter());
         let host = host_of(&op.request.url);
-        let waited = self.requests.back_off(host).await;
+        let waited = self.exchanges.sender.back_off(host).await;
         self.hold_up(waited);
-        let requests = &mut self.requests;
-        requests.open_rows(std::slice::from_ref(&*op), task);
-        if let Some(exchange) = requests.session.from_cache(&op.request) {
+        let Exchanges {
+            sender, verdicts, ..
+        } = &mut self.exchanges;
+        verdicts.open_rows(sender, std::slice::from_ref(&*op));
+        if let Some(exchange) = sender.session.from_cache(&op.request) {
             // The delay belongs to the next request that is sent.
-            requests.delay.set(requests.open.delay.take());
-            let verdict = op.expect.verdict(&exchange);
-            let finished = Box::new(requests.judged(&op, verdict, task, exchange));
-            requests.open.store(op);
-            return Ok(self.vm.enter().resume_request(finished));
+            sender.delay.set(verdicts.latest.delay.take());
+            return Ok(self.judge(op, exchange));
         }
         if let Err(end) = self.pass_throttles().await {
-            self.requests.open.clear();
+            self.exchanges.verdicts.latest.clear();
             return Err(end);
         }
-        let requests = &mut self.requests;
         self.shared.gather().await;
         if op.request.stream().is_some() {
-            return Box::pin(self.stream(op, task)).await;
+            return Box::pin(self.stream(op)).await;
         }
-        let start = Instant::now();
-        let trace = requests.session.start_trace(&op.request);
-        let flight = InFlight::new(requests, &op, 0, start, trace.as_deref());
-        let sending = requests
-            .session
-            .send(&op.request, start, trace, flight.meter());
-        let mut exchange = sending.await;
-        let lost = flight.end(&mut exchange);
-        requests.paused(lost);
-        requests.responded(host, exchange.outcome.as_ref().err());
-        requests.make_room(&mut self.vm.enter());
+        let Exchanges {
+            sender, verdicts, ..
+        } = &mut self.exchanges;
+        let (exchange, lost) = sender.send(&op, &verdicts.latest, 0).await;
+        sender.paused(lost);
+        sender.responded(host, exchange.outcome.as_ref().err());
+        self.exchanges.make_room(&mut self.vm.enter());
+        Ok(self.judge(op, exchange))
+    }
+
+    /// Judges the request of the latest operation by its expectations, and resumes the plan with it.
+    fn judge(&mut self, op: Box<RequestOp>, exchange: Exchange) -> Step {
+        let Exchanges {
+            sender, verdicts, ..
+        } = &mut self.exchanges;
         let verdict = op.expect.verdict(&exchange);
-        let finished = Box::new(requests.judged(&op, verdict, task, exchange));
-        requests.open.store(op);
-        Ok(self.vm.enter().resume_request(finished))
+        let finished = Box::new(sender.judged(sender.task, &op, verdict, exchange));
+        verdicts.latest.store(op);
+        self.vm.enter().resume_request(finished)
     }
 
     /// Returns whether the user has as many streams and sockets open as it may.
     fn has_all_channels(&mut self) -> bool {
-        if self.requests.open_channels() < MOST_CHANNELS {
+        if self.exchanges.open_channels() < MOST_CHANNELS {
             return false;
         }
         // A socket that the plan has let go of is closed when that is found.
         self.vm.enter().collect_all();
-        self.requests.open_channels() >= MOST_CHANNELS
+        self.exchanges.open_channels() >= MOST_CHANNELS
     }
 
     /// Sends a request whose response the plan reads while it comes, and waits for its head.
-    async fn stream(&mut self, op: Box<RequestOp>, task: &str) -> Result<Step, TaskEnd> {
-        let mut operation = std::mem::take(&mut self.requests.open);
+    async fn stream(&mut self, op: Box<RequestOp>) -> Result<Step, TaskEnd> {
         if self.has_all_channels() {
+            self.exchanges.verdicts.latest.clear();
             return Ok(self.vm.enter().refuse(too_many_channels()));
         }
-        let requests = &mut self.requests;
-        let request = op.request.clone();
-        let trace = requests.session.start_trace(&request);
-        operation.store(op);
-        let sender = (&self.shared, &requests.session);
-        let of_task = (requests.task, task);
         let after_stop = self.stop.is_requested();
-        let opened = OpenStream::open(sender, request, trace, operation, of_task, after_stop);
-        let Some(open) = opened else {
+        let Some((stream, sending)) = self.exchanges.open_stream(op, after_stop) else {
             return Ok(self.vm.enter().go_on());
         };
-        let (stream, sending) = (open.stream.clone(), open.sending());
-        requests.streams.add(open);
         match stream.body.call() {
             // Nothing is read of it before its end.
             Some(call) if call.terms.is_unary => sending.await,
@@ -310,9 +297,9 @@ impl TaskRunner {
             }
         }
         if stream.body.status().is_some() {
-            self.requests.note_head(&stream);
+            self.exchanges.note_head(&stream);
         }
-        self.requests.make_room(&mut self.vm.enter());
+        self.exchanges.make_room(&mut self.vm.enter());
         Ok(self.vm.enter().resume_stream(stream))
     }
 
@@ -324,8 +311,8 @@ impl TaskRunner {
         stream: &Rc<ResponseStream>,
         time: Option<Box<ReceiveTime>>,
     ) -> Result<Step, TaskEnd> {
-        self.requests.count_messages(stream);
-        let reads_on = stream.after_stop || stream.to_end.get() || self.requests.has_exchange();
+        self.exchanges.count_messages(stream);
+        let reads_on = stream.after_stop || stream.to_end.get() || self.exchanges.has_open();
         if self.stop.is_requested() && !reads_on {
             return Err(TaskEnd::Stopped);
         }
@@ -354,7 +341,7 @@ impl TaskRunner {
 
     /// Waits until the connection of a WebSocket or a call takes more. A stop ends that as it ends a wait for messages.
     async fn flush(&mut self, stream: &Rc<ResponseStream>) -> Result<Step, TaskEnd> {
-        self.requests.count_messages(stream);
+        self.exchanges.count_messages(stream);
         let room = async {
             if let Some(socket) = stream.body.socket() {
                 socket.room().await;
@@ -370,7 +357,7 @@ impl TaskRunner {
     async fn close_stream(&mut self, stream: &Rc<ResponseStream>) {
         stream.body.close();
         stream.body.over().await;
-        self.requests.conclude_stream(&mut self.vm.enter(), stream);
+        self.exchanges.conclude_stream(&mut self.vm.enter(), stream);
     }
 
     /// Ends the jobs and closes the streams and sockets that are open when the user ends.
@@ -390,53 +377,57 @@ impl TaskRunner {
             }
         }
         // All at once: servers that do not answer a close keep nobody waiting for longer than one does.
-        let streams = self.requests.streams.all();
+        let streams = self.exchanges.streams.all();
         streams.iter().for_each(|stream| stream.body.close());
         for stream in &streams {
             self.close_stream(stream).await;
         }
-        self.requests.open_channels();
-        let sockets = self.requests.sockets.take_all();
+        self.exchanges.open_channels();
+        let sockets = self.exchanges.sockets.take_all();
         Box::pin(join_all(sockets.iter().map(|socket| socket.close()))).await;
     }
 
     /// Sends requests side by side.
-    async fn fetch(&mut self, ops: Vec<RequestOp>, task: &str) -> Result<Step, TaskEnd> {
-        self.requests.settle(&mut self.vm.enter());
-        self.requests.open_rows(&ops, task);
-        self.requests.open.begin_all(ops);
+    async fn fetch(&mut self, ops: Vec<RequestOp>) -> Result<Step, TaskEnd> {
+        self.exchanges.settle(&mut self.vm.enter());
+        let Exchanges {
+            sender, verdicts, ..
+        } = &mut self.exchanges;
+        verdicts.open_rows(sender, &ops);
+        verdicts.latest.begin_all(ops);
         let lost = self.shared.lost();
         let stop = (!self.stop.is_requested()).then_some(&*self.stop);
-        let fetched = fetch(&self.requests, stop, task).await;
-        self.requests.paused(self.shared.lost() - lost);
+        let fetched = fetch(sender, &verdicts.latest, stop).await;
+        sender.paused(self.shared.lost() - lost);
         let FetchEnd { full, waited } = fetched.ok_or(TaskEnd::GivenUp)?;
         self.hold_up(waited);
-        let finished = self.requests.open.take_all();
-        self.requests.make_room(&mut self.vm.enter());
+        let finished = self.exchanges.verdicts.latest.take_all();
+        self.exchanges.make_room(&mut self.vm.enter());
         Ok(self.vm.enter().resume_list(finished, full))
     }
 
     /// Performs a call of a protocol other than HTTP.
-    async fn call(&mut self, op: &CallOp, task: &str) -> Result<Step, TaskEnd> {
-        self.requests.settle(&mut self.vm.enter());
+    async fn call(&mut self, op: &CallOp) -> Result<Step, TaskEnd> {
+        self.exchanges.settle(&mut self.vm.enter());
         if op.call.opens_socket() && self.has_all_channels() {
             return Ok(self.vm.enter().refuse(too_many_channels()));
         }
-        let waited = self.requests.back_off(op.call.target()).await;
+        let waited = self.exchanges.sender.back_off(op.call.target()).await;
         self.hold_up(waited);
         self.pass_throttles().await?;
-        let requests = &mut self.requests;
-        let (row, delay) = requests.open_call(op, task);
+        let row = self.exchanges.open_call(op);
         self.shared.gather().await;
-        let finished = CallInFlight::new(requests, op, row, delay).perform().await;
-        requests.paused(finished.lost);
-        requests.responded(op.call.target(), finished.outcome.as_ref().err());
-        requests.make_room(&mut self.vm.enter());
-        requests.count_call(&mut self.vm.enter(), op, task, &finished);
-        let outcome = match finished.outcome {
+        let sender = &mut self.exchanges.sender;
+        let (ended, lost) = sender.call(op, row).await;
+        sender.paused(lost);
+        sender.responded(op.call.target(), ended.outcome.as_ref().err());
+        let vm = &mut self.vm.enter();
+        self.exchanges.make_room(vm);
+        self.exchanges.count_call(vm, op, row, &ended, None);
+        let outcome = match ended.outcome {
             Ok(CallValue::Socket(socket)) => {
-                let row = SocketRow::of(finished.row, op);
-                let socket = requests.sockets.add(socket, row);
+                let row = SocketRow::of(row.id, op);
+                let socket = self.exchanges.sockets.add(socket, row);
                 Ok(CallValue::Socket(socket))
             }
             Err(failure) if op.call.opens_socket() => {
@@ -444,14 +435,14 @@ impl TaskRunner {
             }
             outcome => outcome,
         };
-        Ok(self.vm.enter().resume_call(outcome))
+        Ok(vm.resume_call(outcome))
     }
 
     /// Uses a socket on which the plan speaks a protocol of its own. What belongs to a function that is being timed goes on after a
     /// stop, as a request does that is under way, and so does what the user does at its end; any other wait for a message
     /// ends, and its task with it.
-    async fn socket(&mut self, op: &SocketOp, task: &str) -> Result<Step, TaskEnd> {
-        let goes_on = self.is_leaving || self.requests.times_function();
+    async fn socket(&mut self, op: &SocketOp) -> Result<Step, TaskEnd> {
+        let goes_on = self.is_leaving || self.exchanges.times_function();
         let waits = matches!(op.action, SocketAction::Receive(_));
         if waits && !goes_on && self.stop.is_requested() {
             return Err(TaskEnd::Stopped);
@@ -461,7 +452,7 @@ impl TaskRunner {
         let due = start + op.timeout.unwrap_or(self.shared.config.timeout);
         let performing = timeout_at(due, socket.perform(&op.action));
         let waited = if goes_on {
-            self.requests.enter_open(&mut self.vm.enter());
+            self.exchanges.enter_latest(&mut self.vm.enter());
             self.vm.enter().reclaim();
             Waited::Over(performing.await)
         } else {
@@ -472,39 +463,35 @@ impl TaskRunner {
             Waited::Over(Ok(Err(SocketEnd::Closed(failure)))) => Err((failure, false)),
             Waited::Over(Ok(Err(SocketEnd::Failed(failure)))) => Err((failure, true)),
             Waited::Over(Err(_)) => {
-                let failure = timed_out();
+                let failure = Failure::new(ErrorClass::Timeout, "");
                 socket.cut_off(&op.action, &failure);
                 let is_fault = !matches!(op.action, SocketAction::Receive(_));
                 Err((failure, is_fault))
             }
             Waited::TimeUp | Waited::Stopped => {
                 socket.cut_off(&op.action, &Failure::new(ErrorClass::Aborted, ""));
-                self.requests.count_socket(socket);
+                let vm = &mut self.vm.enter();
+                self.exchanges.count_socket(vm, socket, start, None, false);
                 return Err(TaskEnd::Stopped);
             }
         };
-        self.requests.count_socket(socket);
-        let outcome = outcome.map_err(|(failure, is_fault)| {
-            let failed = (socket, &failure, is_fault);
-            self.requests
-                .socket_failed(&mut self.vm.enter(), failed, start, task);
-            failure.to_string()
-        });
-        self.requests.make_room(&mut self.vm.enter());
-        Ok(self.vm.enter().resume_socket(outcome))
+        let (failure, is_fault) = match &outcome {
+            Ok(_) => (None, false),
+            Err((failure, is_fault)) => (Some(failure), *is_fault),
+        };
+        let vm = &mut self.vm.enter();
+        self.exchanges
+            .count_socket(vm, socket, start, failure, is_fault);
+        self.exchanges.make_room(vm);
+        Ok(vm.resume_socket(outcome.map_err(|(failure, _)| failure.to_string())))
     }
 
     /// Begins an exchange that the plan carries out, once it is its turn.
-    async fn begin_exchange(
-        &mut self,
-        op: Box<CallOp>,
-        is_timed: bool,
-        task: &str,
-    ) -> Result<Step, TaskEnd> {
-        self.requests.settle(&mut self.vm.enter());
+    async fn begin_exchange(&mut self, op: Box<CallOp>, is_timed: bool) -> Result<Step, TaskEnd> {
+        self.exchanges.settle(&mut self.vm.enter());
         self.pass_throttles().await?;
         self.shared.gather().await;
-        let number = self.requests.begin_exchange(op, is_timed, task);
+        let number = self.exchanges.begin(op, is_timed);
         Ok(self.vm.enter().resume_exchange(number))
     }
 
@@ -515,9 +502,9 @@ impl TaskRunner {
 
     /// Carries out one operation of code beside which others of the user run. A job that is to end, ends here, and so does a task
     /// that one of its jobs has ended.
-    async fn perform_beside(&mut self, op: Op, name: &str) -> Result<Step, TaskEnd> {
+    async fn perform_beside(&mut self, op: Op) -> Result<Step, TaskEnd> {
         let Some(jobs) = self.jobs.clone() else {
-            return self.perform(op, name).await;
+            return self.perform(op).await;
         };
         let waits = op.waits();
         if let Some(job) = self.job.clone() {
@@ -525,19 +512,19 @@ impl TaskRunner {
                 return Err(TaskEnd::Stopped);
             }
             job.waits.set(waits);
-            let step = self.perform(op, name).await;
+            let step = self.perform(op).await;
             job.waits.set(false);
             return step;
         }
         let is_over = || (waits && jobs.has_ended_task()).then_some(Err(TaskEnd::Stopped));
-        match jobs.beside(self.perform(op, name), is_over).await {
+        match jobs.beside(self.perform(op), is_over).await {
             Ok(Step::Op(_) | Step::Preempted) if jobs.has_ended_task() => Err(TaskEnd::Stopped),
             step => step,
         }
     }
 
     /// Begins a job.
-    fn spawn(&mut self, function: JobFunction, task: &str) -> Step {
+    fn spawn(&mut self, function: JobFunction) -> Step {
         let jobs = self.jobs.get_or_insert_default().clone();
         let mut vm = self.vm.enter();
         let made = vm.make_job();
@@ -548,30 +535,24 @@ impl TaskRunner {
         };
         drop(vm);
         let number = handle.number();
-        let (vm, requests) = (self.vm.of_job(state), self.requests.of_job());
+        let (vm, exchanges) = (self.vm.of_job(state), self.exchanges.of_job());
         let (stop, shared) = (self.stop.clone(), self.shared.clone());
-        let mut runner = TaskRunner::new(vm, requests, stop, shared);
+        let mut runner = TaskRunner::new(vm, exchanges, stop, shared);
         runner.jobs = Some(jobs.clone());
         runner.job = Some(handle.clone());
         runner.is_leaving = self.is_leaving;
-        let job = runner.run_job(function, task.to_owned(), handle, jobs.clone());
+        let job = runner.run_job(function, handle, jobs.clone());
         jobs.run(job, self.shared.clone());
         self.vm.enter().resume_spawned(number)
     }
 
     /// Runs a job from its start to its end.
-    async fn run_job(
-        mut self,
-        function: JobFunction,
-        task: String,
-        handle: Rc<JobHandle>,
-        jobs: Rc<Jobs>,
-    ) {
+    async fn run_job(mut self, function: JobFunction, handle: Rc<JobHandle>, jobs: Rc<Jobs>) {
         let first = self.vm.enter().start_job(function);
-        let raised = handle.until_cancelled(self.carry_out(first, &task)).await;
+        let raised = handle.until_cancelled(self.execute(first)).await;
         let vm = &mut *self.vm.enter();
         let raised = raised.or(vm.end_job());
-        jobs.take_over(self.requests.hand_over(vm));
+        jobs.take_over(self.exchanges.hand_over(vm));
         jobs.end(&handle, raised, self.held_up);
         jobs.end_task(if vm.was_ended_by_limit() {
             self.end.max(TaskEnd::Limit)
@@ -609,7 +590,7 @@ impl TaskRunner {
             // Its waits are over, too.
             Waited::Stopped => return Err(TaskEnd::Stopped),
         }
-        self.requests.take_over(jobs.take_earlier());
+        self.exchanges.verdicts.take_over(jobs.take_earlier());
         Ok(self.vm.enter().resume_joined(jobs.take_raised(&job)))
     }
 
@@ -623,7 +604,7 @@ impl TaskRunner {
         let held_up = jobs.all_over(false).await;
         self.hold_up(held_up.min(start.elapsed()));
         self.end = self.end.max(jobs.take_end());
-        self.requests.take_over(jobs.take_earlier());
+        self.exchanges.verdicts.take_over(jobs.take_earlier());
         let raised = raised.or_else(|| jobs.first_raised());
         if self.vm.enter().was_ended_by_limit() {
             jobs.clear();
@@ -638,15 +619,18 @@ impl TaskRunner {
 
     /// Waits as the plan says.
     async fn wait(&mut self, time: Duration) -> Result<Step, TaskEnd> {
-        self.requests.enter_open(&mut self.vm.enter());
-        self.requests.reclaim(&mut self.vm.enter());
-        let start = self.requests.cycles.is_some().then(Instant::now);
+        self.exchanges.enter_latest(&mut self.vm.enter());
+        let exchanges = &mut self.exchanges;
+        exchanges
+            .verdicts
+            .reclaim(&exchanges.sender, &mut self.vm.enter());
+        let start = self.exchanges.sender.cycles.is_some().then(Instant::now);
         let time = self.shared.pause(time);
         let allowed = self.shared.config.stop_timeout;
         let timers = &self.shared.timers;
         let waited = self.stop.wait_in_task(time, allowed, timers).await;
         if let Some(start) = start {
-            self.requests.paused(start.elapsed());
+            self.exchanges.sender.paused(start.elapsed());
         }
         if waited {
             Ok(self.vm.enter().go_on())
@@ -684,10 +668,10 @@ impl TaskRunner {
         other: impl Future<Output = T>,
         most: Option<Duration>,
     ) -> Waited<T> {
-        let start = self.requests.cycles.is_some().then(Instant::now);
+        let start = self.exchanges.sender.cycles.is_some().then(Instant::now);
         let waited = self.beside(other, most).await;
         if let Some(start) = start {
-            self.requests.paused(start.elapsed());
+            self.exchanges.sender.paused(start.elapsed());
         }
         waited
     }
@@ -699,7 +683,7 @@ impl TaskRunner {
         other: impl Future<Output = T>,
         most: Option<Duration>,
     ) -> Waited<T> {
-        self.requests.enter_open(&mut self.vm.enter());
+        self.exchanges.enter_latest(&mut self.vm.enter());
         self.vm.enter().reclaim();
         let is_stopping = self.stop.is_requested();
         let most = most.map(|most| if is_stopping { Duration::ZERO } else { most });
@@ -726,7 +710,7 @@ impl Drop for TaskRunner {
             jobs.clear();
         }
         let is_job = self.job.is_some();
-        self.requests.settle_cut_off(&mut self.vm.enter(), is_job);
+        self.exchanges.settle_cut_off(&mut self.vm.enter(), is_job);
     }
 }
 

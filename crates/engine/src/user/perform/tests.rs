@@ -62,7 +62,7 @@ async fn a_refused_request_is_counted_when_its_user_is_cut_off_in_the_pause_afte
         "task { function(user)\n  user:get \"/\"\n  check(true, \"refused\")\n  user:get \"/\"\nend }",
     );
     // The pause is long by now.
-    user.runner.requests.has_failed_for_long();
+    user.runner.exchanges.sender.has_failed_for_long();
     let shared = user.shared.clone();
     let mut store = Store::new(RunIdentity::default());
     {

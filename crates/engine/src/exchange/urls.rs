@@ -1,15 +1,11 @@
-//! Names of requests that the plan gives no name: from their tasks or their URLs.
+//! URLs of requests: their hosts, and rows named by a task whose requests go to different pages.
 
-use lgoose_lua::RequestOp;
 use lgoose_metrics::RequestId;
-use lgoose_plan::config::RequestNames;
-use lgoose_plan::{are_alike, path_of, without_ids};
-use lgoose_protocols::CallOp;
+use lgoose_plan::{are_alike, path_of};
 use memchr::{memchr, memchr3};
-use std::borrow::Cow;
 
 /// Returns the scheme and authority of an absolute URL; empty for a path.
-pub(super) fn host_of(url: &str) -> &str {
+pub(crate) fn host_of(url: &str) -> &str {
     let bytes = url.as_bytes();
     let authority = memchr(b':', bytes).map(|colon| (colon, colon + "://".len()));
     match authority {
@@ -22,30 +18,11 @@ pub(super) fn host_of(url: &str) -> &str {
 }
 
 /// Returns whether a URL has that scheme and authority, as [`host_of`] returns them.
-pub(super) fn is_on(url: &str, host: &str) -> bool {
+pub(crate) fn is_on(url: &str, host: &str) -> bool {
     match url.strip_prefix(host) {
         _ if host.is_empty() => host_of(url).is_empty(),
         Some(rest) => rest.is_empty() || rest.starts_with(['/', '?', '#']),
         None => false,
-    }
-}
-
-/// Returns the name under which a request is counted, without its method: its own, else the task's or its path.
-pub(super) fn row_name<'a>(op: &'a RequestOp, task: &'a str, names: RequestNames) -> Cow<'a, str> {
-    match (&op.name, names) {
-        (Some(name), _) => (&**name).into(),
-        (None, RequestNames::Task) if !task.is_empty() => task.into(),
-        (None, RequestNames::Task) => path_of(&op.request.url).into(),
-        (None, RequestNames::Path) => without_ids(path_of(&op.request.url)),
-    }
-}
-
-/// Returns the name under which a call is counted, without its kind: its own, else the task's or its target.
-pub(super) fn call_name<'a>(op: &'a CallOp, task: &'a str, names: RequestNames) -> &'a str {
-    match (&op.name, names) {
-        (Some(name), _) => name,
-        (None, RequestNames::Task) if !task.is_empty() => task,
-        (None, _) => op.call.target(),
     }
 }
 

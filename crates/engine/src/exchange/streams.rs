@@ -1,12 +1,12 @@
-//! A request whose response the plan reads while it comes: it goes on beside the user until its end, whatever the user does
+//! Requests whose responses the plan reads while they come: each goes on beside the user until its end, whatever the user does
 //! meanwhile, and is counted when the plan has read the end or closes it, or the user ends.
 
-use crate::user::flight::Flight;
-use crate::user::open_requests::LatestOperation;
-use crate::user::shared::ShardState;
-use lgoose_base::trace::Trace;
-use lgoose_http::{ErrorClass, Exchange, Failure, Phases, Request, Session, TransferMeter};
-use lgoose_lua::ResponseStream;
+use super::flight::{Flight, aborted};
+use super::operation::Operation;
+use super::sender::Sender;
+use crate::user::ShardState;
+use lgoose_http::{Exchange, Phases, TransferMeter};
+use lgoose_lua::{RequestOp, ResponseStream};
 use std::cell::RefCell;
 use std::fmt::{self, Debug, Formatter};
 use std::future::poll_fn;
@@ -20,10 +20,9 @@ use tokio::time::Instant;
 pub(super) struct OpenStream {
     pub(super) stream: Rc<ResponseStream>,
     /// The operation that it is counted with, whose only request it is.
-    pub(super) operation: LatestOperation,
-    /// Index of the task that sent it, and its name.
+    pub(super) operation: Operation,
+    /// Index of the task that sent it.
     pub(super) task: Option<usize>,
-    pub(super) task_name: String,
     sending: Rc<Sending>,
     // Never borrowed across an await. Dropped as soon as the stream is cut off, so that all that it received is counted.
     request: Rc<RefCell<Option<SendingFuture>>>,
@@ -31,7 +30,7 @@ pub(super) struct OpenStream {
 
 /// The streams that a user has open, which its task and its jobs share.
 #[derive(Debug, Clone, Default)]
-pub(super) struct OpenStreams(Rc<RefCell<Vec<OpenStream>>>);
+pub(crate) struct OpenStreams(Rc<RefCell<Vec<OpenStream>>>);
 
 /// The request on its way, as long as it is.
 struct SendingFuture(Pin<Box<dyn Future<Output = ()>>>);
@@ -42,7 +41,7 @@ impl Debug for SendingFuture {
     }
 }
 
-/// What the request itself and whoever waits for it know.
+/// State of a request that its sending and those that wait for it share.
 #[derive(Debug)]
 struct Sending {
     meter: TransferMeter,
@@ -52,27 +51,29 @@ struct Sending {
 }
 
 impl OpenStream {
-    /// Opens a request, which [`OpenStream::sending`] sends; nothing if its response is to be kept.
+    /// Opens a request, which [`OpenStream::sending`] sends; nothing if its response is to be kept. The row is that of
+    /// `operation`.
     pub(super) fn open(
-        (shared, session): (&Rc<ShardState>, &Rc<Session>),
-        request: Request,
-        trace: Option<Box<Trace>>,
-        operation: LatestOperation,
-        (task, task_name): (Option<usize>, &str),
+        sender: &Sender,
+        op: Box<RequestOp>,
+        mut operation: Operation,
         after_stop: bool,
     ) -> Option<OpenStream> {
         let start = Instant::now();
+        let request = op.request.clone();
         let body = request.stream()?.clone();
-        let op = operation.request_at(0)?;
-        let of_request = (&op.request.url, &op.expect);
+        let trace = sender.session.start_trace(&request);
+        let stream = ResponseStream::new(body, (&op.request.url, &op.expect), start, after_stop);
+        operation.store(op);
+        let flight = Flight::new(sender.shared.clone(), start, operation.row_at(0));
         let sending = Rc::new(Sending {
             meter: TransferMeter::default(),
-            flight: RefCell::new(Flight::new(shared.clone(), start, operation.rows[0])),
+            flight: RefCell::new(flight),
             exchange: RefCell::default(),
         });
-        let stream = ResponseStream::new(body, of_request, start, after_stop);
         let sent = Box::pin({
-            let (sending, session, body) = (sending.clone(), session.clone(), stream.body.clone());
+            let (sending, session, body) =
+                (sending.clone(), sender.session.clone(), stream.body.clone());
             async move {
                 let sent = session.send(&request, start, trace, &sending.meter);
                 let mut exchange = sent.await;
@@ -87,23 +88,20 @@ impl OpenStream {
         Some(OpenStream {
             stream: Rc::new(stream),
             operation,
-            task,
-            task_name: task_name.to_owned(),
+            task: sender.task,
             sending,
             request: request_under_way,
         })
     }
 
     /// Sends the request, and ends with it, or when it is cut off.
-    pub(super) fn sending(&self) -> impl Future<Output = ()> + 'static {
+    pub(super) fn sending(&self) -> impl Future<Output = ()> + use<> {
         go_on(self.request.clone())
     }
 
     /// Notes that the head of the response has come: nobody waits for a response any more, however long the stream goes on.
     pub(super) fn responded(&self) {
-        let mut flight = self.sending.flight.borrow_mut();
-        let start = flight.start();
-        flight.end(start, start.elapsed(), true);
+        self.sending.flight.borrow_mut().end_at_head();
     }
 
     /// Returns its exchange, with the messages that the plan has taken. One that is still under way is cut off here.
@@ -126,9 +124,11 @@ impl OpenStream {
     }
 
     fn cut_off(&self) -> Exchange {
-        let cut_off = self.sending.flight.borrow_mut().cut_off();
-        let (start, latency) =
-            cut_off.unwrap_or_else(|| (self.stream.start, self.stream.start.elapsed()));
+        let flown = self.sending.flight.borrow_mut().cut_off();
+        let (start, latency) = flown.map_or_else(
+            || (self.stream.start, self.stream.start.elapsed()),
+            |flown| (flown.start, flown.latency),
+        );
         Exchange {
             start,
             connection: None,
@@ -136,17 +136,17 @@ impl OpenStream {
             timings: Phases::default(),
             transfer: self.sending.meter.so_far(),
             trace: None,
-            outcome: Err(Failure::new(ErrorClass::Aborted, "")),
+            outcome: aborted(),
         }
     }
 }
 
 impl OpenStreams {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.borrow().is_empty()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.borrow().len()
     }
 
@@ -155,7 +155,7 @@ impl OpenStreams {
     }
 
     /// Returns all.
-    pub(super) fn all(&self) -> Vec<Rc<ResponseStream>> {
+    pub(crate) fn all(&self) -> Vec<Rc<ResponseStream>> {
         let streams = self.0.borrow();
         streams.iter().map(|open| open.stream.clone()).collect()
     }

@@ -1,7 +1,9 @@
-//! The sockets of a user on which the plan speaks a protocol of its own: how many are open, and what flows over them.
+//! Sockets of a user on which the plan speaks a protocol of its own: those that are open, and the traffic over them.
 
-use crate::user::finished_call::FinishedCall;
-use lgoose_http::{ErrorClass, Failure};
+use super::flight::Flown;
+use super::kind::Ended;
+use super::plan_exchange::ended;
+use lgoose_http::Failure;
 use lgoose_metrics::Recorder;
 use lgoose_protocols::{CallOp, OpenSocket, PlanExchange, SocketRow};
 use std::cell::RefCell;
@@ -11,18 +13,18 @@ use tokio::time::Instant;
 
 /// The sockets of a user, as long as they are open or have something to count; its task and its jobs share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct OpenSockets(Rc<RefCell<Vec<Rc<OpenSocket>>>>);
+pub(crate) struct OpenSockets(Rc<RefCell<Vec<Rc<OpenSocket>>>>);
 
 impl OpenSockets {
     /// Keeps a socket that was opened, whose traffic counts in that row.
-    pub(super) fn add(&self, socket: Rc<OpenSocket>, row: SocketRow) -> Rc<OpenSocket> {
+    pub(crate) fn add(&self, socket: Rc<OpenSocket>, row: SocketRow) -> Rc<OpenSocket> {
         socket.row.get_or_init(|| row);
         self.0.borrow_mut().push(socket.clone());
         socket
     }
 
-    /// Counts what has flowed, and forgets those that are closed. Returns how many are open.
-    pub(super) fn count(&self, recorder: &mut Recorder) -> usize {
+    /// Counts their traffic, and forgets those that are closed. Returns how many are open.
+    pub(crate) fn count(&self, recorder: &mut Recorder) -> usize {
         let mut sockets = self.0.borrow_mut();
         sockets.retain(|socket| {
             count(socket, recorder);
@@ -32,17 +34,17 @@ impl OpenSockets {
     }
 
     /// Takes all, to close them.
-    pub(super) fn take_all(&self) -> Vec<Rc<OpenSocket>> {
+    pub(crate) fn take_all(&self) -> Vec<Rc<OpenSocket>> {
         self.0.take()
     }
 
     /// Whether there is none.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.borrow().is_empty()
     }
 }
 
-/// Counts what has flowed over a socket since it was counted last.
+/// Counts the traffic over a socket since it was counted last.
 pub(super) fn count(socket: &OpenSocket, recorder: &mut Recorder) {
     if let Some(row) = socket.row.get() {
         recorder.messages(
@@ -54,23 +56,22 @@ pub(super) fn count(socket: &OpenSocket, recorder: &mut Recorder) {
     }
 }
 
-/// Returns what is counted of a socket that has failed outside of any exchange: one more request of its row, which began when
-/// the plan began to use it.
-pub(super) fn failed(row: &SocketRow, start: Instant, failure: &Failure) -> (CallOp, FinishedCall) {
+/// Returns the exchange that is counted for a socket that has failed outside of any other: it began when the plan began to use
+/// the socket.
+pub(super) fn failed(
+    row: &SocketRow,
+    start: Instant,
+    failure: &Failure,
+) -> (CallOp, Ended<CallOp>) {
     let op = CallOp {
         name: row.name.clone(),
         tags: row.tags.clone(),
         ..CallOp::new(PlanExchange::new(&row.kind, row.target.clone()))
     };
-    let finished = FinishedCall::new(
-        (row.id, None),
-        (start, start.elapsed(), Duration::ZERO),
-        Err(failure.clone()),
-    );
-    (op, finished)
-}
-
-/// Returns the failure of what takes too long.
-pub(super) fn timed_out() -> Failure {
-    Failure::new(ErrorClass::Timeout, "")
+    let flown = Flown {
+        start,
+        latency: start.elapsed(),
+        lost: Duration::ZERO,
+    };
+    (op, ended(flown, Err(failure.clone())))
 }

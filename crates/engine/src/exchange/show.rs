@@ -1,11 +1,11 @@
 //! Shows each request and its response, for `--once`, with which people check the first steps of a plan.
 
-use crate::user::finished_call::FinishedCall;
-use lgoose_base::error::{excerpt, masked_url, printable};
+use super::kind::{Ended, ExchangeOp, Flow as _};
+use lgoose_base::error::{excerpt, printable};
 use lgoose_base::trace::trace_id_text;
 use lgoose_base::units::{counted, show_duration, show_size};
-use lgoose_http::{CacheUse, Response};
-use lgoose_lua::{Finished, RequestOp};
+use lgoose_http::{CacheUse, Exchange, Response};
+use lgoose_lua::{Finished, RequestOp, page_message};
 use lgoose_plan::config::ShowLevel;
 use lgoose_protocols::CallOp;
 use std::fmt::Write as _;
@@ -13,37 +13,40 @@ use std::fmt::Write as _;
 /// The most bytes shown of a body.
 const MOST_BODY: usize = 64 << 10;
 
-/// Writes one request and its outcome to the log.
-pub(crate) fn show(show: ShowLevel, op: &RequestOp, task: &str, finished: &Finished) {
+/// Writes a request and its outcome to the log.
+pub(super) fn show_request(show: ShowLevel, op: &RequestOp, task: &str, finished: &Finished) {
     if show == ShowLevel::Nothing {
         return;
     }
-    let mut text = outcome(op, task, finished);
+    let mut text = first_line(
+        op,
+        task,
+        &finished.exchange,
+        &result(op, &finished.exchange),
+    );
+    add_outcome(&mut text, finished);
     if show == ShowLevel::Messages {
-        messages(&mut text, op, finished);
+        add_messages(&mut text, op, finished);
     }
     tracing::info!(target: "http", "{}", printable(&text));
 }
 
-/// Writes one call of a protocol other than HTTP and its outcome to the log.
-pub(super) fn show_call(show: ShowLevel, op: &CallOp, task: &str, finished: &FinishedCall) {
-    if show == ShowLevel::Nothing {
-        return;
+/// Writes a call of another protocol and its outcome to the log.
+pub(super) fn show_call(
+    show: ShowLevel,
+    op: &CallOp,
+    task: &str,
+    ended: &Ended<CallOp>,
+    failure: Option<&str>,
+) {
+    if show != ShowLevel::Nothing {
+        let text = first_line(op, task, ended, failure.unwrap_or("ok"));
+        tracing::info!(target: "http", "{}", printable(&text));
     }
-    let text = format!(
-        "[{}] {} {}: {}, {}, {}",
-        op.name.as_deref().unwrap_or(task),
-        op.call.kind(),
-        op.call.target(),
-        finished.failure.as_deref().unwrap_or("ok"),
-        show_duration(finished.latency),
-        show_size(finished.traffic.received as f64),
-    );
-    tracing::info!(target: "http", "{}", printable(&text));
 }
 
 /// Writes the verdict that the plan has come to on a request, if it set one after the request was shown.
-pub(crate) fn show_verdict(
+pub(super) fn show_verdict(
     show: ShowLevel,
     op: Option<&RequestOp>,
     task: &str,
@@ -56,60 +59,68 @@ pub(crate) fn show_verdict(
         Some(reason) => format!("failed: {reason}"),
         None => "passed".to_owned(),
     };
-    let name = op.name.as_deref().unwrap_or(task);
-    let (method, url) = (&op.request.method, masked_url(&op.request.url));
-    let text = format!("[{name}] {method} {url}: the plan's verdict: {verdict}");
+    let name = op.own_name().unwrap_or(task);
+    let text = format!(
+        "[{name}] {} {}: the plan's verdict: {verdict}",
+        op.method(),
+        op.target()
+    );
     tracing::info!(target: "http", "{}", printable(&text));
 }
 
-fn outcome(op: &RequestOp, task: &str, finished: &Finished) -> String {
-    let exchange = &finished.exchange;
-    let result = match &exchange.outcome {
+fn first_line<O: ExchangeOp>(op: &O, task: &str, ended: &Ended<O>, result: &str) -> String {
+    format!(
+        "[{}] {} {}: {result}, {}, {}",
+        op.own_name().unwrap_or(task),
+        op.method(),
+        op.target(),
+        show_duration(ended.latency),
+        show_size(ended.transfer.traffic().received as f64),
+    )
+}
+
+fn result(op: &RequestOp, exchange: &Exchange) -> String {
+    match &exchange.outcome {
         Ok(response) => match response.target.text() {
             // It stands there already.
             url if url == *op.request.url => response.status.to_string(),
             url => format!("{} from {url}", response.status),
         },
         Err(failure) => failure.to_string(),
-    };
-    let mut text = format!(
-        "[{}] {} {}: {result}, {}, {}",
-        op.name.as_deref().unwrap_or(task),
-        op.request.method,
-        masked_url(&op.request.url),
-        show_duration(exchange.latency),
-        show_size(exchange.transfer.received as f64),
-    );
-    if let Some(trace) = &exchange.trace {
-        text += &format!(", trace {}", trace_id_text(trace.first.trace_id));
     }
-    text += match exchange.cache() {
+}
+
+fn add_outcome(text: &mut String, finished: &Finished) {
+    let exchange = &finished.exchange;
+    if let Some(trace) = &exchange.trace {
+        *text += &format!(", trace {}", trace_id_text(trace.first.trace_id));
+    }
+    *text += match exchange.cache() {
         CacheUse::Nothing => "",
         CacheUse::Fresh => ", from the cache",
         CacheUse::NotModified => ", not modified",
     };
     if exchange.transfer.redirects > 0 {
-        text += &format!(
+        *text += &format!(
             ", {}",
             counted(exchange.transfer.redirects.into(), "redirect")
         );
     }
     if let (Some(failure), Ok(_)) = (&finished.failure, &exchange.outcome) {
-        text += &format!("; failed: {failure}");
+        *text += &format!("; failed: {failure}");
     }
     if let (Some(_), Ok(response)) = (&finished.failure, &exchange.outcome)
         && let Some(beginning) = response_excerpt(response)
     {
-        text += &format!("\n  answered: {beginning}");
+        *text += &format!("\n  answered: {beginning}");
     }
     if let Some(reason) = finished
         .failure
         .as_ref()
-        .and_then(|_| finished.page_message())
+        .and_then(|_| page_message(exchange))
     {
-        text += &format!("\n  the page says: {reason}");
+        *text += &format!("\n  the page says: {reason}");
     }
-    text
 }
 
 /// Returns the beginning of a response that is JSON or text.
@@ -119,7 +130,7 @@ fn response_excerpt(response: &Response) -> Option<String> {
     excerpt(kind.as_deref(), response.body_at_hand())
 }
 
-fn messages(text: &mut String, op: &RequestOp, finished: &Finished) {
+fn add_messages(text: &mut String, op: &RequestOp, finished: &Finished) {
     for (name, value) in &op.request.headers {
         line(text, '>', name.as_str(), value.as_bytes());
     }

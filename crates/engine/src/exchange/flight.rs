@@ -191,43 +191,6 @@ impl InFlight<'_, RequestOp> {
     }
 }
 
-impl Sender {
-    /// Sends the request at that place of an operation. Returns the exchange, and how long the process stood still meanwhile,
-    /// which is no part of it.
-    pub(crate) async fn send(
-        &self,
-        op: &RequestOp,
-        operation: &Operation,
-        place: usize,
-    ) -> (Exchange, Duration) {
-        let start = Instant::now();
-        let trace = self.session.start_trace(&op.request);
-        let (row, base) = (operation.row_at(place), operation.base.as_deref());
-        let meter = TransferMeter::default();
-        let in_flight = InFlight::new(self, op, row, start, meter, base).traced(trace.as_deref());
-        let sending = self
-            .session
-            .send(&op.request, start, trace, &in_flight.meter);
-        let mut exchange = sending.await;
-        let lost = in_flight.end_with(&mut exchange);
-        (exchange, lost)
-    }
-
-    /// Performs a call of another protocol, for as long as its timeout allows. Returns the exchange, and how long the process
-    /// stood still meanwhile, which is no part of it.
-    pub(crate) async fn call(&self, op: &CallOp, row: ExchangeRow) -> (Ended<CallOp>, Duration) {
-        let start = Instant::now();
-        let in_flight = InFlight::new(self, op, row, start, Meter::new(start), None);
-        let timeout = op.timeout.unwrap_or(self.shared.config.timeout);
-        let outcome = tokio::select! {
-            biased;
-            outcome = op.call.perform(&in_flight.meter) => outcome,
-            () = self.shared.timers.wait(timeout) => Err(Failure::new(ErrorClass::Timeout, "")),
-        };
-        in_flight.end(outcome)
-    }
-}
-
 impl<O: ExchangeOp> Drop for InFlight<'_, O> {
     fn drop(&mut self) {
         if let Some(flown) = self.flight.cut_off() {
@@ -237,4 +200,43 @@ impl<O: ExchangeOp> Drop for InFlight<'_, O> {
                 .record(self.op, self.row, &ended, self.base, None);
         }
     }
+}
+
+/// Sends the request at that place of an operation. Returns the exchange, and how long the process stood still meanwhile,
+/// which is no part of it.
+pub(crate) async fn send(
+    sender: &Sender,
+    op: &RequestOp,
+    operation: &Operation,
+    place: usize,
+) -> (Exchange, Duration) {
+    let start = Instant::now();
+    let trace = sender.session.start_trace(&op.request);
+    let (row, base) = (operation.row_at(place), operation.base.as_deref());
+    let meter = TransferMeter::default();
+    let in_flight = InFlight::new(sender, op, row, start, meter, base).traced(trace.as_deref());
+    let sending = sender
+        .session
+        .send(&op.request, start, trace, &in_flight.meter);
+    let mut exchange = sending.await;
+    let lost = in_flight.end_with(&mut exchange);
+    (exchange, lost)
+}
+
+/// Performs a call of another protocol, for as long as its timeout allows. Returns the exchange, and how long the process
+/// stood still meanwhile, which is no part of it.
+pub(crate) async fn call(
+    sender: &Sender,
+    op: &CallOp,
+    row: ExchangeRow,
+) -> (Ended<CallOp>, Duration) {
+    let start = Instant::now();
+    let in_flight = InFlight::new(sender, op, row, start, Meter::new(start), None);
+    let timeout = op.timeout.unwrap_or(sender.shared.config.timeout);
+    let outcome = tokio::select! {
+        biased;
+        outcome = op.call.perform(&in_flight.meter) => outcome,
+        () = sender.shared.timers.wait(timeout) => Err(Failure::new(ErrorClass::Timeout, "")),
+    };
+    in_flight.end(outcome)
 }

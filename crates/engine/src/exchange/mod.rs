@@ -28,10 +28,11 @@ mod streams;
 mod urls;
 mod verdicts;
 
+pub(crate) use flight::{call, send};
 pub(crate) use operation::Operation;
 pub(crate) use sender::Sender;
 pub(crate) use urls::{Paths, host_of, is_on};
-pub(crate) use verdicts::{EarlierOperation, OpenVerdicts};
+pub(crate) use verdicts::{EarlierOperation, OpenVerdicts, judged};
 
 use crate::user::ShardState;
 use crate::user::role::ScenarioContext;
@@ -41,7 +42,7 @@ use lgoose_lua::{ExchangeEnd, RequestOp, ResponseStream, Vm};
 use lgoose_metrics::Traffic;
 use lgoose_protocols::{CallOp, OpenSocket};
 use plan_exchange::OpenExchange;
-use plan_hook::CountedExchange;
+use plan_hook::{CountedExchange, report_call, report_requests};
 use show::show_call;
 use sockets::OpenSockets;
 use std::rc::Rc;
@@ -181,7 +182,7 @@ impl Exchanges {
             reason,
         );
         if vm.observes_requests() {
-            sender.report_call(vm, op, ended, reason);
+            report_call(sender, vm, op, ended, reason);
         }
     }
 
@@ -341,7 +342,7 @@ impl Exchanges {
                 verdict.or_else(|| open.stream.wrong_messages(&op.expect))
             }
         };
-        let mut finished = sender.judged(open.task, op, verdict, exchange);
+        let mut finished = judged(sender, open.task, op, verdict, exchange);
         let line = open.stream.line.take();
         finished.line = line.filter(|_| finished.failure.is_some());
         let reason = finished.verdict().map(|reason| reason.into_owned());
@@ -357,7 +358,7 @@ impl Exchanges {
             && let Some(counted) = CountedExchange::of(operation, 0, &finished)
         {
             let operation = std::mem::take(&mut open.operation);
-            sender.report_requests(vm, open.task, &[(vec![counted], operation)]);
+            report_requests(sender, vm, open.task, &[(vec![counted], operation)]);
         }
     }
 }

@@ -1,10 +1,11 @@
 //! An operation of a user that sends requests: one, or several side by side. Its requests are kept until they are counted.
 
-use super::kind::ExchangeRow;
+use super::kind::{ExchangeRow, sample};
+use super::sender::Sender;
 use bytes::Bytes;
 use lgoose_http::Target;
 use lgoose_lua::{Finished, RequestOp};
-use lgoose_metrics::RequestId;
+use lgoose_metrics::{RequestId, Sample, SampleFailure};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -103,5 +104,30 @@ impl Operation {
         self.rows.clear();
         self.requests = OperationRequests::Nothing;
         self.fetched.get_mut().clear();
+    }
+
+    /// Returns the sample of its request at that place, without details, with the verdict on it as it stands.
+    pub(super) fn sample<'a>(
+        &self,
+        place: usize,
+        finished: &'a Finished,
+        verdict: Option<&'a str>,
+    ) -> Sample<'a> {
+        let failure = verdict.map(|message| SampleFailure {
+            message,
+            line: finished.line.as_deref(),
+        });
+        sample::<RequestOp>(self.row_at(place), &finished.exchange, failure)
+    }
+
+    /// Counts its request at that place, which has ended, and keeps it there for the plan.
+    pub(crate) fn enter(&self, sender: &Sender, place: usize, finished: Finished) {
+        let mut fetched = self.fetched.borrow_mut();
+        let finished = fetched[place].insert(finished);
+        let verdict = finished.verdict();
+        let sample = self.sample(place, finished, verdict.as_deref());
+        let recorder = &mut *sender.shared.recorder.borrow_mut();
+        recorder.enter(&sample, sender.judges());
+        finished.entered = Some(verdict.is_some());
     }
 }

@@ -61,44 +61,42 @@ impl CountedExchange {
     }
 }
 
-impl Sender {
-    /// Reports requests of operations of that task to the plan.
-    pub(super) fn report_requests(
-        &self,
-        vm: &mut Vm,
-        task: Option<usize>,
-        counted: &[(Vec<CountedExchange>, Operation)],
-    ) {
-        if counted.is_empty() {
-            return;
-        }
-        let (origin, names) = (self.origin_of(task), self.shared.config.request_names);
-        vm.observe_requests(counted.iter().flat_map(|(requests, operation)| {
-            requests.iter().filter_map(move |one| {
-                let op = operation.request_at(one.place)?;
-                Some(one.for_plan(op, origin, names))
-            })
-        }));
+/// Reports requests of operations of that task to the plan.
+pub(super) fn report_requests(
+    sender: &Sender,
+    vm: &mut Vm,
+    task: Option<usize>,
+    counted: &[(Vec<CountedExchange>, Operation)],
+) {
+    if counted.is_empty() {
+        return;
     }
+    let (origin, names) = (sender.origin_of(task), sender.shared.config.request_names);
+    vm.observe_requests(counted.iter().flat_map(|(requests, operation)| {
+        requests.iter().filter_map(move |one| {
+            let op = operation.request_at(one.place)?;
+            Some(one.for_plan(op, origin, names))
+        })
+    }));
+}
 
-    /// Reports a call to the plan.
-    pub(super) fn report_call(
-        &self,
-        vm: &mut Vm,
-        op: &CallOp,
-        ended: &Ended<CallOp>,
-        error: Option<&str>,
-    ) {
-        let counted = CountedExchange {
-            place: 0,
-            status: 0,
-            time: ended.latency,
-            bytes: ended.transfer.received,
-            redirects: 0,
-            error: error.map(str::to_owned),
-        };
-        let names = self.shared.config.request_names;
-        let request = counted.for_plan(op, self.origin(), names);
-        vm.observe_requests(std::iter::once(request));
-    }
+/// Reports a call to the plan.
+pub(super) fn report_call(
+    sender: &Sender,
+    vm: &mut Vm,
+    op: &CallOp,
+    ended: &Ended<CallOp>,
+    error: Option<&str>,
+) {
+    let counted = CountedExchange {
+        place: 0,
+        status: 0,
+        time: ended.latency,
+        bytes: ended.transfer.received,
+        redirects: 0,
+        error: error.map(str::to_owned),
+    };
+    let names = sender.shared.config.request_names;
+    let request = counted.for_plan(op, sender.origin(), names);
+    vm.observe_requests(std::iter::once(request));
 }

@@ -2,9 +2,9 @@
 //! verdict on them. That is when the next operation begins or, where the plan calls `fail` or `pass`, when it has dropped the
 //! response or the task ends.
 
-use super::kind::{ExchangeOp, Facts, sample};
+use super::kind::{ExchangeOp, Facts};
 use super::operation::Operation;
-use super::plan_hook::CountedExchange;
+use super::plan_hook::{CountedExchange, report_requests};
 use super::sender::{Origin, Sender};
 use super::show::{show_request, show_verdict};
 use lgoose_http::{CacheUse, Exchange, Session};
@@ -121,7 +121,7 @@ impl OpenVerdicts {
         // The plan's function may measure, too: the recorder is not borrowed any more.
         if !counted.is_empty() {
             let mut operations = [(counted, std::mem::take(&mut self.latest))];
-            sender.report_requests(vm, sender.task, &operations);
+            report_requests(sender, vm, sender.task, &operations);
             self.latest = std::mem::take(&mut operations[0].1);
         }
         self.latest.clear();
@@ -224,33 +224,6 @@ impl OpenVerdicts {
     }
 }
 
-impl Operation {
-    /// Returns the sample of its request at that place, without details, with the verdict on it as it stands.
-    fn sample<'a>(
-        &self,
-        place: usize,
-        finished: &'a Finished,
-        verdict: Option<&'a str>,
-    ) -> Sample<'a> {
-        let failure = verdict.map(|message| SampleFailure {
-            message,
-            line: finished.line.as_deref(),
-        });
-        sample::<RequestOp>(self.row_at(place), &finished.exchange, failure)
-    }
-
-    /// Counts its request at that place, which has ended, and keeps it there for the plan.
-    pub(crate) fn enter(&self, sender: &Sender, place: usize, finished: Finished) {
-        let mut fetched = self.fetched.borrow_mut();
-        let finished = fetched[place].insert(finished);
-        let verdict = finished.verdict();
-        let sample = self.sample(place, finished, verdict.as_deref());
-        let recorder = &mut *sender.shared.recorder.borrow_mut();
-        recorder.enter(&sample, sender.judges());
-        finished.entered = Some(verdict.is_some());
-    }
-}
-
 /// Counts the requests of earlier operations finally.
 fn conclude_all(sender: &Sender, vm: &mut Vm, all: Vec<EarlierOperation>) {
     let (observes, shown) = (vm.observes_requests(), sender.shared.show);
@@ -276,7 +249,7 @@ fn conclude_all(sender: &Sender, vm: &mut Vm, all: Vec<EarlierOperation>) {
             operations.push((counted, operation));
         }
     }
-    sender.report_requests(vm, sender.task, &operations);
+    report_requests(sender, vm, sender.task, &operations);
 }
 
 /// Counts requests of one operation.
@@ -365,50 +338,48 @@ fn shares_name(one: &RequestOp, other: &RequestOp) -> bool {
         && other.tags.is_none()
 }
 
-impl Sender {
-    /// Returns a request of that task with lgoose's verdict on it, which is the reason why it failed, and shows it if that is
-    /// requested.
-    pub(crate) fn judged(
-        &self,
-        task: Option<usize>,
-        op: &RequestOp,
-        verdict: Option<String>,
-        mut exchange: Exchange,
-    ) -> Finished {
-        let counter = match exchange.cache() {
-            CacheUse::Nothing => None,
-            CacheUse::Fresh => Some("cache: not asked for"),
-            CacheUse::NotModified => Some("cache: not modified"),
-        };
-        if let Some(counter) = counter {
-            self.shared.recorder.borrow_mut().counter(counter, 1.0);
-        }
-        let origin = self.origin_of(task);
-        if let Ok(response) = &mut exchange.outcome {
-            if let Some(line) = response.odd_line() {
-                self.count_malformed_head(op, origin, line);
-            }
-            // Decoded, a list of small responses may take more memory than a user may have.
-            response.forget_decoded();
-        }
-        let forgiven = op.allow_failure && exchange.outcome.is_ok();
-        let failure = verdict.filter(|_| !forgiven);
-        let finished = Finished::new(exchange, failure);
-        show_request(self.shared.show, op, origin.name(), &finished);
-        finished
+/// Returns a request of that task with lgoose's verdict on it, which is the reason why it failed, and shows it if that is
+/// requested.
+pub(crate) fn judged(
+    sender: &Sender,
+    task: Option<usize>,
+    op: &RequestOp,
+    verdict: Option<String>,
+    mut exchange: Exchange,
+) -> Finished {
+    let counter = match exchange.cache() {
+        CacheUse::Nothing => None,
+        CacheUse::Fresh => Some("cache: not asked for"),
+        CacheUse::NotModified => Some("cache: not modified"),
+    };
+    if let Some(counter) = counter {
+        sender.shared.recorder.borrow_mut().counter(counter, 1.0);
     }
-
-    /// Counts a response with a malformed head, and warns of the first.
-    fn count_malformed_head(&self, op: &RequestOp, origin: Origin<'_>, line: &str) {
-        let recorder = &mut *self.shared.recorder.borrow_mut();
-        recorder.counter("odd heads", 1.0);
-        if !self.shared.has_shown_odd_line.replace(true) {
-            let name = op.row_name(origin.name(), self.shared.config.request_names);
-            recorder.warn(format!(
-                "responses of '{} {name}' have lines in their head that break HTTP, such as '{line}': lgoose reads them \
-                 as browsers do; the metric 'odd heads' counts such responses",
-                op.method()
-            ));
+    let origin = sender.origin_of(task);
+    if let Ok(response) = &mut exchange.outcome {
+        if let Some(line) = response.odd_line() {
+            count_malformed_head(sender, op, origin, line);
         }
+        // Decoded, a list of small responses may take more memory than a user may have.
+        response.forget_decoded();
+    }
+    let forgiven = op.allow_failure && exchange.outcome.is_ok();
+    let failure = verdict.filter(|_| !forgiven);
+    let finished = Finished::new(exchange, failure);
+    show_request(sender.shared.show, op, origin.name(), &finished);
+    finished
+}
+
+/// Counts a response with a malformed head, and warns of the first.
+fn count_malformed_head(sender: &Sender, op: &RequestOp, origin: Origin<'_>, line: &str) {
+    let recorder = &mut *sender.shared.recorder.borrow_mut();
+    recorder.counter("odd heads", 1.0);
+    if !sender.shared.has_shown_odd_line.replace(true) {
+        let name = op.row_name(origin.name(), sender.shared.config.request_names);
+        recorder.warn(format!(
+            "responses of '{} {name}' have lines in their head that break HTTP, such as '{line}': lgoose reads them \
+             as browsers do; the metric 'odd heads' counts such responses",
+            op.method()
+        ));
     }
 }

@@ -1,6 +1,6 @@
 //! Requests side by side, as a browser loads the assets of a page.
 
-use crate::exchange::{Operation, Sender, host_of, is_on};
+use crate::exchange::{Operation, Sender, host_of, is_on, judged, send};
 use crate::user::stop::StopSignal;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
@@ -160,7 +160,7 @@ impl<'a> Fetch<'a> {
         if !(backed_off + waited).is_zero() {
             self.waited.set(true);
         }
-        let (exchange, _) = sender.send(op, operation, place).await;
+        let (exchange, _) = send(sender, op, operation, place).await;
         sender.responded(host, exchange.outcome.as_ref().err());
         operation.enter(sender, place, self.judged(op, exchange));
         self.make_room(place);
@@ -208,7 +208,7 @@ impl<'a> Fetch<'a> {
         } else {
             op.expect.verdict(&exchange)
         };
-        self.sender.judged(self.sender.task, op, verdict, exchange)
+        judged(self.sender, self.sender.task, op, verdict, exchange)
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod fetch;
 
-use crate::exchange::{Exchanges, host_of};
+use crate::exchange::{Exchanges, call, host_of, judged, send};
 use crate::timing::timers::Timers;
 use crate::user::fair_share::FairShare;
 use crate::user::jobs::{JobHandle, Jobs};
@@ -250,7 +250,7 @@ impl TaskRunner {
         let Exchanges {
             sender, verdicts, ..
         } = &mut self.exchanges;
-        let (exchange, lost) = sender.send(&op, &verdicts.latest, 0).await;
+        let (exchange, lost) = send(sender, &op, &verdicts.latest, 0).await;
         sender.paused(lost);
         sender.responded(host, exchange.outcome.as_ref().err());
         self.exchanges.make_room(&mut self.vm.enter());
@@ -263,7 +263,7 @@ impl TaskRunner {
             sender, verdicts, ..
         } = &mut self.exchanges;
         let verdict = op.expect.verdict(&exchange);
-        let finished = Box::new(sender.judged(sender.task, &op, verdict, exchange));
+        let finished = Box::new(judged(sender, sender.task, &op, verdict, exchange));
         verdicts.latest.store(op);
         self.vm.enter().resume_request(finished)
     }
@@ -418,7 +418,7 @@ impl TaskRunner {
         let row = self.exchanges.open_call(op);
         self.shared.gather().await;
         let sender = &mut self.exchanges.sender;
-        let (ended, lost) = sender.call(op, row).await;
+        let (ended, lost) = call(sender, op, row).await;
         sender.paused(lost);
         sender.responded(op.call.target(), ended.outcome.as_ref().err());
         let vm = &mut self.vm.enter();

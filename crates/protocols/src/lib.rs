@@ -1,8 +1,8 @@
-//! Protocols other than HTTP: what the engine asks of any of them, and what each measures. A protocol is a file or a folder
-//! here that implements [`Call`]; it knows neither Lua nor users. HTTP is [`lgoose_http`], whose requests take the same
-//! steps in the engine.
+//! Protocols other than HTTP, each a file or a folder that implements [`Call`], and the meter of their calls. Knows neither
+//! Lua nor users. HTTP is [`lgoose_http`], with its streams, WebSockets and gRPC; its requests take the same steps in the
+//! engine.
 //!
-//! Used by `lua`, which makes calls, and by `engine`, which carries them out.
+//! Used by `lua`, which makes calls, and by `engine`, which performs them.
 //!
 //! ```
 //! use lgoose_protocols::ReceiveRule;
@@ -12,12 +12,10 @@
 //! assert!(matches!(rule, ReceiveRule::Until(end, 4_096) if *end == *b";"));
 //! ```
 
-mod connect;
-mod exchange;
 #[cfg(any(test, feature = "test-support"))]
 mod fixture;
 mod meter;
-mod receive_rule;
+mod plan_exchange;
 mod socket;
 
 use lgoose_base::tags::Tags;
@@ -27,13 +25,13 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-pub use connect::{SocketConnect, SocketKind};
-pub use exchange::PlanExchange;
 #[cfg(any(test, feature = "test-support"))]
 pub use fixture::ScriptedCall;
 pub use meter::Meter;
-pub use receive_rule::ReceiveRule;
-pub use socket::{OpenSocket, SocketAction, SocketEnd, SocketRow};
+pub use plan_exchange::PlanExchange;
+pub use socket::{
+    OpenSocket, ReceiveRule, SocketAction, SocketConnect, SocketEnd, SocketKind, SocketRow,
+};
 
 /// What a plan asks of a protocol: to connect, to ask for something and wait for the response, to close. Each call is one
 /// request of the figures.

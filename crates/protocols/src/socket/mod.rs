@@ -1,12 +1,18 @@
 //! A socket on which a plan speaks a protocol of its own. It sends and receives while the plan waits for that, and at no other
 //! time: what a peer sends meanwhile waits in the kernel, so that no more is held than the buffer has room for.
 
+mod connect;
+mod receive_rule;
+
+pub use connect::{SocketConnect, SocketKind};
+pub use receive_rule::ReceiveRule;
+
 use super::CallOp;
-use super::receive_rule::{Portion, ReceiveRule};
 use bytes::Bytes;
 use lgoose_base::tags::Tags;
 use lgoose_http::{ErrorClass, Failure, SocketAddress, SocketStream};
 use lgoose_metrics::{RequestId, Traffic};
+use receive_rule::Portion;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::future::poll_fn;
 use std::io;

@@ -1,7 +1,7 @@
 //! The opening of a socket, which is a row: a TCP connection, one with TLS, or a socket for datagrams.
 
-use super::socket::OpenSocket;
-use super::{Call, CallFuture, CallValue, Meter};
+use super::OpenSocket;
+use crate::{Call, CallFuture, CallValue, Meter};
 use lgoose_http::{SocketAddress, SocketOpener};
 use std::rc::Rc;
 

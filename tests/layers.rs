@@ -1,7 +1,7 @@
 //! What Cargo does not check of the house: that the table of crates in CONTRIBUTING.md is that of the manifests, which crate
 //! may use which library, that a type's `impl` stands in one file, that what plans are given counts as theirs, that the
-//! paths of plans keep to their rules, which words identifiers have, where unit tests stand, and that the files inside a
-//! crate do not import each other in circles.
+//! paths of plans keep to their rules, which words identifiers have, that no words of messages decide, where unit tests stand, and that
+//! the files inside a crate do not import each other in circles.
 //!
 //! Reads text; knows no Rust beyond comments, paths and `use` groups, which is enough for code that `rustfmt` has laid out.
 
@@ -17,6 +17,8 @@ mod plan_paths;
 mod types;
 #[path = "layers/unit_tests.rs"]
 mod unit_tests;
+#[path = "layers/words.rs"]
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;

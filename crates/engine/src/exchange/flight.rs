@@ -131,8 +131,8 @@ struct InFlight<'a, O: ExchangeOp> {
     /// Measures it while it goes on.
     meter: O::Meter,
     base: Option<&'a Target>,
-    /// The trace context that the first hop of a request carries, and whether the plan has set it.
-    trace: Option<(TraceContext, bool)>,
+    /// The trace context that the first hop of a request carries, and whether the plan has set it. Boxed: few runs have traces.
+    trace: Option<Box<(TraceContext, bool)>>,
 }
 
 impl<'a, O: ExchangeOp> InFlight<'a, O> {
@@ -172,7 +172,8 @@ impl<'a, O: ExchangeOp> InFlight<'a, O> {
             transfer,
             trace: self
                 .trace
-                .map(|(first, own_header)| Box::new(Trace::new(first, own_header))),
+                .as_deref()
+                .map(|(first, set_by_plan)| Box::new(Trace::new(*first, *set_by_plan))),
             outcome,
         }
     }
@@ -181,7 +182,7 @@ impl<'a, O: ExchangeOp> InFlight<'a, O> {
 impl InFlight<'_, RequestOp> {
     /// Notes the trace of a request.
     fn traced(mut self, trace: Option<&Trace>) -> Self {
-        self.trace = trace.map(|trace| (trace.first, trace.set_by_plan));
+        self.trace = trace.map(|trace| Box::new((trace.first, trace.set_by_plan)));
         self
     }
 

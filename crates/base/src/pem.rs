@@ -32,8 +32,10 @@ pub fn certificates(
 /// # Errors
 /// A mistake that names the flag and the file.
 pub fn identity(
-    (cert_flag, cert): (&str, &NamedFile),
-    (key_flag, key): (&str, &NamedFile),
+    cert_flag: &str,
+    cert: &NamedFile,
+    key_flag: &str,
+    key: &NamedFile,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Diagnostic> {
     let chain = certificates(cert_flag, cert)?;
     let pem = key

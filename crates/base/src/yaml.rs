@@ -35,10 +35,12 @@ pub fn parse(text: &str) -> Result<Value, YamlFault> {
         // Where an alias was defined says nothing more.
         let text = one_line(text.split(" (defined").next().unwrap_or_default());
         let is_large = is_large(&error);
-        let what = match is_large {
-            _ if has_several_documents(&error) => "it has more than one document".to_owned(),
-            true => format!("it stands for more than is read ({text})"),
-            false => text,
+        let what = if has_several_documents(&error) {
+            "it has more than one document".to_owned()
+        } else if is_large {
+            format!("it stands for more than is read ({text})")
+        } else {
+            text
         };
         YamlFault { what, is_large }
     })

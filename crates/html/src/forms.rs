@@ -111,10 +111,12 @@ impl Button {
             let dot = if name.is_empty() { "" } else { "." };
             (format!("{name}{dot}{axis}"), "0".to_owned())
         };
-        match self.image {
-            true => vec![corner("x"), corner("y")],
-            false if self.name.is_empty() => Vec::new(),
-            false => vec![(self.name.clone(), self.value.clone())],
+        if self.image {
+            vec![corner("x"), corner("y")]
+        } else if self.name.is_empty() {
+            Vec::new()
+        } else {
+            vec![(self.name.clone(), self.value.clone())]
         }
     }
 }

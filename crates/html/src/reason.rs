@@ -271,10 +271,12 @@ fn kind(name: u64, scanner: &mut Scanner<'_>, found: &ReasonTexts) -> Option<Rea
             (one, other) => one.or(other),
         };
     }
-    match NO_MESSAGES.contains(&name) {
-        true => None,
-        false if hidden => Some(ReasonKind::Hidden),
-        false => kind,
+    if NO_MESSAGES.contains(&name) {
+        None
+    } else if hidden {
+        Some(ReasonKind::Hidden)
+    } else {
+        kind
     }
 }
 

@@ -54,10 +54,12 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     }
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
-        match hostile(c) {
-            true if c as u32 > 0xff => safe += &format!("\\u{{{:x}}}", c as u32),
-            true => safe += &format!("\\x{:02x}", c as u32),
-            false => safe.push(c),
+        if !hostile(c) {
+            safe.push(c);
+        } else if c as u32 > 0xff {
+            safe += &format!("\\u{{{:x}}}", c as u32);
+        } else {
+            safe += &format!("\\x{:02x}", c as u32);
         }
     }
     safe.into()

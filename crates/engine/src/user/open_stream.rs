@@ -64,13 +64,13 @@ impl OpenStream {
         let start = Instant::now();
         let body = request.stream()?.clone();
         let op = operation.request_at(0)?;
-        let of_request = (&op.request.url, &op.expect);
+        let (url, expect) = (&op.request.url, &op.expect);
         let sending = Rc::new(Sending {
             meter: TransferMeter::default(),
             flight: RefCell::new(Flight::new(shared.clone(), start, operation.rows[0])),
             exchange: RefCell::default(),
         });
-        let stream = ResponseStream::new(body, of_request, start, after_stop);
+        let stream = ResponseStream::new(body, url, expect, start, after_stop);
         let sent = Box::pin({
             let (sending, session, body) = (sending.clone(), session.clone(), stream.body.clone());
             async move {

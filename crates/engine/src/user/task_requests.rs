@@ -209,7 +209,7 @@ impl TaskRequests {
             self.shared.recorder.borrow_mut().counter(counter, 1.0);
         }
         if let Ok(response) = &mut exchange.outcome {
-            if let Some(line) = response.odd_line() {
+            if let Some(line) = response.malformed_header() {
                 self.count_odd_head(op, task, line);
             }
             // Decoded, a list of small responses may take more memory than a user may have.

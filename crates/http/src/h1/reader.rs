@@ -45,9 +45,9 @@ impl ReadOutcome {
     }
 
     /// Notes a line of the head that is no header line.
-    fn with_odd_line(mut self, odd_line: Option<Box<str>>) -> ReadOutcome {
+    fn with_malformed_header(mut self, malformed_header: Option<Box<str>>) -> ReadOutcome {
         if let Some(head) = self.head_mut() {
-            head.odd_line = odd_line;
+            head.malformed_header = malformed_header;
         }
         self
     }
@@ -83,7 +83,7 @@ pub(crate) fn read_start(
         let parsed = match ResponseHead::parse(bytes, rules.method) {
             Ok(parsed) => parsed,
             Err(failure) => {
-                let read = read_odd_start(bytes, failure, rules, interim, partial)?;
+                let read = read_malformed_start(bytes, failure, rules, interim, partial)?;
                 return Ok(match read {
                     ReadOutcome::Partial if continues => ReadOutcome::Continue,
                     read => read,
@@ -140,9 +140,9 @@ pub(crate) fn read_start(
     }
 }
 
-/// Parses the start of a response that has failed to parse: odd lines are rare, so they are looked for only here.
+/// Parses the start of a response that has failed to parse: malformed headers are rare, so they are looked for only here.
 #[cold]
-fn read_odd_start(
+fn read_malformed_start(
     bytes: &[u8],
     failure: Failure,
     rules: &ResponseRules<'_>,
@@ -150,9 +150,9 @@ fn read_odd_start(
     partial: &mut BytesMut,
 ) -> Result<ReadOutcome, Failure> {
     match mended(bytes) {
-        MendedHead::Whole(bytes, odd_line) => {
+        MendedHead::Whole(bytes, malformed_header) => {
             let read = read_start(&bytes, rules, interim, partial)?;
-            Ok(read.with_odd_line(odd_line))
+            Ok(read.with_malformed_header(malformed_header))
         }
         MendedHead::Partial => {
             partial.extend_from_slice(bytes);

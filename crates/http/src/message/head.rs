@@ -63,7 +63,7 @@ pub(crate) struct ResponseHead {
     /// Whether the body has a content or transfer coding to remove.
     pub(crate) is_encoded: bool,
     /// The first line that is no header line as the standard has them, if one was left out or mended.
-    pub(crate) odd_line: Option<Box<str>>,
+    pub(crate) malformed_header: Option<Box<str>>,
 }
 
 impl ResponseHead {
@@ -114,7 +114,7 @@ impl ResponseHead {
             sets_cookie: false,
             location: None,
             is_encoded: false,
-            odd_line: None,
+            malformed_header: None,
         };
         let mut fields = FramingFields::default();
         for header in response.headers.iter() {

@@ -7,7 +7,7 @@ mod encoded;
 mod encoding;
 mod head;
 mod interim;
-mod odd_lines;
+mod malformed_headers;
 mod patience;
 mod raw;
 mod referrer;
@@ -21,7 +21,7 @@ pub(super) use encoding::decode;
 pub(super) use head::head_as_text;
 pub(super) use head::{Framing, MAX_HEAD, ResponseHead, headers, write_header};
 pub(super) use interim::InterimResponses;
-pub(super) use odd_lines::{MendedHead, mended};
+pub(super) use malformed_headers::{MendedHead, mended};
 use patience::DecodingTime;
 pub(super) use raw::{
     BodyLimits, BodyPart, RawResponse, body_too_large, reserve_more, reserve_rest,
@@ -193,7 +193,7 @@ struct ResponseExtras {
     encoded: Option<EncodedBody>,
     /// The `Set-Cookie` lines of the redirects before the response.
     hop_cookies: Vec<Vec<u8>>,
-    odd_line: Option<Box<str>>,
+    malformed_header: Option<Box<str>>,
     left_site: bool,
 }
 
@@ -207,13 +207,13 @@ impl Response {
         hop_cookies: Vec<Vec<u8>>,
         left_site: bool,
     ) -> Response {
-        let odd_line = raw.head.odd_line.take();
+        let malformed_header = raw.head.malformed_header.take();
         let head = &raw.head;
         let is_encoded = head.is_encoded && raw.bytes.len() > head.length;
         let encoded =
             is_encoded.then(|| EncodedBody::of(&headers(&raw.bytes[..head.length]), max_body));
         let has_more =
-            encoded.is_some() || !hop_cookies.is_empty() || odd_line.is_some() || left_site;
+            encoded.is_some() || !hop_cookies.is_empty() || malformed_header.is_some() || left_site;
         Response {
             cache: CacheUse::Nothing,
             status: head.status,
@@ -223,7 +223,7 @@ impl Response {
                 Box::new(ResponseExtras {
                     encoded,
                     hop_cookies,
-                    odd_line,
+                    malformed_header,
                     left_site,
                 })
             }),
@@ -268,7 +268,7 @@ impl Response {
                 Box::new(ResponseExtras {
                     encoded: Some(encoded),
                     hop_cookies: Vec::new(),
-                    odd_line: None,
+                    malformed_header: None,
                     left_site: false,
                 })
             }),
@@ -361,8 +361,8 @@ impl Response {
     }
 
     /// The first line of the head that was none as the standard has them, if one was left out or mended.
-    pub fn odd_line(&self) -> Option<&str> {
-        self.beside.as_ref()?.odd_line.as_deref()
+    pub fn malformed_header(&self) -> Option<&str> {
+        self.beside.as_ref()?.malformed_header.as_deref()
     }
 
     /// Whether redirects have led to another host or port than the one that was asked. From http to https of a host is none.

@@ -71,10 +71,12 @@ impl ConnectTrace {
     pub(super) fn apply(&self, stopwatch: &mut Stopwatch) -> bool {
         let events = self.events();
         let connecting = events.under_way > 0;
-        stopwatch.enter(match connecting {
-            true if events.resolving => |phases| &mut phases.dns,
-            true => |phases| &mut phases.connect,
-            false => |phases| &mut phases.first_byte,
+        stopwatch.enter(if !connecting {
+            |phases| &mut phases.first_byte
+        } else if events.resolving {
+            |phases| &mut phases.dns
+        } else {
+            |phases| &mut phases.connect
         });
         if let Some(resolved) = events.resolved {
             stopwatch.lap_at(resolved, |phases| &mut phases.dns);

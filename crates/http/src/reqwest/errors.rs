@@ -52,10 +52,12 @@ pub(super) fn failure(error: &reqwest::Error, origin: &Origin, config: &ClientCo
         causes.tcp = causes.tcp.or(cause.downcast_ref());
         causes.deepest = Some(cause);
     }
-    match error.is_connect() {
-        true => causes.connecting(origin, config),
-        false if error.is_builder() => Failure::new(ErrorClass::BadUrl, causes.words()),
-        false => causes.exchanging(origin),
+    if error.is_connect() {
+        causes.connecting(origin, config)
+    } else if error.is_builder() {
+        Failure::new(ErrorClass::BadUrl, causes.words())
+    } else {
+        causes.exchanging(origin)
     }
 }
 

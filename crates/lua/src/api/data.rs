@@ -83,7 +83,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     ] {
         let opened = opened.clone();
         let open = function(lua, move |lua, (file, options): (Value, Value)| {
-            open(lua, &opened, (name, format.clone()), &file, &options)
+            open(lua, &opened, name, format.clone(), &file, &options)
         })?;
         library.raw_set(name, open)?;
     }
@@ -95,7 +95,8 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
 fn open(
     lua: &Lua,
     opened: &Table,
-    (name, format): (&str, DataFormat),
+    name: &str,
+    format: DataFormat,
     file: &Value,
     options: &Value,
 ) -> mlua::Result<Value> {

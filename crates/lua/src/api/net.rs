@@ -27,7 +27,7 @@ pub(crate) fn make(lua: &Lua, socket: Rc<OpenSocket>) -> mlua::Result<AnyUserDat
         let operations = ["socket_send", "socket_receive", "start_tls", "socket_close"];
         let host = lua.create_table()?;
         host.raw_set("take", function(lua, take)?)?;
-        let methods = parts::NET_SOCKETS.methods(lua, METHODS, &operations, (host, ()))?;
+        let methods = parts::NET_SOCKETS.methods(lua, METHODS, &operations, host, ())?;
         lua.register_userdata_type::<Held<NetSocket>>(|registry| register(registry, methods))?;
         lua.set_app_data(Registered);
     }
@@ -64,7 +64,7 @@ pub(super) fn connect(
     };
     let host = VmHost::of(lua);
     let session = VmHost::user_session(lua)?;
-    let planned = read_connect(&session, (kind, &address, &options), &mut host.budget(lua));
+    let planned = read_connect(&session, kind, &address, &options, &mut host.budget(lua));
     let planned = planned.map_err(mlua::Error::runtime)?;
     host.held(lua, planned)?.into_lua(lua)
 }

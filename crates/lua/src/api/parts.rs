@@ -87,7 +87,8 @@ impl PreludePart {
         lua: &Lua,
         names: [&'static str; N],
         operations: &[&str],
-        (host, more): (Table, impl IntoLuaMulti),
+        host: Table,
+        more: impl IntoLuaMulti,
     ) -> mlua::Result<Vec<(&'static str, Function)>> {
         let coroutine: Table = lua.globals().raw_get("coroutine")?;
         let markers = lua.create_table()?;

@@ -44,7 +44,7 @@ pub(super) fn of_run(lua: &Lua, kind: &'static str, name: String) -> mlua::Resul
     }
     match host.program.run_state() {
         RunState::Here(state) => made(lua, state, kind, name),
-        RunState::Elsewhere(link, claims) => elsewhere(lua, kind, name, (link.clone(), claims)),
+        RunState::Elsewhere(link, claims) => elsewhere(lua, kind, name, link.clone(), claims),
         RunState::Nowhere => {
             let message = "with '--part', each part of the load has its own users: they share nothing with those of others";
             let help = "run all of it on workers ('--workers'), or use lgoose.shared without '.run', which each part has for itself";
@@ -58,7 +58,8 @@ fn elsewhere(
     lua: &Lua,
     kind: &'static str,
     name: String,
-    (link, claims): (SharedLink, &Arc<SharedState>),
+    link: SharedLink,
+    claims: &Arc<SharedState>,
 ) -> mlua::Result<AnyUserData> {
     let claims = claims.map(&name).map_err(mlua::Error::runtime)?;
     let shared = RunShared {

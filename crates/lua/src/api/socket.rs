@@ -63,7 +63,7 @@ pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUse
         host.raw_set("has_more", function(lua, has_more)?)?;
         host.raw_set("clock", lua.create_function(super::metric::clock)?)?;
         let more = (message_meta(lua, "message")?, json::library(lua)?);
-        let methods = parts::SOCKETS.methods(lua, METHODS, &operations, (host, more))?;
+        let methods = parts::SOCKETS.methods(lua, METHODS, &operations, host, more)?;
         lua.register_userdata_type::<Held<PlanSocket>>(|registry| register(registry, methods))?;
         lua.set_app_data(Registered);
     }

@@ -270,10 +270,12 @@ fn is_keyword(word: &str) -> bool {
 
 fn shown(text: &str) -> String {
     const MOST: usize = 30;
-    match text.chars().count() > MOST || text.contains('\n') {
-        true => "the text".to_owned(),
-        false if text.starts_with(['"', '\'']) => text.to_owned(),
-        false => format!("'{text}'"),
+    if text.chars().count() > MOST || text.contains('\n') {
+        "the text".to_owned()
+    } else if text.starts_with(['"', '\'']) {
+        text.to_owned()
+    } else {
+        format!("'{text}'")
     }
 }
 

@@ -13,7 +13,7 @@ const LONG: usize = 6;
 /// Checks that a text can be compiled in a few seconds.
 ///
 /// # Errors
-/// What it has too much of, and what to do.
+/// The excessive words, and the remedy.
 pub(crate) fn check(text: &str) -> Result<(), (String, &'static str)> {
     let found = count(text.as_bytes());
     if found.jumps > MOST_JUMPS {
@@ -43,7 +43,7 @@ struct TokenCounts {
     numbers: usize,
 }
 
-/// Counts the words of a text as Lua reads it. What follows a place where Lua would stop does not matter.
+/// Counts the words of a text as Lua reads it. Text behind a place where Lua would stop does not matter.
 fn count(text: &[u8]) -> TokenCounts {
     let mut counts = TokenCounts::default();
     let mut rest = text;
@@ -91,7 +91,7 @@ fn length_while(text: &[u8], holds: impl Fn(u8) -> bool) -> usize {
     end.unwrap_or(text.len())
 }
 
-/// Returns the length of what follows `--`.
+/// Returns the length of the comment after `--`.
 fn comment_length(rest: &[u8]) -> usize {
     long_length(rest).unwrap_or_else(|| length_while(rest, |byte| !matches!(byte, b'\n' | b'\r')))
 }

@@ -80,7 +80,8 @@ struct CallOptions {
 /// The message to raise at the plan's line.
 pub(crate) fn plan_grpc(
     method: &Arc<GrpcMethod>,
-    (is_unary, message): (bool, &Value),
+    is_unary: bool,
+    message: &Value,
     options: &Value,
     budget: &mut Budget,
 ) -> Result<PlannedGrpc, String> {

@@ -72,7 +72,9 @@ pub struct SocketOp {
 /// The message to raise at the plan's line.
 pub(crate) fn read_connect(
     session: &Session,
-    (kind, address, options): (SocketKind, &Value, &Value),
+    kind: SocketKind,
+    address: &Value,
+    options: &Value,
     budget: &mut Budget,
 ) -> Result<PlannedCall, String> {
     let method = format!("user:{}", kind.name().to_lowercase());

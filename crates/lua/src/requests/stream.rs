@@ -118,7 +118,8 @@ impl ResponseStream {
     /// Makes the stream of a response whose head has come.
     pub fn new(
         body: Rc<StreamedBody>,
-        (url, expect): (&Rc<str>, &Expectations),
+        url: &Rc<str>,
+        expect: &Expectations,
         start: Instant,
         after_stop: bool,
     ) -> ResponseStream {
@@ -351,7 +352,8 @@ mod tests {
         let body = Rc::new(StreamedBody::new(100));
         let stream = ResponseStream::new(
             body.clone(),
-            (&"/".into(), &Expectations::default()),
+            &"/".into(),
+            &Expectations::default(),
             Instant::now(),
             false,
         );

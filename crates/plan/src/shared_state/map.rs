@@ -194,14 +194,15 @@ impl Map {
         bytes: usize,
         expires: Option<Duration>,
     ) -> Result<(), String> {
-        self.insert(&mut self.entries(), key, (value, bytes), expires)
+        self.insert(&mut self.entries(), key, value, bytes, expires)
     }
 
     fn insert(
         &self,
         entries: &mut MapEntries,
         key: &str,
-        (value, bytes): (SharedValue, usize),
+        value: SharedValue,
+        bytes: usize,
         expires: Option<Duration>,
     ) -> Result<(), String> {
         let entry = MapEntry::Ready {
@@ -229,7 +230,7 @@ impl Map {
         if let Some(existing) = entries.by_key.get(key).and_then(MapEntry::value) {
             return Ok(existing.clone());
         }
-        self.insert(&mut entries, key, (value.clone(), bytes), expires)?;
+        self.insert(&mut entries, key, value.clone(), bytes, expires)?;
         Ok(value)
     }
 

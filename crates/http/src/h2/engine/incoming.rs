@@ -162,7 +162,7 @@ fn take_headers(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<
     let end_stream = head.has(END_STREAM);
     let received = (HEAD + payload.len()) as u64;
     if head.has(END_HEADERS) {
-        return take_block(engine, head.stream, end_stream, (fragment, received));
+        return take_block(engine, head.stream, end_stream, fragment, received);
     }
     engine.block = Some(HeaderBlock {
         stream: head.stream,
@@ -189,8 +189,8 @@ fn take_continuation(
         return Err(H2ErrorCode::ENHANCE_YOUR_CALM);
     }
     if head.has(END_HEADERS) {
-        let whole = (&*block.bytes, block.received);
-        return take_block(engine, block.stream, block.end_stream, whole);
+        let (id, end_stream) = (block.stream, block.end_stream);
+        return take_block(engine, id, end_stream, &block.bytes, block.received);
     }
     engine.block = Some(block);
     Ok(())
@@ -202,7 +202,8 @@ fn take_block(
     engine: &mut Engine,
     id: u32,
     end_stream: bool,
-    (block, received): (&[u8], u64),
+    block: &[u8],
+    received: u64,
 ) -> Result<(), H2ErrorCode> {
     let Some(stream) = waiting(&mut engine.streams, id) else {
         let read = engine.decoder.decode(block, 0, |_, _| {});

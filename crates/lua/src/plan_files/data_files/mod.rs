@@ -434,8 +434,8 @@ impl CellTexts {
         Ok(())
     }
 
-    fn text(&self, (from, to): (u32, u32)) -> &[u8] {
-        &self.bytes[from as usize..to as usize]
+    fn text(&self, span: (u32, u32)) -> &[u8] {
+        &self.bytes[span.0 as usize..span.1 as usize]
     }
 
     fn shrunk(mut self) -> Self {

@@ -42,9 +42,9 @@ pub(crate) fn mended(bytes: &[u8]) -> MendedHead {
         return MendedHead::Partial;
     };
     let mut mended = bytes.to_vec();
-    let mut odd_line = None;
+    let mut malformed_header = None;
     if head[..status_end].iter().any(|byte| is_control(*byte)) {
-        note(&mut odd_line, &head[..status_end]);
+        note(&mut malformed_header, &head[..status_end]);
         blank_controls(&mut mended[..status_end]);
     }
     // Where the line before ends, and whether it is a header line.
@@ -53,21 +53,21 @@ pub(crate) fn mended(bytes: &[u8]) -> MendedHead {
         let (end, next) = line_end(&bytes[..blank], start).unwrap_or((blank, blank));
         let line = &bytes[start..end];
         match read_line(line) {
-            OddLine::Header => continues = true,
-            OddLine::Folded if continues => {
+            HeadLine::Header => continues = true,
+            HeadLine::Folded if continues => {
                 mended[before..start].fill(b' ');
                 blank_controls(&mut mended[start..end]);
             }
-            OddLine::Mended(name, colon) => {
-                note(&mut odd_line, line);
+            HeadLine::Mended(name, colon) => {
+                note(&mut malformed_header, line);
                 mended[start + name] = b':';
                 mended[start + name + 1..=start + colon].fill(b' ');
                 blank_controls(&mut mended[start + colon + 1..end]);
                 continues = true;
             }
-            OddLine::Folded | OddLine::None => {
+            HeadLine::Folded | HeadLine::None => {
                 if !line.is_empty() {
-                    note(&mut odd_line, line);
+                    note(&mut malformed_header, line);
                 }
                 mended[before..end].fill(b' ');
                 // What would continue it is left out, too.
@@ -82,12 +82,12 @@ pub(crate) fn mended(bytes: &[u8]) -> MendedHead {
     if mended == bytes {
         MendedHead::Nothing
     } else {
-        MendedHead::Whole(mended, odd_line)
+        MendedHead::Whole(mended, malformed_header)
     }
 }
 
 /// What a line of a head is.
-enum OddLine {
+enum HeadLine {
     /// A header line as it should be.
     Header,
     /// A line that begins with a space or tab.
@@ -99,24 +99,24 @@ enum OddLine {
     None,
 }
 
-fn read_line(line: &[u8]) -> OddLine {
+fn read_line(line: &[u8]) -> HeadLine {
     if matches!(line.first(), Some(b' ' | b'\t')) {
-        return OddLine::Folded;
+        return HeadLine::Folded;
     }
     let Some(colon) = line.iter().position(|byte| *byte == b':') else {
-        return OddLine::None;
+        return HeadLine::None;
     };
     let (name, value) = (line[..colon].trim_ascii_end(), &line[colon + 1..]);
     if HeaderName::from_bytes(name).is_err() {
-        return OddLine::None;
+        return HeadLine::None;
     }
     let has_controls = value.iter().any(|byte| is_control(*byte));
     if has_controls && name.eq_ignore_ascii_case(b"set-cookie") {
-        OddLine::None
+        HeadLine::None
     } else if has_controls || name.len() < colon {
-        OddLine::Mended(name.len(), colon)
+        HeadLine::Mended(name.len(), colon)
     } else {
-        OddLine::Header
+        HeadLine::Header
     }
 }
 
@@ -148,8 +148,8 @@ fn is_status_line(line: &[u8]) -> bool {
     matches!(ResponseHead::parse(&head, &Method::GET), Ok(Some(_)))
 }
 
-fn note(odd_line: &mut Option<Box<str>>, line: &[u8]) {
-    odd_line.get_or_insert_with(|| {
+fn note(malformed_header: &mut Option<Box<str>>, line: &[u8]) {
+    malformed_header.get_or_insert_with(|| {
         let text = String::from_utf8_lossy(line);
         let shown = text.chars().take(SHOWN).collect::<String>();
         shown.escape_debug().to_string().into()
@@ -176,7 +176,7 @@ mod tests {
     /// Mends a head with these lines, which has to be of the same length, and returns its headers and the odd line.
     fn read(lines: &str) -> (Vec<(String, String)>, Option<Box<str>>) {
         let text = format!("{STATUS}{lines}\r\nbody \r\n");
-        let MendedHead::Whole(mended, odd_line) = mended(text.as_bytes()) else {
+        let MendedHead::Whole(mended, malformed_header) = mended(text.as_bytes()) else {
             panic!("nothing is mended in {lines:?}");
         };
         assert_eq!(mended.len(), text.len());
@@ -188,7 +188,7 @@ mod tests {
         let all = headers(&mended[..head.length]).into_iter();
         (
             all.map(|(name, value)| (name, text(value))).collect(),
-            odd_line,
+            malformed_header,
         )
     }
 
@@ -207,19 +207,19 @@ mod tests {
         ];
         for lines in odd {
             for before in ["", "a: 1\r\n"] {
-                let (all, odd_line) = read(&format!("{before}{lines}\r\nb: 2\r\n"));
+                let (all, malformed_header) = read(&format!("{before}{lines}\r\nb: 2\r\n"));
                 let mut expected = vec![("b".to_owned(), "2".to_owned())];
                 if !before.is_empty() && !lines.starts_with(' ') {
                     expected.insert(0, ("a".to_owned(), "1".to_owned()));
                 }
                 if before.is_empty() || !lines.starts_with(' ') {
                     assert_eq!(all, expected, "{lines:?}");
-                    assert!(odd_line.is_some(), "{lines:?}");
+                    assert!(malformed_header.is_some(), "{lines:?}");
                 }
             }
         }
-        let (_, odd_line) = read("a\u{7}b\r\nc\r\n");
-        assert_eq!(odd_line.as_deref(), Some("a\\u{7}b"));
+        let (_, malformed_header) = read("a\u{7}b\r\nc\r\n");
+        assert_eq!(malformed_header.as_deref(), Some("a\\u{7}b"));
     }
 
     #[test]
@@ -242,11 +242,11 @@ mod tests {
     #[test]
     fn control_characters_in_the_status_line_are_spaces() {
         let text = "HTTP/1.1 200 a\u{1}b\r\nX-A: 1\r\n\r\n";
-        let MendedHead::Whole(mended, odd_line) = mended(text.as_bytes()) else {
+        let MendedHead::Whole(mended, malformed_header) = mended(text.as_bytes()) else {
             panic!("it is mended");
         };
         assert_eq!(mended, text.replace('\u{1}', " ").as_bytes());
-        assert_eq!(odd_line.as_deref(), Some("HTTP/1.1 200 a\\u{1}b"));
+        assert_eq!(malformed_header.as_deref(), Some("HTTP/1.1 200 a\\u{1}b"));
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub fn declared_charset(page: &[u8]) -> Option<String> {
     }
 }
 
-/// Returns what `<?xml encoding="…"?>` at the start of a page says.
+/// Returns the character set in `<?xml encoding="…"?>` at the start of a page.
 fn of_xml(page: &[u8]) -> Option<String> {
     let start = page.strip_prefix(b"<?xml")?;
     let declaration = &start[..memchr::memchr(b'>', start)?];
@@ -79,7 +79,8 @@ fn of_meta(rest: &mut &[u8]) -> Option<String> {
     named.or(in_content.filter(|_| is_content_type))
 }
 
-/// Returns what a value such as `text/html; charset=x` says: "extracting a character encoding from a meta element".
+/// Returns the character set in a value such as `text/html; charset=x`: "extracting a character encoding from a meta
+/// element".
 fn of_content(value: &[u8]) -> Option<String> {
     let lower = value.to_ascii_lowercase();
     let mut at = 0;

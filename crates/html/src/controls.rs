@@ -1,8 +1,8 @@
-//! The fields that a form's controls contribute. Driven by `forms`; which controls are a form's is known by `owners`.
+//! The fields that a form's controls contribute. Driven by `forms`; `owners` finds the controls of a form.
 //!
 //! Follows "constructing the entry list" of the HTML standard
-//! (<https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#constructing-the-form-data-set>),
-//! without files, whose places are told.
+//! (<https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#constructing-the-form-data-set>), without
+//! files, whose places are returned.
 
 use indexmap::IndexSet;
 use scraper::ElementRef;
@@ -130,7 +130,7 @@ impl FormEntries {
         self.direction(element, &kind);
     }
 
-    /// Adds the direction of a text where the page asks for it.
+    /// Adds the direction of a text where the page requests it.
     fn direction(&mut self, element: ElementRef<'_>, kind: &str) {
         const WITHOUT: [&str; 11] = [
             "file",
@@ -201,7 +201,7 @@ impl FormEntries {
         let value = element.attr("value");
         let caption = match (is_input, image) {
             (true, true) => element.attr("alt").unwrap_or_default().to_owned(),
-            // What Chromium writes on a button, and sends, that has no value.
+            // The text that Chromium writes on a button without a value, and sends.
             (true, false) => value.unwrap_or("Submit").to_owned(),
             (false, _) => collapse(element.text()),
         };

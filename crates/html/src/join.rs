@@ -1,5 +1,5 @@
-//! Joining of an address as a page writes it to its base, unless it names a host that cannot be one: what a browser
-//! does to a name with other letters than ASCII's takes time in the square of its length. Driven by `address` and
+//! Joining of an address as a page writes it to its base, unless it names a host that cannot be one: a browser's
+//! conversion of a name with other letters than ASCII's takes time in the square of its length. Driven by `address` and
 //! `forms`.
 
 use url::Url;
@@ -15,7 +15,7 @@ pub(super) fn join(base: &Url, raw: &str) -> Option<Url> {
     base.join(raw).ok()
 }
 
-/// Returns what an address may name as its host, port included: empty for most that are relative, and for schemes whose
+/// Returns the host that an address may name, port included: empty for most that are relative, and for schemes whose
 /// hosts are taken as they are.
 pub(super) fn host(raw: &str) -> &str {
     const ENDS: [char; 4] = ['/', '\\', '?', '#'];

@@ -26,8 +26,8 @@ pub(super) fn parse(css: &str) -> Result<SelectorList<Simple>, scraper::error::S
     SelectorList::parse(&Parser, &mut parser, ParseRelative::No).map_err(Into::into)
 }
 
-/// Returns the elements that match, `scope` itself only with `itself`; `None` as soon as `go_on` says no, which is
-/// asked every [`STEPS`] steps.
+/// Returns the elements that match, `scope` itself only with `itself`; `None` as soon as `go_on` returns false, which
+/// is called every [`STEPS`] steps.
 pub(super) fn select<'a>(
     list: &SelectorList<Simple>,
     scope: ElementRef<'a>,

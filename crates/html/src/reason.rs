@@ -1,6 +1,6 @@
-//! The reason that a page gives for not having done what was asked: the messages of a form that came back, or the
-//! heading of an error page. Driven by failed requests alone, of which few are looked at. One pass without a tree, so
-//! that it takes no more memory than the few words that it finds.
+//! The reason that a page gives for a refused request: the messages of a form that came back, or the heading of an
+//! error page. Driven by failed requests alone, of which few are looked at. One pass without a tree, so that it takes
+//! no more memory than the few words that it finds.
 
 use super::collapse;
 use super::entities::decode_text;
@@ -136,7 +136,7 @@ impl ReasonTexts {
         }
     }
 
-    /// Returns the best of it; `error` is a page whose heading says what is wrong.
+    /// Returns the best reason; `error` is a page whose heading names the problem.
     fn reason(self, error: Option<&[u8]>) -> Option<String> {
         let messages = if self.messages.is_empty() {
             self.likely
@@ -232,7 +232,7 @@ impl OpenElement {
     }
 }
 
-/// Returns what the text of the element is whose start tag has been met, and reads its attributes.
+/// Returns the kind of the text in the element whose start tag has just been read, and reads its attributes.
 fn kind(name: u64, scanner: &mut Scanner<'_>, found: &ReasonTexts) -> Option<ReasonKind> {
     const H1: u64 = packed(b"h1");
     const P: u64 = packed(b"p");
@@ -292,8 +292,8 @@ fn class_kind(classes: &[u8]) -> Option<ReasonKind> {
     }
 }
 
-/// Returns whether an element is an alert of PatternFly, of any of its versions (`pf-c-alert`, `pf-v5-c-alert`), that tells
-/// of an error. Buttons have the second class, too.
+/// Returns whether an element is an alert of PatternFly, of any of its versions (`pf-c-alert`, `pf-v5-c-alert`), that
+/// reports an error. Buttons have the second class, too.
 fn is_danger_alert(classes: &[u8]) -> bool {
     let words = || classes.split(u8::is_ascii_whitespace);
     words().any(|class| class == b"pf-m-danger")

@@ -1,4 +1,4 @@
-//! The memory of a page's tree, as far as it can be told from outside. Driven by `document` while it parses.
+//! The memory of a page's tree, as far as it can be estimated from outside. Driven by `document` while it parses.
 
 use scraper::{Html, Node};
 

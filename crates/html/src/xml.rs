@@ -18,19 +18,19 @@ use super::weight::TreeWeight;
 /// Why a text is no tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum XmlFault {
-    /// What is wrong with it, and at which line.
+    /// The problem with it, and its line.
     Wrong(String),
     /// It would take more memory than it may.
     TooLarge,
-    /// Whoever was asked whether to go on said no.
+    /// `go_on` returned false.
     Ended,
 }
 
 /// The elements between two questions whether to go on, and between two looks at the weight.
 const PIECE: usize = 256;
 
-/// Reads a document of at most about `most_bytes`, and returns its tree and weight. `go_on` is asked after some elements,
-/// with the length of the text that was read since.
+/// Reads a document of at most about `most_bytes`, and returns its tree and weight. `go_on` is called after some
+/// elements, with the length of the text that was read since.
 pub(super) fn tree_of(
     text: &str,
     most_bytes: usize,
@@ -98,7 +98,7 @@ pub(super) fn tree_of(
                     (None, None) => return Err(wrong(&format!("'&{name};' is no entity of XML"))),
                 }
             }
-            // What it defines is not read, so that no entity of it is known.
+            // Its definitions are not read, so its entities are unknown.
             Event::DocType(_) | Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
             Event::Eof => break,
         }
@@ -125,8 +125,8 @@ pub(super) fn tree_of(
     }
 }
 
-/// Returns the texts of a document, such as a fault of SOAP, in at most about 200 characters on one line. `None` if it has
-/// none; what comes after a mistake in it is left out.
+/// Returns the texts of a document, such as a fault of SOAP, in at most about 200 characters on one line. `None` if it
+/// has none; text after a mistake in it is left out.
 pub fn xml_reason(document: &[u8]) -> Option<String> {
     const MOST_READ: usize = 64 << 10;
     const MOST: usize = 200;

@@ -1,7 +1,7 @@
-//! Integers in JSON that are none of Lua's, which end at 2^63 − 1: identifiers of more digits would come back rounded.
+//! Large integers in JSON: identifiers beyond Lua's largest integer, 2^63 − 1, would come back rounded.
 
-/// Returns JSON in which each integer that has no room in 64 bits is a text of its digits; `None` if it has none of
-/// these, as most have not.
+/// Returns JSON in which each integer beyond 64 bits is a string of its digits; `None` if it has no such integer, like
+/// most JSON.
 pub(super) fn quoted(json: &[u8]) -> Option<Vec<u8>> {
     /// Fewer digits always have room.
     const ROOM: usize = 18;

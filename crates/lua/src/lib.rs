@@ -5,11 +5,11 @@
 //! |---|---|
 //! | `loading` | declarations of a plan as plain data, its review, the stubs for editors |
 //! | `hooks` | the functions of a plan that see requests and the report |
-//! | `vm`, `vm_setup`, `job` | one user's VM: runs tasks, and what they begin beside them, as coroutines |
+//! | `vm`, `vm_setup`, `job` | one user's VM: runs tasks, and the jobs that they spawn, as coroutines |
 //! | `api` | the functions that a plan can call |
 //! | `sandbox` | a VM before it has a plan, and the state that the functions work on |
 //! | `requests` | operations, their options and their responses |
-//! | `run_view` | what a plan may know of its run, and ask of it |
+//! | `run_view` | the run as its plan sees and changes it |
 //! | `limits` | time and memory of a VM |
 //! | `diagnostics` | errors with the file and line of the plan |
 //! | `plan_files` | the files of a plan, compiled once per process |

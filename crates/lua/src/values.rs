@@ -1,4 +1,4 @@
-//! Conversions of Lua values to Rust values, with messages that say what was wanted.
+//! Conversions of Lua values to Rust values, with messages that name the expected type.
 
 use super::limits::Budget;
 use lgoose_base::error::Diagnostic;
@@ -37,8 +37,8 @@ pub(super) fn type_phrase(value: &Value) -> &'static str {
     }
 }
 
-/// Formats the message for a value of the wrong type: `what` must be `kind`. Of a number where another number is wanted,
-/// it has the value.
+/// Formats the message for a value of the wrong type: `what` must be `kind`. It has the value of a number where another
+/// number is expected.
 pub(super) fn describe_mismatch(what: &str, kind: &str, got: &Value) -> String {
     match got {
         Value::Integer(got) if kind.contains("number") => {
@@ -336,7 +336,7 @@ pub(super) fn is_list(table: &Table) -> bool {
 /// Returns the values of a list.
 ///
 /// # Errors
-/// The table has names, too, or a hole, and what stands there or behind it would be lost.
+/// The table has names, too, or a hole, and values there or behind it would be lost.
 pub(super) fn list_values(list: &Table, what: &str) -> Result<Vec<Value>, String> {
     let values: Vec<Value> = list
         .sequence_values::<Value>()

@@ -25,7 +25,7 @@ pub fn masked_address(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Splits a URL into what stands before its credentials, these, and what stands behind their '@'; `None` if it has none.
+/// Splits a URL into the part before its credentials, these, and the part behind their '@'; `None` if it has none.
 pub fn split_credentials(url: &str) -> Option<(&str, &str, &str)> {
     let authority = authority(url, 0, &ENDS)?;
     let at = authority.start + url[authority.clone()].rfind('@')?;
@@ -39,8 +39,8 @@ pub fn split_credentials(url: &str) -> Option<(&str, &str, &str)> {
 /// The characters that end the authority of a URL.
 const ENDS: [char; 4] = ['/', '?', '#', '\\'];
 
-/// Returns the next authority of a URL in a text: what stands between two slashes and one of `ends`. As browsers read them,
-/// '\\' is a slash, and there may be more than two.
+/// Returns the next authority of a URL in a text: the part between two slashes and one of `ends`. As browsers read
+/// them, '\\' is a slash, and there may be more than two.
 fn authority(text: &str, from: usize, ends: &[char]) -> Option<Range<usize>> {
     let is_slash = |byte: &u8| matches!(byte, b'/' | b'\\');
     let bytes = &text.as_bytes()[from..];

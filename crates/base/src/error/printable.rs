@@ -20,7 +20,7 @@ pub fn cut(mut message: String) -> String {
     message
 }
 
-/// Returns the name under which what has this name is counted.
+/// Returns the name under which this name is counted.
 pub fn bounded_name(name: &str) -> Cow<'_, str> {
     if name.len() <= MOST_BYTES_OF_NAME {
         return name.into();

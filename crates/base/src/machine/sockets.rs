@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
-/// How many local ports connections to one address may have.
+/// The number of local ports for connections to one address.
 pub fn local_ports() -> Option<u64> {
     let range = port_range(&read("/proc/sys/net/ipv4/ip_local_port_range")?)?;
     Some(range.len() as u64)
@@ -17,8 +17,8 @@ pub fn socket_count() -> Option<u64> {
     Some(sockets_of(&text, "inuse")? + sockets_of(&text, "tw")?)
 }
 
-/// The address to which most local ports are taken, and by what. Asks the kernel for every socket, which takes some
-/// microseconds each.
+/// The address to which most local ports are taken, and its connections. Reads every socket from the kernel, which
+/// takes some microseconds each.
 pub fn busiest_destination() -> Option<Destination> {
     let range = port_range(&read("/proc/sys/net/ipv4/ip_local_port_range")?)?;
     let sockets =

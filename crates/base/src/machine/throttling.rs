@@ -1,5 +1,5 @@
-//! The limit on processor time that a control group sets, as that of a container, and how often and for how long the kernel has held
-//! the group back for it.
+//! The limit on processor time that a control group sets, as that of a container, and the number and duration of the
+//! kernel's throttling for it.
 
 use super::groups::{ControlGroup, GroupVersion, counter, own_groups};
 use std::time::Duration;
@@ -7,15 +7,15 @@ use std::time::Duration;
 /// A limit on processor time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CpuLimit {
-    /// How many cores may be used, such as 0.5.
+    /// The number of cores that may be used, such as 0.5.
     pub cores: f64,
     group: ControlGroup,
 }
 
-/// How often a control group has been held back since it was made, and for how long, all cores together.
+/// The throttling of a control group since it was made, all cores together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HeldBack {
-    /// How often.
+    /// The number of throttled periods.
     pub times: u64,
     /// For how long.
     pub time: Duration,

@@ -1,5 +1,5 @@
-//! Which types of scripts, stylesheets and images a browser takes, by the attributes `type`, `language` and `as`. What it
-//! does not take, it does not fetch.
+//! Types of scripts, stylesheets and images that a browser takes, by the attributes `type`, `language` and `as`. It
+//! does not fetch others.
 
 /// A script that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -204,7 +204,7 @@ impl<'a> Scanner<'a> {
                     self.at = tag;
                     return &page[from..tag];
                 }
-                self.at = tag + 2; // what was read as a name may hold the next '<'
+                self.at = tag + 2; // the text read as a name may hold the next '<'
             }
         }
         self.at = page.len();

@@ -9,12 +9,12 @@ use flate2::write::GzEncoder;
 use lgoose_base::units::show_size;
 use std::io::{Read as _, Write as _};
 
-/// The length of what stands before a message.
+/// The length of the head before a message.
 const HEAD: usize = 5;
 const COMPRESSED: u8 = 1;
 const TRAILERS: u8 = 0x80;
 
-/// How messages are compressed.
+/// The compression of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MessageCoding {
     /// Not compressed.
@@ -56,7 +56,7 @@ fn write_framed(out: &mut Vec<u8>, flags: u8, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// What a body has: a message, or the trailers of gRPC-Web.
+/// An item of a body: a message, or the trailers of gRPC-Web.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Framed {
     Message(Bytes),
@@ -72,7 +72,7 @@ pub(crate) struct MessageReader {
     /// Whether trailers come in the body.
     is_web: bool,
     unread: Vec<u8>,
-    /// How much of it is read.
+    /// The number of its bytes already read.
     read: usize,
 }
 

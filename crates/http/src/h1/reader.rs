@@ -9,7 +9,7 @@ use crate::read_buffer::READ_SIZE;
 use bytes::{Bytes, BytesMut};
 use http::Method;
 
-/// What reading the response to a request depends on.
+/// The rules for reading the response to a request.
 #[derive(Debug, Clone)]
 pub(crate) struct ResponseRules<'a> {
     pub(crate) method: &'a Method,
@@ -24,15 +24,15 @@ pub(crate) enum ReadOutcome {
     Head(ResponseHead),
     /// The head is complete, and nobody wants the body, of which so many bytes are still to come.
     Discarding(RawResponse, u64),
-    /// The server answered that it wants the body.
+    /// The server requests the body by an interim response.
     Continue,
     /// The head is not complete.
     Partial,
 }
 
 impl ReadOutcome {
-    /// The outcome of reading `received` bytes where the body had `left` bytes to come. Bytes that follow it were not
-    /// asked for: the connection is then not to be used again.
+    /// The outcome of reading `received` bytes where the body had `remaining` bytes to come. Bytes that follow it were
+    /// not requested: the connection is then not to be used again.
     pub(super) fn after(received: u64, mut response: RawResponse, remaining: u64) -> ReadOutcome {
         match remaining.checked_sub(received) {
             None => {
@@ -196,14 +196,14 @@ impl BodyBuffer {
         self.limits.stream.is_some()
     }
 
-    /// Lets the reader of a stream take what has come before more is read, however fast it comes.
+    /// Lets the reader of a stream take the received bytes before more are read, however fast they come.
     pub(super) async fn let_read(&self) {
         if self.is_stream() {
             tokio::task::yield_now().await;
         }
     }
 
-    /// Hands on what has come with the head, if the body is a stream.
+    /// Hands on the bytes that came with the head, if the body is a stream.
     pub(super) fn begin(&mut self) -> Result<(), Failure> {
         if self.is_stream() {
             self.length = 0;
@@ -218,7 +218,7 @@ impl BodyBuffer {
         reserve_more(&mut self.bytes, READ_SIZE, remaining);
     }
 
-    /// Counts what was appended after the first `before` bytes, and drops it unless bodies are kept.
+    /// Counts the bytes appended after the first `before` ones, and drops them unless bodies are kept.
     pub(super) fn count_from(&mut self, before: usize) -> Result<(), Failure> {
         let count = self.bytes.len() - before;
         self.length += count as u64;

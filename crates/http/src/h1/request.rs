@@ -34,7 +34,7 @@ impl RequestFraming {
 }
 
 /// Appends the length of the body, the empty line and the body, chunked if the headers say so. Returns the offset of
-/// the body if the server must be asked before it is sent.
+/// the body if it is sent only after '100 Continue'.
 pub(crate) fn write_end(out: &mut Vec<u8>, hop: &Hop, framing: RequestFraming) -> Option<usize> {
     if !framing.chunked
         && let Some(length) = hop.content_length()

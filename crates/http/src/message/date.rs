@@ -6,7 +6,7 @@ use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 use std::time::SystemTime;
 
-/// What has been read of a date.
+/// The parts of a date read so far.
 #[derive(Default)]
 struct DateParts {
     year: Option<i16>,

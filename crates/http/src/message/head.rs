@@ -1,6 +1,6 @@
-//! The head of a response: parsed by `httparse`, with what frames the body and decides what comes next. Pure; knows
-//! no socket. The other transports write their heads as HTTP/1.1 would have sent them, and those are parsed here,
-//! too.
+//! The head of a response: parsed by `httparse`, with the framing of the body and the facts that decide the next step.
+//! Pure; knows no socket. The other transports write their heads as HTTP/1.1 would have sent them, and those are parsed
+//! here, too.
 
 use crate::failure::{ErrorClass, Failure};
 #[cfg(feature = "reqwest")]
@@ -58,7 +58,7 @@ pub(crate) struct ResponseHead {
     /// Whether the connection can be used again.
     pub(crate) keep_alive: bool,
     pub(crate) sets_cookie: bool,
-    /// Where the value of `Location` is, unless that is empty: it leads nowhere then.
+    /// The range of the value of `Location`, unless that is empty: it leads nowhere then.
     pub(crate) location: Option<Range<usize>>,
     /// Whether the body has a content or transfer coding to remove.
     pub(crate) is_encoded: bool,
@@ -143,7 +143,7 @@ struct FramingFields {
 }
 
 impl FramingFields {
-    /// Notes a header: what frames the body in `self`, everything else in `head`.
+    /// Notes a header: the framing of the body in `self`, everything else in `head`.
     fn note(
         &mut self,
         header: &httparse::Header<'_>,

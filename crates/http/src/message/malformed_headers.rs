@@ -1,5 +1,5 @@
-//! Heads of responses with odd lines, mended as browsers read them: what is no header line is left out, and the response
-//! counts. Looked at only where a head could not be parsed. Pure; knows no socket.
+//! Malformed headers of responses, mended as browsers read them: lines that are not headers are left out, and the
+//! response counts. Used only where a head could not be parsed. Pure; knows no socket.
 
 use super::head::{MAX_HEAD, ResponseHead};
 use http::{HeaderName, Method};
@@ -7,7 +7,7 @@ use http::{HeaderName, Method};
 /// The most characters of an odd line that are kept to show it.
 const SHOWN: usize = 60;
 
-/// What could be made of bytes whose head could not be parsed.
+/// The result of mending a head that could not be parsed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MendedHead {
     /// The same number of bytes with lines that can be parsed, and the first line that was none; `None` if lines were only
@@ -19,11 +19,11 @@ pub(crate) enum MendedHead {
     Nothing,
 }
 
-/// Mends the head that `bytes` begin with. What is left out becomes spaces at the end of the line before, so that nothing
+/// Mends the head that `bytes` begin with. Left-out lines become spaces at the end of the line before, so that nothing
 /// moves. As Chromium reads heads:
 /// - a carriage return alone ends a line, too;
 /// - a line that begins with a space or tab continues the one before (RFC 9112, section 5.2);
-/// - spaces before the colon are none of the name;
+/// - spaces before the colon are not part of the name;
 /// - a line without a colon, or with a name that is no token (RFC 9110, section 5.6.2), is left out;
 /// - control characters in the status line or a value are spaces, and a cookie that has one is left out.
 pub(crate) fn mended(bytes: &[u8]) -> MendedHead {
@@ -47,7 +47,7 @@ pub(crate) fn mended(bytes: &[u8]) -> MendedHead {
         note(&mut malformed_header, &head[..status_end]);
         blank_controls(&mut mended[..status_end]);
     }
-    // Where the line before ends, and whether it is a header line.
+    // The end of the line before, and whether it is a header line.
     let (mut before, mut continues) = (status_end, false);
     while start < blank {
         let (end, next) = line_end(&bytes[..blank], start).unwrap_or((blank, blank));
@@ -70,7 +70,7 @@ pub(crate) fn mended(bytes: &[u8]) -> MendedHead {
                     note(&mut malformed_header, line);
                 }
                 mended[before..end].fill(b' ');
-                // What would continue it is left out, too.
+                // Lines that continue it are left out, too.
                 continues = false;
             }
         }
@@ -86,7 +86,7 @@ pub(crate) fn mended(bytes: &[u8]) -> MendedHead {
     }
 }
 
-/// What a line of a head is.
+/// The kind of a line in a head.
 enum HeadLine {
     /// A header line as it should be.
     Header,

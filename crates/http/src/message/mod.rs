@@ -46,7 +46,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// One request as a plan asks for it.
+/// One request of a plan.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The method, such as GET.
@@ -67,7 +67,7 @@ pub struct Request {
     pub extras: Option<Rc<RequestExtras>>,
 }
 
-/// The number of redirects to follow for a request, and what happens at one more.
+/// The number of redirects to follow for a request, and the outcome at one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redirects {
     /// As the run sets it. If it sets nothing, ten are followed, and one more is a failure.
@@ -97,16 +97,16 @@ pub struct RequestExtras {
     pub cookies: Vec<(String, String)>,
     /// The page that contains the link to it.
     pub referrer: Option<Referrer>,
-    /// The credentials with which it answers a challenge of digest authentication.
+    /// The credentials for challenges of digest authentication.
     pub digest: Option<Rc<DigestCredentials>>,
-    /// Where its response goes piece by piece, instead of being kept.
+    /// The receiver of its response piece by piece, in place of a whole body.
     pub stream: Option<Rc<StreamedBody>>,
 }
 
 impl RequestExtras {
     /// The memory that they take, in bytes.
     pub fn bytes(&self) -> usize {
-        /// What a cookie takes beside its texts.
+        /// The memory of a cookie beside its texts.
         const EACH: usize = size_of::<(String, String)>();
         let cookies = self.cookies.iter();
         let cookies = cookies.map(|(name, value)| name.len() + value.len() + EACH);
@@ -150,7 +150,7 @@ impl Request {
         self.extras.as_ref()?.referrer.as_ref()
     }
 
-    /// Where its response goes piece by piece, if its reader takes it so.
+    /// The receiver of its response piece by piece, if its reader takes it so.
     pub fn stream(&self) -> Option<&Rc<StreamedBody>> {
         self.extras.as_ref()?.stream.as_ref()
     }
@@ -176,7 +176,7 @@ impl Request {
 pub struct Response {
     /// The status of the final response.
     pub status: u16,
-    /// How the user's cache took part in it.
+    /// The part of the user's cache in it.
     pub cache: CacheUse,
     /// The target of the last hop, after redirects.
     pub target: Target,
@@ -187,7 +187,7 @@ pub struct Response {
     beside: Option<Box<ResponseExtras>>,
 }
 
-/// What few responses have.
+/// The fields that few responses have.
 #[derive(Debug)]
 struct ResponseExtras {
     encoded: Option<EncodedBody>,
@@ -198,7 +198,7 @@ struct ResponseExtras {
 }
 
 impl Response {
-    /// A response from `target`. When an encoded body is decoded, it may take up to `max_body` bytes. `left_site` tells
+    /// A response from `target`. When an encoded body is decoded, it may take up to `max_body` bytes. `left_site` is
     /// whether redirects have led to another host.
     pub(super) fn new(
         mut raw: RawResponse,
@@ -349,7 +349,7 @@ impl Response {
         }
     }
 
-    /// Forgets head and body for good, and the path of its target if that is longer than what logs show.
+    /// Forgets head and body for good, and the path of its target if that is longer than logs show it.
     pub fn forget(&mut self) {
         const LONG: usize = 1024;
         self.bytes = Bytes::new();
@@ -365,7 +365,8 @@ impl Response {
         self.beside.as_ref()?.malformed_header.as_deref()
     }
 
-    /// Whether redirects have led to another host or port than the one that was asked. From http to https of a host is none.
+    /// Whether redirects have led to another host or port than the requested one. From http to https of a host does not
+    /// count.
     pub fn left_site(&self) -> bool {
         self.beside.as_ref().is_some_and(|beside| beside.left_site)
     }
@@ -425,22 +426,22 @@ impl Response {
     }
 }
 
-/// How the user's cache took part in a response.
+/// The part of the user's cache in a response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CacheUse {
     /// Not at all: the site sent the response.
     #[default]
     Nothing,
-    /// The response is from the cache, and the site was not asked.
+    /// The response is from the cache, without a request to the site.
     Fresh,
-    /// The response is from the cache: the site was asked, and said that it is still valid.
+    /// The response is from the cache: the site has confirmed that it is still valid.
     NotModified,
 }
 
 /// A request that has been carried out, redirects included.
 #[derive(Debug)]
 pub struct Exchange {
-    /// When it began.
+    /// The time at which it began.
     pub start: Instant,
     /// The number of the connection that carried it, with redirects that of the last hop; `None` if there was no
     /// connection or it is reqwest's.
@@ -449,7 +450,7 @@ pub struct Exchange {
     pub latency: Duration,
     /// The phases, summed over all hops.
     pub timings: Phases,
-    /// What has flowed for it, over all hops.
+    /// The bytes transferred for it, over all hops.
     pub transfer: Transfer,
     /// The trace that its hops carried; `None` if requests have no trace context, or if the one that the plan set is
     /// not valid. Boxed: most runs have no traces.
@@ -459,7 +460,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// How the user's cache took part in the response.
+    /// The part of the user's cache in the response.
     pub fn cache(&self) -> CacheUse {
         let response = self.outcome.as_ref();
         response.map_or(CacheUse::Nothing, |response| response.cache)

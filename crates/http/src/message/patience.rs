@@ -6,8 +6,8 @@ use std::cell::Cell;
 use std::io::{BufRead, Error, ErrorKind, Read, Result};
 use std::time::Duration;
 
-/// The compressed bytes that a decoder gets between two looks at the clock: what costs the most (brotli with a context
-/// map every 80 bytes) takes 15 ms for so many.
+/// The compressed bytes that a decoder gets between two looks at the clock: the most costly coding (brotli with a
+/// context map every 80 bytes) takes 15 ms for so many.
 const PIECE: usize = 16 * 1024;
 
 /// The decoded bytes between two looks at the clock.
@@ -62,7 +62,7 @@ impl DecodingTime {
     }
 }
 
-/// The processor time that this thread has used: what it has not got on a busy machine is no fault of a body.
+/// The processor time that this thread has used: waiting for a core on a busy machine is no fault of a body.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap_or_default()
@@ -128,8 +128,8 @@ pub(super) fn read_slices(
     decoded: &mut Vec<u8>,
 ) -> Result<()> {
     let mut remaining = most;
-    // A limit of its own for each slice: a reader that gave less than it is asked for would have all of the vector's
-    // capacity set to zeros first.
+    // A limit of its own for each slice: for a reader that returned less than requested, all of the vector's capacity
+    // would be set to zeros first.
     let mut slice = decoder.take(0);
     loop {
         slice.set_limit(SLICE.min(remaining));

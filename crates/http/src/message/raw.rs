@@ -28,7 +28,7 @@ pub(crate) struct BodyLimits {
     pub(crate) retain_failed: bool,
     /// The room that it shares with others, if there is one.
     pub(crate) room: Option<Rc<BodyRoom>>,
-    /// Where it goes piece by piece, instead of being kept.
+    /// The receiver of the body piece by piece, if it is not kept.
     pub(crate) stream: Option<Rc<StreamedBody>>,
 }
 
@@ -54,7 +54,7 @@ impl BodyLimits {
             stream: None,
             retain_body: match discard {
                 Discard::OfRun | Discard::Nothing => true,
-                // The cache may answer a later request that wants the body.
+                // The cache may serve a later request that reads the body.
                 Discard::Successful => config.cache,
                 Discard::All => false,
             },
@@ -63,7 +63,7 @@ impl BodyLimits {
         }
     }
 
-    /// Tells the stream of the head, if the body is one.
+    /// Passes the head to the stream, if the body is one.
     pub(crate) fn begin(&self, status: u16, head: &[u8]) {
         if let Some(stream) = &self.stream {
             stream.begin(status, head);
@@ -164,7 +164,7 @@ impl Drop for BodyPart {
 pub(crate) fn reserve_rest(bytes: &mut BytesMut, remaining: u64) {
     /// The most bytes that are reserved just because of a length.
     const TRUSTED_LENGTH: usize = 1024 * 1024;
-    /// How many times the bytes received are reserved for the rest.
+    /// The factor of received bytes by which room for the rest is reserved.
     const TRUSTED_GROWTH: usize = 7;
     let trusted = bytes
         .len()
@@ -196,7 +196,7 @@ pub enum Discard {
 }
 
 impl Discard {
-    /// Returns what a request says, or the setting of the run.
+    /// Returns the request's setting, or that of the run.
     pub(crate) fn or(self, of_run: Discard) -> Discard {
         match self {
             Discard::OfRun => of_run,
@@ -254,7 +254,7 @@ mod tests {
         assert!(one.grow(6) && other.grow(4) && !room.is_full());
         assert!(!other.grow(1) && room.is_full());
         drop(other);
-        // What has been given up for want of room is missing, whatever comes.
+        // Bytes given up for want of room are missing, whatever comes.
         assert!(!one.grow(1));
         assert!(BodyPart::default().grow(100));
     }

@@ -1,5 +1,5 @@
-//! Traces of the connections that `reqwest` opens: when each begins and ends, and when names are looked up, which the
-//! resolver of the process does. A task-local value ties a connection to the request that asked for it.
+//! Traces of the connections that `reqwest` opens: the beginning and the end of each, and the look-ups of names by the
+//! resolver of the process. A task-local value ties a connection to the request that it was opened for.
 
 use crate::connect::Resolver;
 use crate::failure::Failure;
@@ -169,7 +169,7 @@ impl SharedResolver {
         }
     }
 
-    /// The port for which a name is looked up: `--resolve` needs it, and reqwest does not tell it.
+    /// The port for which a name is looked up: `--resolve` needs it, and reqwest does not pass it.
     fn port_of(&self, name: &str, trace: &ConnectTrace) -> u16 {
         let mut proxies = self.proxies.iter();
         match proxies.find(|(proxy, _)| name == proxy) {

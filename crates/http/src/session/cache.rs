@@ -1,5 +1,6 @@
-//! The cache of one user, like that of a browser: what a browser would not request again is taken from here, and what
-//! may have changed is requested with its validators. [`freshness`](super::freshness) knows what the headers mean.
+//! The cache of one user, like that of a browser: responses that a browser would not request again are taken from here,
+//! and those that may have changed are requested with their validators. [`freshness`](super::freshness) interprets the
+//! headers.
 
 use super::Session;
 use super::exchange::OutgoingHop;
@@ -113,7 +114,7 @@ impl Cache {
         })
     }
 
-    /// Calls `read` with what the cache has for a request, with what the request wants, and with its headers.
+    /// Calls `read` with the cache's entry for a request, with the request's cache mode, and with its headers.
     fn look_up<R>(
         &self,
         session: &Session,

@@ -1,4 +1,4 @@
-//! Digest authentication (RFC 7616), over `digest_auth`: keeps the challenges of sites and computes the answers of
+//! Digest authentication (RFC 7616), over `digest_auth`: keeps the challenges of sites and computes the headers of
 //! requests. The first request to a site gets a 401 and is sent again; the next ones reuse the nonce.
 
 use crate::hop::Hop;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 /// The most sites whose challenges a user keeps.
 const MOST: usize = 16;
 
-/// The state of a user that answers challenges.
+/// The digest authentication of a user.
 #[derive(Debug, Default)]
 pub(super) struct DigestState {
     /// The credentials for all requests of the user.
@@ -66,7 +66,7 @@ pub(super) fn challenge_of(response: &RawResponse) -> Option<WwwAuthenticateHead
     lines.find_map(|(_, value)| challenge(value))
 }
 
-/// The first digest challenge in a `WWW-Authenticate` line that can be answered, among those of any schemes.
+/// The first supported digest challenge in a `WWW-Authenticate` line, among those of any schemes.
 fn challenge(line: &[u8]) -> Option<WwwAuthenticateHeader> {
     // The parser counts characters but cuts bytes.
     let line = std::str::from_utf8(line)
@@ -117,7 +117,7 @@ fn items(line: &str) -> impl Iterator<Item = &str> {
     items.map(str::trim)
 }
 
-/// The scheme that an item begins with and what follows it; `None` if it is a further parameter.
+/// The scheme that an item begins with and the rest after it; `None` if it is a further parameter.
 fn scheme(item: &str) -> Option<(&str, &str)> {
     let (word, rest) = item.split_once([' ', '\t']).unwrap_or((item, ""));
     let is_parameter = word.contains('=') || rest.trim_start().starts_with('=');

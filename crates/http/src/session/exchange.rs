@@ -47,7 +47,7 @@ impl<'a> OutgoingHop<'a> {
     ) -> Result<RawResponse, Failure> {
         let (session, origin) = (self.session, &self.target.origin);
         session.client.config.allowed.check(&origin.host)?;
-        // reqwest does not tell whether a response has begun.
+        // reqwest does not show whether a response has begun.
         let counts_bytes = session.client.config.transport.is_direct();
         let (mut again, mut resent) = (false, false);
         let call = self.request.call();

@@ -141,7 +141,7 @@ pub(super) fn base64(lua: &Lua) -> mlua::Result<Table> {
     library.raw_set("encode", function(lua, encode)?)?;
     let decode = |lua: &Lua, text: LuaString| {
         let text = text.as_bytes();
-        // A copy without white space, and what it becomes.
+        // A copy without white space, and the decoded bytes.
         take(lua, text.len().saturating_mul(2))?;
         let bytes = base64_decoded(&text).map_err(mlua::Error::runtime)?;
         lua.create_string(bytes)
@@ -186,7 +186,7 @@ fn hmac_with<D: EagerHash>(lua: &Lua) -> mlua::Result<Function> {
     )
 }
 
-/// Returns a digest in hexadecimal digits or, where the plan asks for `"raw"`, as its bytes.
+/// Returns a digest in hexadecimal digits or, as its bytes with `"raw"`.
 fn formed(lua: &Lua, digest: &[u8], form: &Value) -> mlua::Result<LuaString> {
     match form {
         Value::Nil => lua.create_string(HEXLOWER.encode(digest)),

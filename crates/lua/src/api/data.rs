@@ -71,7 +71,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let next: Function = lua.load(NEXT).set_name("=lgoose").call(parts)?;
     lua.register_userdata_type(|registry| register(registry, next))?;
     let library = lua.create_table()?;
-    // The same file in the same order is the same reader: a task may ask for it in every iteration.
+    // The same file in the same order is the same reader: a task may open it in every iteration.
     let opened = lua.create_table()?;
     for (name, format) in [
         ("csv", DataFormat::Csv(CsvFormat::default())),

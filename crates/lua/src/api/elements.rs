@@ -42,7 +42,7 @@ pub(super) fn find(
     selector: &Selector,
     within: Option<NodeKey>,
 ) -> mlua::Result<Vec<NodeKey>> {
-    /// What one step counts as, in bytes.
+    /// The cost of one step, in bytes.
     const WEIGHT: u64 = 64;
     let host = VmHost::of(lua);
     let go_on = || {
@@ -107,7 +107,7 @@ impl Element {
 impl Element {
     /// Returns its HTML, within the task's time and the user's memory.
     fn html(&self, lua: &Lua) -> mlua::Result<String> {
-        /// What writing one piece counts as, in bytes: a text is looked through for each of its characters to escape.
+        /// The cost of writing one piece, in bytes: a text is looked through for each of its characters to escape.
         const WEIGHT: u64 = 8 << 10;
         let host = VmHost::of(lua);
         let mut go_on = || host.limits.spend(lua, WEIGHT).is_ok();

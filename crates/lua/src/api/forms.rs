@@ -1,5 +1,5 @@
 //! Forms of a page as plans hold them, which are plain tables, and warnings about the fields that a plan fills in.
-//! `requests/submit/` reads what submitting one sends.
+//! `requests/submit/` reads the fields of a submission.
 
 use super::elements::{find, selector};
 use super::log;
@@ -34,8 +34,8 @@ fn describe_missing_form(document: &Document, css: &Value, page: &Url) -> String
     format!("no form of {page} is {selector}; there are {there}{more}")
 }
 
-/// Finds the form that the selector names, or the first one without it. `policy` is what the page's head says of naming the
-/// page.
+/// Finds the form that the selector names, or the first one without it. `policy` is the referrer policy of the page's
+/// headers.
 pub(super) fn form(
     lua: &Lua,
     document: &Document,
@@ -174,7 +174,7 @@ fn is_added(options: &Value, name: &LuaString) -> mlua::Result<bool> {
     let Some(options) = options.as_table() else {
         return Ok(false);
     };
-    // What is neither, submit refuses.
+    // Any other value is refused by submit.
     match options.raw_get("added")? {
         Value::Boolean(all) => Ok(all),
         Value::Table(names) => {
@@ -226,8 +226,8 @@ fn warn_of_empty(lua: &Lua, form: &Table, fields: &Value, options: &Value) -> ml
     Ok(())
 }
 
-/// Warns about a field in the log and in the report, once for each line of the plan, since forms of one kind have
-/// many addresses. `tell` is given the form's path and the field's name.
+/// Warns about a field in the log and in the report, once for each line of the plan, since forms of one kind have many
+/// addresses. `describe` is given the form's path and the field's name.
 fn warn_once(lua: &Lua, form: &Table, name: &str, describe: impl FnOnce(&str, &str) -> String) {
     let host = VmHost::of(lua);
     let line = plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));

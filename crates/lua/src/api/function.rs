@@ -1,5 +1,4 @@
-//! Functions and methods that plans call. One that is passed more than it takes raises: whoever passes something means
-//! something by it, and Lua would drop it in silence.
+//! Functions and methods that plans call. They raise for surplus arguments, which Lua would drop silently.
 
 use crate::sandbox::VmHost;
 use crate::values::{DisplayText, type_phrase};
@@ -8,7 +7,7 @@ use mlua::{
     UserDataRef, Value, Variadic,
 };
 
-/// What a function takes, with the number of its arguments.
+/// The arguments of a function, and their number.
 pub(super) trait Arguments: FromLuaMulti {
     /// The most arguments that mean something.
     const MOST: usize;

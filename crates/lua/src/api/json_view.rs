@@ -1,5 +1,5 @@
-//! Views of a JSON value that a process has once: tables that read it, and that a plan cannot change. What `shared` and
-//! `data.json` return.
+//! Views of a JSON value that a process has once: tables that read it, and that a plan cannot change. `shared` and
+//! `data.json` return them.
 
 use super::parts;
 use crate::plan_files::{JsonNode, JsonTree, JsonValue};
@@ -77,7 +77,7 @@ fn copy_table(lua: &Lua, table: &Table, deepest: usize) -> mlua::Result<Table> {
     Ok(copy)
 }
 
-/// Creates `next(table, key)`, which finds what is in a view, too.
+/// Creates `next(table, key)`, which also iterates views.
 pub(super) fn next(lua: &Lua) -> mlua::Result<Function> {
     let base = |name: &str| lua.globals().raw_get::<Function>(name);
     let next = base("next")?;
@@ -128,7 +128,8 @@ fn scalar(lua: &Lua, node: JsonNode<'_>) -> mlua::Result<Value> {
     }
 }
 
-/// Returns a table of what its view keeps, and the `__mode` of what it reads later: nil if there is nothing more.
+/// Returns a table of the values that the view keeps, and the `__mode` for those that it reads later; nil if there are
+/// none.
 fn read(lua: &Lua, node: i64) -> mlua::Result<(Table, Option<&'static str>)> {
     with(lua, node, |_, node| {
         let (JsonValue::List(count) | JsonValue::Object(count)) = node.value() else {
@@ -156,7 +157,7 @@ fn read(lua: &Lua, node: i64) -> mlua::Result<(Table, Option<&'static str>)> {
     })
 }
 
-/// Returns what is under a key: a value, or the number of a table.
+/// Returns the value under a key, or the number of a table.
 fn child(lua: &Lua, (node, key): (i64, Value)) -> mlua::Result<(Value, Option<i64>)> {
     with(lua, node, |tree, node| {
         let found = match &key {
@@ -209,7 +210,7 @@ fn node(view: &Table) -> mlua::Result<i64> {
     viewed(view).ok_or_else(|| mlua::Error::runtime("this is no view of a value"))
 }
 
-/// The iterator of `pairs`: what comes after a key, in the order of a list or of names.
+/// The iterator of `pairs`: the next key and value, in the order of a list or of names.
 fn following(lua: &Lua, (view, key): (Table, Value)) -> mlua::Result<(Value, Value)> {
     let node = node(&view)?;
     let next = with(lua, node, |_, node| -> mlua::Result<Value> {

@@ -13,8 +13,8 @@ use url::Url;
 /// Finds the URLs of a body within that many bytes of memory.
 pub(super) type UrlFinder = fn(&[u8], &PageAddress, usize) -> Option<PageUrls>;
 
-/// Returns the URLs of a page that contain the filter or one of its strings, or for which it returns true. `policy` is what
-/// the page's head says of naming it.
+/// Returns the URLs of a page that contain the filter or one of its strings, or for which it returns true. `policy` is
+/// the referrer policy of the page's headers.
 pub(super) fn list(
     lua: &Lua,
     page: &PageAddress,
@@ -58,7 +58,7 @@ fn warn_of_excluded(lua: &Lua, page: &PageAddress, urls: Vec<&String>) {
     let mut hosts: IndexMap<String, usize> = IndexMap::new();
     for url in urls.into_iter().filter_map(|url| Url::parse(url).ok()) {
         let host = url[url::Position::BeforeHost..url::Position::AfterHost].to_owned();
-        // Where the page's own host has another scheme or port there, this is what makes the difference.
+        // If the page's own host has another scheme or port there, show the whole origin, which makes the difference.
         let origin = match Url::parse(page.as_str()) {
             Ok(page) if page.host_str() == url.host_str() => {
                 let port = url.port_or_known_default().unwrap_or_default();
@@ -117,7 +117,7 @@ impl UrlFilter {
         }
     }
 
-    /// Returns what looking at one URL counts as, in bytes.
+    /// Returns the cost of looking at one URL, in bytes.
     fn work(&self) -> u64 {
         const EACH: u64 = 64;
         match self {

@@ -147,7 +147,7 @@ fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
 /// Returns the keys with their weights, sorted by the texts of the keys: Lua's order of fields changes from run to run,
 /// and a seed must give the same choice.
 fn by_name(lua: &Lua, weights: &Table) -> mlua::Result<Vec<(Value, f64)>> {
-    /// What a key takes beside its text, with its weight and its place in Lua's list of what Rust holds.
+    /// The memory of a key beside its text, with its weight and its place in Lua's list of values held by Rust.
     const EACH: usize = 192;
     let host = VmHost::of(lua);
     let mut budget = host.budget(lua);

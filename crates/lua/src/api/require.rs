@@ -30,7 +30,7 @@ return function(name)
   return value
 end"#;
 
-// Compiled once: most plans of several files ask for it in every VM.
+// Compiled once: most plans of several files need it in every VM.
 static COMPILED: LazyLock<Vec<u8>> =
     LazyLock::new(|| compile("=lgoose", REQUIRE, true).expect("it is Lua"));
 

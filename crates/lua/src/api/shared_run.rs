@@ -26,7 +26,7 @@ struct RunShared {
     kind: &'static str,
     name: String,
     link: SharedLink,
-    /// The map of this process in which its users claim what one of them is to make.
+    /// The map of this process in which its users claim the values that one of them is to make.
     claims: Arc<Map>,
 }
 
@@ -85,7 +85,7 @@ impl HeapSize for PendingReply {
 
 impl UserData for Held<PendingReply> {}
 
-/// Registers what the part of the prelude has made of `call`, `reply` and `nearby`: the methods by kind.
+/// Registers the methods by kind, which the part of the prelude has made from `call`, `reply` and `nearby`.
 pub(super) fn register(lua: &Lua, methods: Table) -> mlua::Result<()> {
     lua.register_userdata_type::<Held<RunShared>>(|registry| {
         registry.add_meta_method(
@@ -130,7 +130,7 @@ pub(super) fn functions(lua: &Lua) -> mlua::Result<(Function, Function, Function
     ))
 }
 
-/// Sends a call on its way; returns what the user waits for, and what the reply is read from.
+/// Starts a call; returns the value that the user waits for, and the one that the reply is read from.
 fn call(
     lua: &Lua,
     (shared, action, a, b, c): (UserDataRef<Held<RunShared>>, String, Value, Value, Value),

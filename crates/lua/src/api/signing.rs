@@ -10,11 +10,11 @@ use ring::signature::{
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;
 
-/// What the making of a signature costs, in the unit of [`VmLimits::spend`](crate::limits::VmLimits): some 100 µs to
-/// read a key and a millisecond to sign with RSA.
+/// The cost of a signature, in the unit of [`VmLimits::spend`](crate::limits::VmLimits): reading a key takes some 100
+/// µs, and signing with RSA a millisecond.
 const WORK: u64 = 1 << 20;
 
-/// How an algorithm signs.
+/// The method of an algorithm's signatures.
 #[derive(Clone, Copy)]
 enum SigningMethod {
     Rsa(&'static dyn RsaEncoding),

@@ -40,10 +40,10 @@ pub(crate) const METHODS: [&str; 7] = [
 #[cfg(test)]
 pub(super) const MESSAGE: [&str; 4] = ["data", "is_text", "at", "json"];
 
-/// That the type of sockets is registered in a VM.
+/// Marks a VM in which the type of sockets is registered.
 struct Registered;
 
-/// Makes what a plan gets for a request that opens a WebSocket.
+/// Makes the plan's value for a request that opens a WebSocket.
 pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUserData> {
     if lua.app_data_ref::<Registered>().is_none() {
         let operations = [

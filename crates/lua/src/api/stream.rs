@@ -26,10 +26,10 @@ pub(crate) const MESSAGE_OPTIONS: [&str; 3] = ["at_end", "counts", "to_end"];
 #[cfg(test)]
 pub(super) const EVENT: [&str; 5] = ["data", "name", "id", "at", "json"];
 
-/// That the type of streams is registered in a VM.
+/// Marks a VM in which the type of streams is registered.
 struct Registered;
 
-/// Makes what a plan gets for a request whose response it reads while it comes.
+/// Makes the plan's value for a request whose response is streamed.
 pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUserData> {
     if lua.app_data_ref::<Registered>().is_none() {
         let coroutine: Table = lua.globals().raw_get("coroutine")?;
@@ -152,7 +152,7 @@ fn count(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Whether what comes are events, for `user:events`.
+/// Whether the stream has events, for `user:events`.
 pub(super) fn has_events(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<bool> {
     Ok(stream.shared.has_events())
 }

@@ -43,7 +43,7 @@ pub(super) fn user_tags(lua: &Lua) -> mlua::Result<Table> {
     Ok(tags)
 }
 
-/// Begins a transaction with these options. Returns what is wrong with them, if something is.
+/// Begins a transaction with these options. Returns the problem with them, if there is one.
 pub(super) fn start_transaction(lua: &Lua, options: Table) -> mlua::Result<Option<String>> {
     Ok(enter_transaction(lua, &options).err())
 }

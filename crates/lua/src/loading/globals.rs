@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What Lua reads as no name.
+/// Lua's keywords, which cannot be names.
 const KEYWORDS: [&str; 22] = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in",
     "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
@@ -73,7 +73,7 @@ impl Globals {
         missing.collect()
     }
 
-    /// Returns what a task would be told of the name, or `None` where it exists.
+    /// Returns the error that a task would get for the name, or `None` where it exists.
     fn look_up(&self, name: &str, member: Option<&str>) -> Option<String> {
         let found = self.find.call::<()>((&self.env, name, member));
         let host = VmHost::of(&self.lua);

@@ -194,7 +194,7 @@ fn plans_redirects(text: &str) -> bool {
     })
 }
 
-/// Returns what is wrong with what is expected, given whether the request follows redirects.
+/// Returns the problem with an expectation, given whether the request follows redirects.
 fn contradiction(expect: &str, follows: bool) -> Option<(String, &'static str)> {
     if expect.trim().is_empty() {
         return Some((

@@ -1,4 +1,4 @@
-//! The fields of a scenario: who its users are, and the load that it may have for itself.
+//! The fields of a scenario: its users, and the load of its own that it may have.
 
 use super::field::{DeclarationError, for_each_field};
 use lgoose_base::error::Diagnostic;
@@ -29,7 +29,7 @@ pub(super) fn scenario_fields() -> Vec<&'static str> {
     [&OTHER_SCENARIO_FIELDS[..], &OwnLoad::FIELDS[..]].concat()
 }
 
-/// What a scenario has in addition to its users and tasks.
+/// The fields of a scenario in addition to its users and tasks.
 #[derive(Debug, Default)]
 pub(super) struct ScenarioExtras {
     /// The variables that `env` gives its users.

@@ -16,11 +16,11 @@ const MOST_ENTRIES: usize = 1_000;
 /// The most bytes of the texts of a field.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Refuses the value of a field of a declaration that is larger than anybody writes: what is declared is copied, compared
-/// and shown.
+/// Refuses the value of a declared field that is larger than anybody writes: declarations are copied, compared and
+/// shown.
 ///
 /// # Errors
-/// What it may have.
+/// The message with the limit.
 pub(super) fn check_size(field: &str, owner: &str, value: &Value) -> Result<(), Diagnostic> {
     let (mut entries, mut bytes) = (0, 0);
     let length = |value: &Value| value.as_string().map_or(0, |text| text.as_bytes().len());

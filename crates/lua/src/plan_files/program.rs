@@ -43,7 +43,8 @@ pub(crate) struct DeclarationLines {
 pub(crate) enum RunState {
     /// This process is the only one.
     Here(Arc<SharedState>),
-    /// Another process has it. In the state beside the link, users of this one claim what one of them is to make.
+    /// Another process has it. In the state beside the link, users of this one claim the values that one of them is to
+    /// make.
     Elsewhere(SharedLink, Arc<SharedState>),
     /// The other processes cannot be reached: each runs a part of the load alone.
     Nowhere,
@@ -58,7 +59,7 @@ pub struct Program {
     pub(crate) sources: Sources,
     /// The modules that `require` finds.
     pub(crate) modules: Modules,
-    /// The variables that the plan can ask for.
+    /// The variables for the plan.
     pub(crate) variables: PlanVariables,
     /// The variables of each scenario that has some, which come before the others.
     pub(crate) scenario_env: BTreeMap<String, BTreeMap<String, String>>,
@@ -171,10 +172,10 @@ impl Program {
             .set(RunState::Elsewhere(link, Arc::default()));
     }
 
-    /// Takes over what users of another program share, before any user runs this one: the value that `test_start`
-    /// returned, and their state.
+    /// Takes over the shared values of another program's users, before any user runs this one: the value that
+    /// `test_start` returned, and their state.
     pub fn share_as(&self, other: &Program) {
-        // No user has asked for it here.
+        // No user has read it yet.
         let _own = self.state.set(other.state().clone());
         let _own = self.run_state.set(other.run_state().clone());
         if let Some(shared) = other.shared.get() {
@@ -212,7 +213,7 @@ impl Program {
         self.shared.get().unwrap_or(&NOTHING)
     }
 
-    /// Takes up variables that the plan may ask for later, so that a bundle has them.
+    /// Reads variables that the plan may use later, so that a bundle has them.
     pub fn take_up(&self, variables: &[String]) {
         for name in variables {
             // One that is not set stays so.
@@ -242,13 +243,13 @@ impl Program {
         digest::of_plan(&self.file, &self.sources.all(), self.data.digests())
     }
 
-    /// Deals out only this part's share of what no two users of a whole load may have.
+    /// Deals out only this part's share of the rows that no two users of a whole load may both have.
     pub fn serve_part(&self, part: LoadPart) {
         self.data.serve_part(part, None);
     }
 
-    /// Works like [`Program::serve_part`], but reserves what it deals out, since another process may have to go on in
-    /// its place with that version of the plan.
+    /// Works like [`Program::serve_part`], but reserves the rows that it deals out, since another process may have to
+    /// go on in its place with that version of the plan.
     pub fn serve_reserved(&self, part: LoadPart, reservations: &Arc<Reservations>, version: u64) {
         self.data
             .serve_part(part, Some((reservations.clone(), version)));

@@ -1,5 +1,5 @@
-//! Schemas of gRPC: `.proto` files of a plan, compiled once per process, and what a server has described of itself. Knows
-//! no Lua.
+//! Schemas of gRPC: `.proto` files of a plan, compiled once per process, and the descriptions that a server has sent.
+//! Knows no Lua.
 
 use super::cache::TextCache;
 use super::data_files::{DataFiles, DataFormat, refused};
@@ -92,8 +92,8 @@ impl Schema {
         Ok(Schema::of(&pool))
     }
 
-    /// Makes a schema of descriptions that a server has sent, in any order; `undescribed` are services that it lists and does
-    /// not describe, each with the reason. What cannot be read is left out.
+    /// Makes a schema of descriptions that a server has sent, in any order; `undescribed` are services that it lists
+    /// and does not describe, each with the reason. Unreadable descriptions are left out.
     pub(crate) fn of_descriptions(
         descriptions: &[Vec<u8>],
         undescribed: Vec<(String, String)>,
@@ -133,7 +133,7 @@ impl Schema {
 #[derive(Debug)]
 pub(crate) struct Schemas {
     compiled: TextCache<Schema>,
-    /// What servers have described, by the address of each.
+    /// The schemas from servers, by the address of each.
     reflected: Mutex<BTreeMap<String, Arc<Schema>>>,
 }
 
@@ -160,14 +160,14 @@ impl Schemas {
             .get_or_insert_with(&key, |_| compile(data, files, paths))
     }
 
-    /// Returns what a server has described, if it was asked before.
+    /// Returns a server's schema, if it was requested before.
     pub(crate) fn reflected(&self, server: &str) -> Option<Arc<Schema>> {
         let reflected = self.reflected.lock();
         let reflected = reflected.unwrap_or_else(PoisonError::into_inner);
         reflected.get(server).cloned()
     }
 
-    /// Keeps what a server has described.
+    /// Keeps a server's schema.
     pub(crate) fn keep_reflected(&self, server: &str, schema: Schema) {
         let reflected = self.reflected.lock();
         let mut reflected = reflected.unwrap_or_else(PoisonError::into_inner);
@@ -202,8 +202,8 @@ fn compile(data: &DataFiles, files: &[String], paths: &[String]) -> Result<Schem
     Ok(Schema::of(&pool))
 }
 
-/// Reads files and all that they import as files of the plan, so that workers of a run get them, too. What comes with every
-/// compiler (`google/protobuf/…`) need not be there.
+/// Reads files and all that they import as files of the plan, so that workers of a run get them, too. The files that
+/// come with every compiler (`google/protobuf/…`) need not exist.
 fn read_all(
     data: &DataFiles,
     files: &[String],
@@ -361,7 +361,7 @@ pub(crate) fn find_method(schemas: &[Arc<Schema>], name: &str) -> Result<Arc<Grp
     if let Some(method) = found {
         return Ok(method.clone());
     }
-    // 'package.Service.Method' is what some tools write.
+    // Some tools write 'package.Service.Method'.
     if !plain.contains('/')
         && let Some((service, method)) = plain.rsplit_once('.')
     {

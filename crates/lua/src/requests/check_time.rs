@@ -11,7 +11,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// The work between two looks at the clock, in bytes. Most responses take less in all.
 const LOOK: u64 = 4 << 20;
 
-/// What comparing two short texts counts as, in bytes.
+/// The cost of comparing two short texts, in bytes.
 pub(super) const STEP_BYTES: usize = 64;
 
 /// The time that is left for the expectations of one response. It begins at the first look at the clock.

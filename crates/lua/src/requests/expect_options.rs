@@ -1,4 +1,4 @@
-//! What a plan expects of a response, read from the option `expect`.
+//! The plan's expectations of a response, read from the option `expect`.
 
 use super::expect::{Expectations, ExpectedHeader, ExpectedRedirect, TitlePattern};
 use super::json;

@@ -38,12 +38,12 @@ pub(crate) const GRPC: [&str; 10] = [
     "web",
     "message",
 ];
-/// What is expected of a call.
+/// The fields of `expect` for a call.
 pub(crate) const GRPC_EXPECT: [&str; 1] = ["status"];
 
-/// What stands where a request has its method.
+/// The kind of these requests, which stands in place of a method.
 const KIND: &str = "GRPC";
-/// The longest message that other clients take, too, unless they are told otherwise.
+/// The longest message, which is also the default of other clients.
 const MAX_MESSAGE: usize = 4 << 20;
 
 /// A call as a host function hands it to the Lua that yields it; taken out once.

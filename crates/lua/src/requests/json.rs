@@ -15,7 +15,7 @@ const DEEPEST: u32 = 127;
 /// # Errors
 /// The reason why the value cannot be encoded.
 pub(crate) fn encode(value: &Value, budget: &mut Budget) -> Result<String, String> {
-    /// What a comma, a colon, brackets or a number take.
+    /// The size of a comma, a colon, brackets or a number.
     const COST: ValueCost = ValueCost {
         each: 16,
         object: 0,
@@ -53,7 +53,7 @@ pub(crate) fn convert_to_tree(value: &Value, budget: &mut Budget) -> Result<Json
 
 /// Checks that a value can become one of JSON, and that there is room for it.
 fn check(value: &Value, budget: &mut Budget) -> Result<(), String> {
-    /// What a value and its place in a list or map take, its name and text apart.
+    /// The memory of a value and its place in a list or map, its name and text apart.
     const COST: ValueCost = ValueCost {
         each: 192,
         object: OBJECT_BYTES,
@@ -81,7 +81,7 @@ impl From<String> for Unfit {
     }
 }
 
-/// What values take beside their texts, in bytes.
+/// The memory of values beside their texts, in bytes.
 #[derive(Clone, Copy)]
 struct ValueCost {
     each: usize,
@@ -158,7 +158,7 @@ impl TableKeys {
     /// Checks that nothing of the table would be left out or made up.
     ///
     /// # Errors
-    /// What is wrong, and what to write.
+    /// The problem, and the remedy.
     fn check(&self) -> Result<(), String> {
         match &self.named {
             Some(name) if self.integers > 0 => {

@@ -44,16 +44,16 @@ pub(crate) const OPTIONS: [&str; 19] = [
     "stream",
     "max_buffer",
 ];
-/// What the options of `user:events` have beside those, which is read in Lua.
+/// The additional option of `user:events`, which is read in Lua.
 pub(crate) const EVENTS: [&str; 1] = ["reconnect"];
 /// The field that holds a token among credentials.
 pub(crate) const BEARER: [&str; 1] = ["bearer"];
-/// The field that asks for digest authentication among credentials.
+/// The field for digest authentication among credentials.
 pub(crate) const DIGEST: [&str; 1] = ["digest"];
 /// The fields of a request's table that are not options.
 pub(crate) const REQUEST: [&str; 3] = ["method", "path", "body"];
 
-/// Reads `options` into a request. `beside` are the names of what else the table holds, which the caller reads: the
+/// Reads `options` into a request. `beside` are the names of other fields in the table, which the caller reads: the
 /// table of a whole request has its method, path and body.
 ///
 /// # Errors
@@ -178,7 +178,7 @@ pub(super) fn set_content_type(op: &mut RequestOp, kind: &str) {
 
 fn gzipped(body: &[u8], budget: &Budget) -> Result<Bytes, String> {
     const PIECE: usize = 64 << 10;
-    /// What compressing a byte counts as: ten megabytes take a second where runs are long and no two are the same.
+    /// The cost of compressing a byte: ten megabytes take a second where runs are long and no two are the same.
     const WEIGHT: u64 = 64;
     let cannot = |error| format!("cannot compress the body: {error}");
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());

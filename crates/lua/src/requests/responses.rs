@@ -55,7 +55,7 @@ impl Finished {
         Some(undecoded.to_string().into())
     }
 
-    /// Returns whether the site was asked: what comes from the cache alone is no request.
+    /// Returns whether the request was sent: a response from the cache alone counts as no request.
     pub fn was_sent(&self) -> bool {
         self.exchange.cache() != CacheUse::Fresh
     }
@@ -171,7 +171,7 @@ pub(crate) struct Responses {
     held_bytes: usize,
     /// Those of them that are pages as trees.
     page_bytes: usize,
-    /// Twice what the plan was found to hold: looking for dead ones more often would find few.
+    /// Twice the quantity that the plan was found to hold: searching for dead ones more often would find few.
     ceiling: ResponseQuota,
     /// The index of the slot of the latest operation, until its verdicts are final.
     open: Option<usize>,
@@ -194,8 +194,8 @@ const FEW_USERS: ResponseQuota = ResponseQuota {
     bytes: 64 * 1024,
 };
 /// The same for many users, whose responses add up: a balance between their memory and the cache misses of a
-/// collection. With this quota, 1,000 users who ask for 2.6 KB flat out take 63 KiB each. With 6 slots and 24 KiB it
-/// is 53 KiB, but their own CPU time, set against the kernel's, is an eighth more than with the quota for few users.
+/// collection. With this quota, 1,000 users who request 2.6 KB flat out take 63 KiB each. With 6 slots and 24 KiB it is
+/// 53 KiB, but their own CPU time, set against the kernel's, is an eighth more than with the quota for few users.
 const MANY_USERS: ResponseQuota = ResponseQuota {
     slots: 10,
     bytes: 32 * 1024,
@@ -288,7 +288,7 @@ impl Responses {
         }
     }
 
-    /// Changes what a response holds; `None` if there is none.
+    /// Changes the content of a response; `None` if there is none.
     pub(crate) fn change<R>(
         &mut self,
         address: ResponseAddress,
@@ -366,7 +366,7 @@ impl Responses {
         self.slots.len() == self.free.len()
     }
 
-    /// Frees every slot that `is_live` denies, and notes what a plan really holds.
+    /// Frees every slot that `is_live` denies, and notes the memory that a plan really holds.
     pub(crate) fn reclaim(&mut self, mut is_live: impl FnMut(usize) -> bool) {
         (self.held_bytes, self.page_bytes) = (0, 0);
         for index in 0..self.slots.len() {
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn a_slot_stays_small() {
-        // Each busy user has some sixteen; what few responses need is boxed.
+        // Each busy user has some sixteen; fields that few responses need are boxed.
         assert!(
             size_of::<ResponseSlot>() <= 24,
             "{}",

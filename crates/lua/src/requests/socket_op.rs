@@ -1,5 +1,5 @@
-//! What a plan does with sockets on which it speaks a protocol of its own: `user:tcp`, `user:tls` and `user:udp` open them,
-//! and what they give sends, receives and closes.
+//! Operations on sockets over which a plan speaks a protocol of its own: `user:tcp`, `user:tls` and `user:udp` open
+//! them, and the methods of the socket send, receive and close.
 
 use super::op::PlannedCall;
 use super::options::{named, read_buffer, read_timeout};
@@ -27,7 +27,7 @@ pub(crate) const NET_OPTIONS: [&str; 6] = [
 ];
 /// The options of a socket for datagrams.
 pub(crate) const UDP_OPTIONS: [&str; 3] = ["name", "timeout", "tags"];
-/// The options of what is received.
+/// The options of `receive`.
 pub(crate) const RECEIVE_OPTIONS: [&str; 3] = ["timeout", "max", "until_"];
 /// The most bytes that are sent at once, and the most in a datagram.
 const MOST: usize = 64 << 20;
@@ -54,12 +54,12 @@ impl HeapSize for NetSocket {
     }
 }
 
-/// What the plan does with an open socket.
+/// An operation on an open socket.
 #[derive(Debug)]
 pub struct SocketOp {
     /// The socket.
     pub socket: Rc<OpenSocket>,
-    /// What is to be done with it.
+    /// The action to take.
     pub action: SocketAction,
     /// `None`: as long as a request may take.
     pub timeout: Option<Duration>,
@@ -209,7 +209,7 @@ pub(super) fn receive(
     }))
 }
 
-/// Reads what is received, and for how long it is waited for.
+/// Reads the rule for the received bytes, and the time to wait for them.
 ///
 /// # Errors
 /// The message to raise at the plan's line.

@@ -23,27 +23,27 @@ pub struct ResponseStream {
     pub body: Rc<StreamedBody>,
     /// When the request began.
     pub start: Instant,
-    /// What it was sent to, as the plan has it.
+    /// The URL of the request, as the plan has it.
     pub(crate) url: Rc<str>,
-    /// Whether the user had been told to stop before.
+    /// Whether the user had been stopped before.
     pub after_stop: bool,
-    /// Whether the plan reads on to the end when the user is told to stop.
+    /// Whether the plan reads on to the end after the user is stopped.
     pub to_end: Cell<bool>,
     /// The messages that the plan has taken, and those that it has sent and that are not counted yet.
     messages: Cell<u64>,
     sent: Cell<u64>,
-    /// How many of the messages that wait for the plan are noted.
+    /// The number of noted messages among those that wait for the plan.
     noted: Cell<usize>,
-    /// When the latest of them had come.
+    /// The time at which the latest of them came.
     latest: Cell<Option<Instant>>,
-    /// When the message had come that was taken last and is not counted.
+    /// The time at which the message came that was taken last and is not counted.
     uncounted: Cell<Option<Instant>>,
     /// Why the plan counts the request as failed.
     pub(crate) failed: RefCell<Option<String>>,
     /// The latest of them, if the plan expects a certain last one.
     keeps_last: bool,
     last: RefCell<Option<Vec<u8>>>,
-    /// Why the response is not what the plan reads.
+    /// The reason for which the response is not in the form that the plan reads.
     problem: RefCell<Option<String>>,
     /// The times of those that the engine has not counted yet.
     times: RefCell<Vec<(TimedPart, Duration)>>,
@@ -86,7 +86,7 @@ impl HeapSize for PlanSocket {
 #[derive(Debug)]
 pub(crate) struct PlanCall {
     stream: PlanStream,
-    /// What it calls, by which its messages are read.
+    /// The called method, by which its messages are read.
     pub(crate) method: RefCell<Option<Arc<GrpcMethod>>>,
 }
 
@@ -224,8 +224,8 @@ impl ResponseStream {
         }
     }
 
-    /// Returns the latest identity at the end of an event, if one was set, and the time after which the server wants to be
-    /// connected again, if it has said one.
+    /// Returns the latest event identifier that is complete, if one was set, and the server's reconnection time, if it
+    /// has sent one.
     pub(crate) fn place(&self) -> (Option<Vec<u8>>, Option<Duration>) {
         let reader = self.reader.borrow();
         (reader.settled_id.clone(), reader.retry)
@@ -249,7 +249,7 @@ impl ResponseStream {
         is_sent
     }
 
-    /// Whether what comes are messages of a WebSocket or of a call with streams, which count as they come.
+    /// Whether the stream carries messages of a WebSocket or of a call with streams, which count as they come.
     fn has_messages(&self) -> bool {
         match self.body.call() {
             Some(call) => !call.terms.is_unary,
@@ -297,7 +297,7 @@ impl ResponseStream {
 
     /// Takes the next message of a WebSocket or a call, and counts it unless it is counted already.
     pub(crate) fn take_message(&self) -> Option<StreamPiece> {
-        // What comes with another status is no message.
+        // Bytes that come with another status are not messages.
         let is_open = self.body.status() == Some(101) || self.body.call().is_some();
         let piece = self.body.take().filter(|_| is_open)?;
         if !self.has_messages() {

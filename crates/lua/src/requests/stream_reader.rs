@@ -4,14 +4,14 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What one message of a stream is.
+/// The unit in which a stream is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MessageKind {
     /// A server-sent event.
     Event,
     /// A line, without its end.
     Line,
-    /// What has come since the last one.
+    /// The bytes received since the last chunk.
     Chunk,
 }
 
@@ -48,9 +48,9 @@ pub(crate) struct ServerSentEvent {
 #[derive(Debug, Default)]
 pub(super) struct StreamReader {
     pub(super) unread: BytesMut,
-    /// How much of it is known to have no end of a line.
+    /// The length of the beginning that is known to have no end of a line.
     searched: usize,
-    /// When the latest of it came.
+    /// The time at which the latest bytes came.
     pub(super) at: Option<Instant>,
     /// Whether nothing more comes.
     pub(super) is_whole: bool,
@@ -118,7 +118,7 @@ impl StreamReader {
         Some(line)
     }
 
-    /// Takes what is left, if nothing more comes.
+    /// Takes the remaining bytes, if nothing more comes.
     fn last_line(&mut self) -> Option<BytesMut> {
         if !self.is_whole || self.unread.is_empty() {
             return None;

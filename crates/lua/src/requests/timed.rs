@@ -8,9 +8,9 @@ use crate::values::{escape_invalid, read_name, read_string, shorten_reason};
 use lgoose_protocols::{CallOp, PlanExchange};
 use mlua::Value;
 
-/// What its options have.
+/// The options of a timed function.
 pub(crate) const TIMED: [&str; 2] = ["kind", "tags"];
-/// What stands where a request has its method, unless the plan says something else.
+/// The default kind of these exchanges, which stands in place of a method.
 const KIND: &str = "TIMED";
 /// The longest kind, in bytes.
 const LONGEST_KIND: usize = 20;
@@ -56,7 +56,7 @@ fn read_kind(value: &Value) -> Result<String, String> {
     }
 }
 
-/// Reads its end: whether the function has done what it should, and if not, why.
+/// Reads its end: whether the function has succeeded, and if not, the reason.
 pub(super) fn read_end(number: &Value, is_done: &Value, reason: &Value) -> Op {
     let end = match (is_done, reason) {
         (Value::Boolean(true), _) => ExchangeEnd::Done,

@@ -47,7 +47,7 @@ pub(crate) struct VmHost {
     pub(crate) run: Option<Rc<dyn RunView>>,
     /// The time when the VM was made.
     pub(crate) start: Instant,
-    /// How long lgoose has made the user wait since, which is no part of its transactions.
+    /// For how long lgoose has held up the user since, which does not count in its transactions.
     pub(crate) held_up: Cell<Duration>,
     /// Whether the user found no row left in its data, which ends it even while its plan is being loaded.
     pub(crate) stopped: Cell<bool>,
@@ -60,7 +60,7 @@ pub(crate) struct VmHost {
     pub(crate) missing_form_message: RefCell<String>,
     /// Tags of the user; allocated with the first.
     pub(crate) tags: RefCell<Option<Box<OwnTags>>>,
-    /// The URLs of the latest pages, once the plan has asked for those of one.
+    /// The URLs of the latest pages, once the plan has read those of one.
     pub(crate) found: RefCell<Option<Box<RecentUrls>>>,
     /// The counters that the plan's top level makes, while it is loaded.
     counters: RefCell<Vec<String>>,
@@ -151,7 +151,7 @@ impl VmHost {
         self.responses.borrow().held_bytes() + self.account.held() + cached
     }
 
-    /// Returns what a call may take outside of Lua. Collects garbage first if little is left.
+    /// Returns the memory that a call may take outside of Lua. Collects garbage first if little is left.
     pub(crate) fn budget<'a>(&self, lua: &'a Lua) -> Budget<'a> {
         let limit = self.limits.memory;
         let used = self.used_bytes(lua);
@@ -168,7 +168,7 @@ impl VmHost {
         lua.used_memory().saturating_add(self.held_bytes())
     }
 
-    /// Collects garbage; returns what a call may take then.
+    /// Collects garbage; returns the memory that a call may take then.
     fn collect(&self, lua: &Lua) -> usize {
         // A collection that fails leaves things as they are, and the budget small.
         let _failed = lua.gc_collect();
@@ -208,7 +208,7 @@ impl VmHost {
     /// # Errors
     /// The plan would hold more than it may.
     pub(crate) fn held<T: HeapSize>(&self, lua: &Lua, value: T) -> mlua::Result<Held<T>> {
-        // An element has none of its own, and a page may have thousands.
+        // An element owns no memory, and a page may have thousands.
         let bytes = match value.heap_bytes() {
             0 => self.account.hold(0),
             bytes => self.hold(lua, bytes)?,
@@ -267,7 +267,7 @@ impl VmHost {
     /// Parses an XML document.
     ///
     /// # Errors
-    /// What is wrong with it; the plan would hold more than it may, or the task's time is over.
+    /// It is not XML, with the reason; the plan would hold more than it may, or the task's time is over.
     pub(crate) fn xml_document(&self, lua: &Lua, text: &[u8]) -> mlua::Result<Rc<Held<Document>>> {
         let Ok(text) = str::from_utf8(text) else {
             let message = "this is not XML: it is not UTF-8";

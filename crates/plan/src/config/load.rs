@@ -45,7 +45,7 @@ pub enum Spacing {
     /// Equal distances.
     #[default]
     Even,
-    /// Random distances, independent of each other, as between visitors who act independently.
+    /// Random distances, independent of each other, as between independent visitors.
     Poisson,
 }
 
@@ -382,7 +382,7 @@ fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Optio
 /// Reads a number of threads.
 ///
 /// # Errors
-/// Returns a sentence that says what is expected.
+/// Returns a sentence with the expected form.
 pub(super) fn read_threads(value: &Value) -> Result<usize, String> {
     match value.whole(1)? {
         threads if threads > MOST_THREADS => Err(format!(
@@ -396,7 +396,7 @@ pub(super) fn read_threads(value: &Value) -> Result<usize, String> {
 /// Reads a number of users.
 ///
 /// # Errors
-/// Returns a sentence that says what is expected.
+/// Returns a sentence with the expected form.
 pub(super) fn read_users(value: &Value) -> Result<u64, String> {
     match value.whole(1)? {
         users if users > MOST_USERS => Err(format!(

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// A scenario's own load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OwnLoad {
-    /// When the load begins, as the time since the start of the run.
+    /// The start of the load, as the time since the start of the run.
     pub start: Duration,
     /// Users or iterations over time.
     pub load: Load,

@@ -1,5 +1,5 @@
-//! Calls of users to the state that all processes of a run share: what they ask, what they get, and the way there. The
-//! state itself is in one process, which performs them in the order in which they come.
+//! Calls of users to the state that all processes of a run share: requests, replies, and the way there. The state
+//! itself is in one process, which performs them in the order in which they come.
 
 use super::map::PendingValue;
 use super::{SharedState, SharedValue};
@@ -8,12 +8,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
-/// What a user asks of one counter, queue or map.
+/// A user's call of one counter, queue or map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedCall {
     /// The name of the counter, queue or map.
     pub name: String,
-    /// What is to be done.
+    /// The action to perform.
     pub action: SharedAction,
 }
 
@@ -28,21 +28,21 @@ pub enum SharedAction {
     Push(String),
     /// Takes the first value of a queue, and waits for one at most this long.
     Take(Duration),
-    /// Asks for the number of values in a queue.
+    /// Returns the number of values in a queue.
     QueueSize,
-    /// Keeps a value in a map under a key, for so long if that is said.
+    /// Keeps a value in a map under a key, for so long if a time is given.
     Set(String, String, Option<Duration>),
     /// The same, if the key has no value; replied to with the one that it has then.
     Keep(String, String, Option<Duration>),
-    /// Asks for the value of a key.
+    /// Returns the value of a key.
     Get(String),
     /// Removes a key, or only if it has that value.
     Remove(String, Option<String>),
-    /// Asks for the number of keys of a map.
+    /// Returns the number of keys of a map.
     MapSize,
 }
 
-/// What comes of a call.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SharedReply {
     /// There is no value.
@@ -78,7 +78,7 @@ pub struct PendingReply {
 }
 
 impl PendingCall {
-    /// Makes a call, and what its caller waits for.
+    /// Makes a call, and the reply that its caller waits for.
     pub fn new(call: SharedCall) -> (PendingCall, PendingReply) {
         let (over, pending) = watch::channel(());
         let reply = Arc::new(OnceLock::new());

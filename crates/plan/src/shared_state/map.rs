@@ -13,11 +13,11 @@ use tokio::time::Instant;
 /// The fewest entries among which the map looks for expired ones.
 const FEWEST: usize = 64;
 
-/// Who waits for whom to make a value, in all maps of a process: each caller for one other at most.
+/// Callers that wait for another one to make a value, in all maps of a process: each caller for one other at most.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingCallers {
     for_whom: Mutex<HashMap<usize, usize>>,
-    /// How many wait, so that who finds a value need not look.
+    /// The number of waiting callers, so that a caller who finds a value need not look.
     count: AtomicUsize,
 }
 
@@ -83,7 +83,7 @@ enum MapEntry {
     },
 }
 
-/// What is found under a key.
+/// The result of a lookup.
 #[derive(Debug)]
 pub enum MapLookup {
     /// The value of the key.
@@ -104,7 +104,7 @@ pub struct Claim {
     map: Arc<Map>,
     key: String,
     number: u64,
-    /// Dropped when the claim is over, which wakes those who wait.
+    /// Dropped when the claim is over, which wakes the waiting callers.
     _over: watch::Sender<()>,
 }
 

@@ -99,7 +99,7 @@ fn take_frame(engine: &mut Engine, frame: &[u8]) -> Result<(), H2ErrorCode> {
 
 /// Whether a frame brings no response further.
 fn is_idle(engine: &mut Engine, head: FrameHead) -> bool {
-    /// What comes for a request that was given up is no flood if the server sends it as it sends other bodies.
+    /// Data for a request that was given up is no flood if the server sends it as it sends other bodies.
     const LARGE: usize = 1024;
     match head.kind {
         DATA if head.length == 0 && !head.has(END_STREAM) => true,
@@ -348,7 +348,7 @@ fn take_goaway(engine: &mut Engine, payload: &[u8]) -> Result<(), H2ErrorCode> {
         if stream.id.is_none_or(|id| id > last) {
             stream.sent = true;
             stream.end(Err(match reason {
-                // What it carries was accepted.
+                // The connection that it carries was accepted.
                 reason if stream.is_tunnel() => {
                     Failure::from_http2(ErrorClass::Reset, reason.description())
                 }

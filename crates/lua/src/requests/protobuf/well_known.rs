@@ -1,5 +1,5 @@
-//! Messages that plans have in a shorter form: times and durations as seconds, wrappers as their value, `Struct` and what is
-//! like it as plain tables, `Any` as the table of its message with its type.
+//! Messages that plans have in a shorter form: times and durations as seconds, wrappers as their value, `Struct` and
+//! its like as plain tables, `Any` as the table of its message with its type.
 
 use super::decode::{Decoder, DecodingFault};
 use super::encode::{Encoder, FieldPath};
@@ -321,7 +321,7 @@ fn read_any_value(
                 reader.varint()?;
                 sandbox::null(decoder.lua)?
             }
-            // Lua tells 1 from 1.0, and JSON does not.
+            // Lua distinguishes 1 from 1.0, and JSON does not.
             (2, WireType::Fixed64) => {
                 let number = Value::Number(f64::from_bits(reader.fixed64()?));
                 int64_of(&number).map_or(number, Value::Integer)

@@ -144,7 +144,7 @@ fn crlf(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(lines)
 }
 
-/// Encodes a text; what the character set lacks becomes `&#233;`. Bytes that are no UTF-8 stay.
+/// Encodes a text; characters that the set lacks become `&#233;`. Bytes that are not UTF-8 stay.
 fn in_charset<'t>(text: Cow<'t, [u8]>, charset: &'static Encoding) -> Cow<'t, [u8]> {
     if charset == UTF_8 || text.is_ascii() && charset != encoding_rs::ISO_2022_JP {
         return text;

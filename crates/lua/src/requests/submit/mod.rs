@@ -1,5 +1,5 @@
-//! What `user:submit` sends: the fields of a form with the plan's over them, in the order of the page, as the form's method
-//! and `enctype` say ("form submission" of the HTML standard).
+//! The entries that `user:submit` sends: the fields of a form with the plan's over them, in the order of the page, as
+//! the form's method and `enctype` say ("form submission" of the HTML standard).
 
 mod button;
 mod encoding;
@@ -23,7 +23,7 @@ pub(crate) use button::pressed;
 /// The options of a form in addition to those of any request.
 pub(crate) const SUBMIT: [&str; 2] = ["button", "added"];
 
-/// Reads a form as `response:form()` returns it, what the plan fills in, and the options.
+/// Reads a form as `response:form()` returns it, the plan's values for its fields, and the options.
 ///
 /// # Errors
 /// The message to raise at the plan's line.

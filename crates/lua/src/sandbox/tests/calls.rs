@@ -175,7 +175,7 @@ fn a_pattern_that_backtracks_is_ended_by_time() {
     assert_eq!(attempt_within(LONG, lines), None);
 }
 
-// With level 0 there is nothing to tell: Lua's 'lua_error' makes its own memory error of exactly this text.
+// Level 0 adds no line: Lua's 'lua_error' makes its own memory error of exactly this text.
 #[test]
 fn a_plans_own_words_about_memory_are_no_limit() {
     for (raise, line) in [

@@ -22,7 +22,7 @@ fn nothing_leads_out_of_the_sandbox() {
         "assert(not pcall(coroutine.close, main) and not pcall(coroutine.resume, main))",
     ] {
         let raised = attempt(lines);
-        // What is not there raises an error that says so.
+        // A missing function raises an error that says so.
         let missing = raised
             .as_ref()
             .is_none_or(|raised| raised.message.contains("does not exist"));

@@ -33,7 +33,7 @@ pub enum Taken {
 pub struct Reservations {
     /// The first number of each allotment that nobody has reserved before.
     start: OnceLock<ReservedNumbers>,
-    /// The least number of numbers reserved ahead.
+    /// The minimum of numbers reserved ahead.
     margin: u64,
     allotments: Mutex<BTreeMap<String, ReservedAllotment>>,
     wanted: Notify,
@@ -126,7 +126,7 @@ impl Reservations {
         allotment
     }
 
-    /// Begins where another process, whose part this one takes over, had reserved no more.
+    /// Begins at the reservations of another process, whose part this one takes over.
     pub fn begin(&self, start: ReservedNumbers) {
         let start = self.start.get_or_init(|| start);
         for (name, reserved) in self.lock().iter_mut() {

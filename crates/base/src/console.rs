@@ -367,7 +367,7 @@ mod tests {
         stream.put(b"more\n".to_vec());
         assert_eq!(stream.settle(None), ConsoleState::Idle);
         let delivered = TAKEN.load(Ordering::Relaxed) - taken;
-        assert!(delivered > b"more\n".len(), "what was left out is told");
+        assert!(delivered > b"more\n".len(), "the omission is reported");
         let (lines, written) = (1_002, taken.div_ceil(1024) as u64 + 1);
         let missing = lines - written;
         assert_eq!(stream.count(), StreamCounts { lines, missing });

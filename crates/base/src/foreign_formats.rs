@@ -162,7 +162,7 @@ impl ForeignFile {
         }
     }
 
-    /// Returns whether it is a program, which no import reads.
+    /// Returns whether it is a program, which no import can read.
     pub fn is_no_recording(self) -> bool {
         matches!(
             self,
@@ -170,7 +170,7 @@ impl ForeignFile {
         )
     }
 
-    /// Returns the mistake of whoever takes the file of that name for a plan.
+    /// Returns the mistake of taking the file of that name for a plan.
     pub fn mistake(self, name: &str) -> Diagnostic {
         let message = format!("'{name}' is {}, and no plan of lgoose", self.noun());
         let file = match name {

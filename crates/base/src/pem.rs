@@ -47,7 +47,7 @@ pub fn identity(
             "'{key_flag} {key}': the private key is encrypted"
         ))
         .help(format!(
-            "lgoose asks for no passphrase: decrypt it with 'openssl pkey -in {key} -out plain.pem'"
+            "lgoose does not prompt for a passphrase: decrypt it with 'openssl pkey -in {key} -out plain.pem'"
         )),
         pem::Error::NoItemsFound if key_flag == cert_flag => {
             let problem = format!("'{key_flag} {key}': there is no private key in it");

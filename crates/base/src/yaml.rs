@@ -10,7 +10,7 @@ use serde_saphyr::budget::BudgetBreach;
 pub struct YamlFault {
     /// In words, with its place.
     pub what: String,
-    /// It stands for more than is read, which took its time to find out.
+    /// Whether it stands for more than is read, which took its time to find out.
     pub is_large: bool,
 }
 

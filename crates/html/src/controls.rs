@@ -64,7 +64,7 @@ impl FormEntries {
         entries.remaining.is_some().then_some(entries)
     }
 
-    /// Takes the memory of a control's entry before it is made. Returns whether there is so much.
+    /// Takes the memory of a control's entry before it is made. Returns whether there is enough.
     fn take(&mut self, bytes: usize) -> bool {
         /// A place and two texts, as they are kept.
         const EACH: usize = 192;
@@ -276,7 +276,7 @@ fn kind(element: ElementRef<'_>) -> String {
     kind.to_ascii_lowercase()
 }
 
-/// Returns whether a button without a type is none that submits.
+/// Returns whether a button without a type does not submit.
 fn is_command(button: ElementRef<'_>) -> bool {
     let has = |attribute| button.attr(attribute).is_some();
     has("command") || has("commandfor")

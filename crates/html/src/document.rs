@@ -75,7 +75,7 @@ pub struct Document {
 const PIECE_BYTES: usize = 16 << 20;
 
 impl Document {
-    /// Parses a page as a browser does; bytes that are not UTF-8 become U+FFFD. A body that is no HTML is a page of
+    /// Parses a page as a browser does; bytes that are not UTF-8 become U+FFFD. A body that is not HTML is a page of
     /// text, and one that nests more than about a thousand deep ends there. `None` if the tree would take more than
     /// about `most_bytes`: elements left open are opened again in each paragraph, so that 250 KB may make 5 GB.
     pub fn parse_within(body: &[u8], most_bytes: usize) -> Option<Self> {
@@ -95,7 +95,7 @@ impl Document {
         let mut bytes = shallow(body);
         let mut is_deep = false;
         while !bytes.is_empty() && !is_deep {
-            // As text, bytes that are none take three times as much.
+            // Bytes that are not text take three times as much as text.
             let (part, more) = bytes.split_at(part_end(bytes));
             let text = text_of(part);
             let mut rest = &*text;

@@ -91,7 +91,7 @@ pub struct Button {
     pub value: String,
     /// Its caption: the text of a `<button>`, the `alt` of an image.
     pub caption: String,
-    /// Whether it is an image, which sends where it was pressed.
+    /// Whether it is an image, which sends the place where it was pressed.
     pub image: bool,
     /// The URL that it submits to in place of the form's, absolute.
     pub action: Option<String>,
@@ -124,8 +124,8 @@ impl Button {
 /// The request that submitting a form sends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Form {
-    /// The action's URL: absolute, without fragment; the page's own URL if the form names none. `None` if it is no URL: a
-    /// browser sends nothing then.
+    /// The action's URL: absolute, without fragment; the page's own URL if the form names none. `None` if it is not a
+    /// URL: a browser sends nothing then.
     pub action: Option<Url>,
     /// The method: `post`, `dialog` or, for everything else a form can say, `get`.
     pub method: FormMethod,
@@ -226,7 +226,7 @@ fn form(
     })
 }
 
-/// Returns the character set that a form is sent in: the first that its page names for it and that there is, else the page's
+/// Returns the character set that a form is sent in: the first known one that its page names for it, else the page's
 /// ("picking an encoding for the form" of the HTML standard; Chromium takes commas, too).
 fn charset(doc: &Document, form: ElementRef<'_>) -> &'static Encoding {
     let named = form.attr("accept-charset").map(|labels| {

@@ -7,7 +7,7 @@ use url::Url;
 /// The longest host with its port, in characters: no name of DNS is longer than 253, and a port has five digits.
 const LONGEST_HOST: usize = 253 + 6;
 
-/// Returns the URL of `raw` on a page at `base`; `None` if it is none, or if its host is too long for one.
+/// Returns the URL of `raw` on a page at `base`; `None` if it is not a URL, or if its host is too long for one.
 pub(super) fn join(base: &Url, raw: &str) -> Option<Url> {
     if host(raw).chars().nth(LONGEST_HOST).is_some() {
         return None;

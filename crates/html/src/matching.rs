@@ -17,7 +17,7 @@ use selectors::{Element, OpaqueElement};
 use std::cell::Cell;
 use std::fmt;
 
-/// The steps between two questions whether to go on: some tens of microseconds.
+/// The steps between two calls of `go_on`: some tens of microseconds.
 pub const STEPS: usize = 4096;
 
 /// Parses a list of selectors.

@@ -236,7 +236,8 @@ impl OpenElement {
 fn kind(name: u64, scanner: &mut Scanner<'_>, found: &ReasonTexts) -> Option<ReasonKind> {
     const H1: u64 = packed(b"h1");
     const P: u64 = packed(b"p");
-    /// Elements that are no message themselves, whatever their class is: those without text, and whole pages and forms.
+    /// Elements that are not messages themselves, whatever their class is: those without text, and whole pages and
+    /// forms.
     const NO_MESSAGES: [u64; 9] = [
         packed(b"html"),
         packed(b"body"),

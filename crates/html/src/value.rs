@@ -45,7 +45,7 @@ pub enum ValueRule {
 pub struct ValueRange {
     least: f64,
     most: f64,
-    /// The numbers in between are so far from each other, counted from `base`; `None` if there are all.
+    /// The distance between these numbers, counted from `base`; `None` if any number is possible.
     step: Option<f64>,
     base: f64,
 }
@@ -85,7 +85,7 @@ impl fmt::Display for ValueRule {
 }
 
 impl ValueRule {
-    /// Reads a rule from its text; `None` if it is none.
+    /// Reads a rule from its text; `None` if it is not one.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(limits) = text.strip_prefix("range ") {
             let limits: Vec<&str> = limits.split(' ').collect();
@@ -163,7 +163,7 @@ fn trimmed(value: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Writes the host of an address as DNS has it, if it can be.
 fn with_ascii_host(address: Cow<'_, str>) -> Cow<'_, str> {
-    /// More than DNS has, and few enough: long names take time in the square of their length.
+    /// The limit of DNS: long names take time in the square of their length.
     const LONGEST: usize = 253;
     let Some((user, host)) = address.split_once('@') else {
         return address;
@@ -195,7 +195,7 @@ fn number(text: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// The last year that Chromium has.
+/// The last year that Chromium supports.
 const LAST_YEAR: u32 = 275_760;
 
 /// Reads a number of so many digits.
@@ -312,7 +312,7 @@ impl ValueRange {
         }
     }
 
-    /// Returns the nearest number that it can have; for a text that is no number, the middle.
+    /// Returns the nearest number that it can have; for a text that is not a number, the middle.
     fn value(&self, text: &str) -> String {
         let value = number(text).unwrap_or((self.least + self.most) / 2.0);
         let value = value.clamp(self.least, self.most);

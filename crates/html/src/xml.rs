@@ -15,7 +15,7 @@ use super::collapse;
 use super::depth::DEEPEST;
 use super::weight::TreeWeight;
 
-/// Why a text is no tree.
+/// The reason why a text is not a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum XmlFault {
     /// The problem with it, and its line.
@@ -26,7 +26,7 @@ pub enum XmlFault {
     Ended,
 }
 
-/// The elements between two questions whether to go on, and between two looks at the weight.
+/// The elements between two calls of `go_on`, and between two looks at the weight.
 const PIECE: usize = 256;
 
 /// Reads a document of at most about `most_bytes`, and returns its tree and weight. `go_on` is called after some
@@ -95,7 +95,9 @@ pub(super) fn tree_of(
                         add_text(&mut page, parent, char.encode_utf8(&mut [0; 4]));
                     }
                     (None, Some(known)) => add_text(&mut page, parent, known),
-                    (None, None) => return Err(wrong(&format!("'&{name};' is no entity of XML"))),
+                    (None, None) => {
+                        return Err(wrong(&format!("'&{name};' is not an entity of XML")));
+                    }
                 }
             }
             // Its definitions are not read, so its entities are unknown.
@@ -248,7 +250,7 @@ mod tests {
             ("<a/><b/>", "second root"),
             (
                 "<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>",
-                "'&x;' is no entity",
+                "'&x;' is not an entity",
             ),
             ("<a b=1></a>", "line 1"),
             ("{}", "no element"),

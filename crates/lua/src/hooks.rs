@@ -181,7 +181,7 @@ fn read(returned: &Value) -> Result<Vec<Written>, String> {
         Value::Table(files) => files,
         other => {
             let expected = "a text, or a table of files { [\"summary.txt\"] = text }";
-            return Err(describe_mismatch("what it returns", expected, other));
+            return Err(describe_mismatch("its return value", expected, other));
         }
     };
     let mut written = Vec::new();

@@ -1,6 +1,5 @@
-//! A function of a plan that runs beside the task of its user: its coroutine, and the part of the user's state that is
-//! its own. That is exchanged for the task's as long as the function takes a step; the engine knows which of them takes
-//! one.
+//! A function of a plan that runs beside the task of its user: its coroutine and its part of the user's state, which
+//! takes the place of the task's during each step. The engine decides which of them takes a step.
 
 use crate::limits::Coroutine;
 use crate::requests::Transaction;
@@ -22,7 +21,7 @@ pub struct JobState {
 }
 
 impl JobState {
-    /// Makes the state of a job that the code begins which runs now.
+    /// Makes the state of a job begun by the running code.
     pub(super) fn new(host: &VmHost, coroutine: Coroutine) -> JobState {
         let tags = host.tags.borrow();
         JobState {

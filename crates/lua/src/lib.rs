@@ -1,5 +1,5 @@
-//! Execution of plans: one sandboxed Lua VM per user. Lua describes, Rust performs: a plan's code runs in a coroutine
-//! that yields an [`Op`]; the engine carries it out and resumes the coroutine with the outcome.
+//! Execution of plans: one sandboxed Lua VM per user. A plan's code runs in a coroutine that yields an [`Op`]; the
+//! engine performs it and resumes the coroutine with the outcome.
 //!
 //! | module | subject |
 //! |---|---|

@@ -441,7 +441,8 @@ impl Vm {
         self.step([])
     }
 
-    /// Raises at the line of the plan that waits that it holds too much; `failed` says whether a request has failed there.
+    /// Raises, at the waiting line of the plan, that the plan holds too much; `failed` is whether a request has failed
+    /// there.
     fn raise_full(&mut self, failed: bool) -> Step {
         let problem = self.host.limits.refuse_memory();
         self.step(Converted((Value::Nil, problem, failed)))
@@ -519,7 +520,7 @@ impl Vm {
         }
     }
 
-    /// Returns whether the plan wants to see each request.
+    /// Returns whether the plan has a function that sees each request.
     pub fn observes_requests(&self) -> bool {
         self.on_request.is_some() && !self.ended_by_limit && !self.stopped_while_loading
     }
@@ -623,7 +624,7 @@ impl Vm {
         self.used_memory() > self.host.limits.memory && self.lua.gc_collect().is_ok()
     }
 
-    /// Collects whatever the plan no longer holds.
+    /// Collects everything that the plan no longer holds.
     pub fn collect_all(&mut self) {
         // The first time, objects with destructors are only found. A collection that fails leaves things as they are.
         for _ in 0..2 {

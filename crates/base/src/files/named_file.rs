@@ -70,7 +70,7 @@ impl NamedFile {
     /// Opens the file to be read. It may be larger than the memory.
     ///
     /// # Errors
-    /// Why the plan may not read it, or as `open_of_any_size`.
+    /// The reason why the plan may not read it, or as `open_of_any_size`.
     pub fn open_of_any_size(&self) -> Result<File, FileError> {
         let Some(folder) = self.contained() else {
             return Ok(open_of_any_size(&self.place(FileUse::Read))?);

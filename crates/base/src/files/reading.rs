@@ -86,7 +86,7 @@ pub(super) fn regular(file: File) -> io::Result<File> {
 
 /// Checks that a file of that many bytes may be kept. It may have no contents and still be that long.
 pub(super) fn fits(length: u64) -> io::Result<()> {
-    /// Below it nobody needs to look at the machine.
+    /// Smaller files need no look at the machine.
     const SMALL: u64 = 1 << 20;
     if length < SMALL {
         return Ok(());
@@ -114,10 +114,11 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Reads all of a file or a pipe. The length is not known beforehand for a pipe and for a growing file.
+///
 /// # Errors
 /// Those of reading, and one in words if it is larger than the memory.
 pub fn read_all(input: impl io::Read) -> io::Result<Vec<u8>> {
-    // A buffer that grows is there twice.
+    // A growing buffer exists twice while it is moved.
     let most = machine::memory_there_is().map_or(u64::MAX, |most| most / 2);
     read_at_most(input, most)
 }

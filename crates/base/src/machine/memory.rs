@@ -10,7 +10,7 @@ const SPARE: u64 = 64 << 20;
 /// The same for each core, whose users grow at the same time.
 const SPARE_PER_CORE: u64 = 32 << 20;
 
-/// Bytes of memory that can be had without swapping.
+/// Bytes of memory that are available without swapping.
 fn available_memory() -> Option<u64> {
     amount(&read("/proc/meminfo")?, "MemAvailable:")
 }
@@ -25,8 +25,8 @@ pub fn taken_memory() -> Option<u64> {
     amount(&read("/proc/self/status")?, "VmRSS:")
 }
 
-/// Bytes of memory that a run may take unless it says how much: as much as there is, less where the address space is
-/// limited ('ulimit -v') and the kernel would refuse more.
+/// Bytes of memory that a run may take by default: all that there is, less where the address space is limited ('ulimit
+/// -v') and the kernel would refuse more.
 pub fn usual_memory() -> Option<u64> {
     let most = memory_there_is()?;
     match addresses() {

@@ -88,7 +88,7 @@ pub fn thread_time() -> (Duration, Duration) {
     (on_core, waited.unwrap_or_default())
 }
 
-/// For how long the machine has been suspended since it was started; zero where the system does not say.
+/// The time for which the machine has been suspended since it was started; zero where the system does not report it.
 pub fn suspended() -> Duration {
     #[cfg(target_os = "linux")]
     {
@@ -106,8 +106,8 @@ pub fn process_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
-/// Whether whoever started this process wants it to ignore the signal with that number, as 'nohup' does with the end of
-/// the terminal.
+/// Whether this process was started to ignore the signal with that number, as 'nohup' does with the end of the
+/// terminal.
 pub fn ignores(signal: i32) -> bool {
     read("/proc/self/status").is_some_and(|text| ignored(&text, signal))
 }

@@ -142,7 +142,7 @@ impl Threshold {
         }
     }
 
-    /// Returns whether the limit is on how many failed, and so says how many may.
+    /// Returns whether the limit is on the number or the share of failures.
     pub fn is_on_failures(&self) -> bool {
         match self.figure {
             FigureKind::Failures | FigureKind::Checks => true,

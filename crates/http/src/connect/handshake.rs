@@ -27,7 +27,7 @@ impl Peer<'_> {
     }
 }
 
-/// Its name, of which a proxy says that it is one.
+/// Its name; that of a proxy says so.
 impl fmt::Display for Peer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

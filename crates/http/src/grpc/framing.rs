@@ -22,7 +22,7 @@ pub enum MessageCoding {
     Identity,
     /// Compressed by gzip.
     Gzip,
-    /// One that lgoose does not have.
+    /// A coding that lgoose does not support.
     Other,
 }
 
@@ -107,7 +107,7 @@ impl MessageReader {
     /// Reads the next message that has come completely.
     ///
     /// # Errors
-    /// It is too long, or not as gRPC has it.
+    /// It is too long, or malformed.
     pub(crate) fn next(&mut self) -> Result<Option<Framed>, Failure> {
         let bytes = &self.unread[self.read..];
         let Some((&[flags, l3, l2, l1, l0], rest)) = bytes.split_first_chunk::<HEAD>() else {
@@ -145,7 +145,7 @@ impl MessageReader {
                 return wrong("a message is compressed, and no 'grpc-encoding' says how");
             }
             MessageCoding::Other => {
-                return wrong("messages are compressed in a way that lgoose has not offered");
+                return wrong("messages are compressed by a method that lgoose has not offered");
             }
         }
         let mut decoded = Vec::new();

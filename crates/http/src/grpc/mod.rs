@@ -1,5 +1,5 @@
 //! The transport side of a gRPC call: the bytes that the plan sends, the framing of the response's messages, its
-//! trailers and its status. It works on a response body that is read while it comes, and knows no schema.
+//! trailers and its status. It works on a response body that is read while it arrives, and knows no schema.
 
 mod framing;
 mod status;
@@ -38,7 +38,7 @@ pub struct CallTerms {
     pub coding: MessageCoding,
     /// The statuses that count as success; empty: OK.
     pub expected: Vec<GrpcCode>,
-    /// Why it is not sent at all.
+    /// The reason why it is not sent at all.
     pub refusal: Option<Arc<str>>,
 }
 
@@ -240,7 +240,7 @@ impl GrpcCall {
         Some(Failure::new(ErrorClass::Decoding, &**refusal))
     }
 
-    /// Notes when its time is up.
+    /// Notes the end of its time.
     pub(super) fn set_due(&self, due: Instant) {
         self.due.set(Some(due));
     }

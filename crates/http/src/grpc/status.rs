@@ -152,7 +152,7 @@ impl GrpcStatus {
         let number = std::str::from_utf8(number).ok();
         let number = number.and_then(|number| number.trim().parse::<u64>().ok());
         let Some(number) = number else {
-            let details = "the server's 'grpc-status' is no number";
+            let details = "the server's 'grpc-status' is not a number";
             return Some(GrpcStatus::own(GrpcCode::UNKNOWN, details));
         };
         let details = find("grpc-message").map(|(_, text)| {

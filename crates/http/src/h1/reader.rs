@@ -44,7 +44,7 @@ impl ReadOutcome {
         }
     }
 
-    /// Notes a line of the head that is no header line.
+    /// Notes a malformed line of the head.
     fn with_malformed_header(mut self, malformed_header: Option<Box<str>>) -> ReadOutcome {
         if let Some(head) = self.head_mut() {
             head.malformed_header = malformed_header;

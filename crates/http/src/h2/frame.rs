@@ -7,7 +7,7 @@ pub(super) const MAX_FRAME: usize = 16_384;
 /// The largest window of flow control.
 pub(super) const MAX_WINDOW: i64 = (1 << 31) - 1;
 /// The flow-control windows of a stream and of the whole connection. They are those of Chrome: enough for any page, so
-/// that a measurement is never one of the window.
+/// that the window never determines a measurement.
 pub(crate) const STREAM_WINDOW: u32 = 6 << 20;
 pub(crate) const CONNECTION_WINDOW: u32 = 15 << 20;
 

@@ -62,7 +62,7 @@ pub(crate) struct ResponseHead {
     pub(crate) location: Option<Range<usize>>,
     /// Whether the body has a content or transfer coding to remove.
     pub(crate) is_encoded: bool,
-    /// The first line that is no header line as the standard has them, if one was left out or mended.
+    /// The first malformed line, if one was left out or mended.
     pub(crate) malformed_header: Option<Box<str>>,
 }
 
@@ -180,7 +180,7 @@ impl FramingFields {
                 head.is_encoded |= !header.value.trim_ascii().eq_ignore_ascii_case(b"chunked");
                 for coding in header.value.split(|byte| *byte == b',') {
                     let coding = coding.trim_ascii();
-                    // An empty element counts for nothing (RFC 9110, section 5.6.1), and so does the coding that is none.
+                    // An empty element does not count (RFC 9110, section 5.6.1), nor does the coding `identity`.
                     if !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity") {
                         self.transfer_encoding = true;
                         self.chunked = coding.eq_ignore_ascii_case(b"chunked");

@@ -4,13 +4,13 @@
 use super::head::{MAX_HEAD, ResponseHead};
 use http::{HeaderName, Method};
 
-/// The most characters of an odd line that are kept to show it.
+/// The most characters of a malformed line that are kept to show it.
 const SHOWN: usize = 60;
 
 /// The result of mending a head that could not be parsed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MendedHead {
-    /// The same number of bytes with lines that can be parsed, and the first line that was none; `None` if lines were only
+    /// The same number of bytes with lines that can be parsed, and the first malformed line; `None` if lines were only
     /// folded.
     Whole(Vec<u8>, Option<Box<str>>),
     /// The end of the head has not come yet.
@@ -24,7 +24,7 @@ pub(crate) enum MendedHead {
 /// - a carriage return alone ends a line, too;
 /// - a line that begins with a space or tab continues the one before (RFC 9112, section 5.2);
 /// - spaces before the colon are not part of the name;
-/// - a line without a colon, or with a name that is no token (RFC 9110, section 5.6.2), is left out;
+/// - a line without a colon, or with a name that is not a token (RFC 9110, section 5.6.2), is left out;
 /// - control characters in the status line or a value are spaces, and a cookie that has one is left out.
 pub(crate) fn mended(bytes: &[u8]) -> MendedHead {
     let Some((status_end, mut start)) = line_end(bytes, 0) else {
@@ -92,10 +92,10 @@ enum HeadLine {
     Header,
     /// A line that begins with a space or tab.
     Folded,
-    /// A header line with spaces before the colon, or control characters in its value: where its name ends, and where the
-    /// colon is.
+    /// A header line with spaces before the colon, or control characters in its value: the end of its name, and the
+    /// place of the colon.
     Mended(usize, usize),
-    /// No header line.
+    /// Not a header line.
     None,
 }
 
@@ -120,7 +120,7 @@ fn read_line(line: &[u8]) -> HeadLine {
     }
 }
 
-/// Returns where the line ends that begins at `start`, and where the next one begins; `None` if its end has not come.
+/// Returns the end of the line that begins at `start`, and the start of the next one; `None` if its end has not come.
 fn line_end(bytes: &[u8], start: usize) -> Option<(usize, usize)> {
     let length = bytes[start..]
         .iter()
@@ -133,7 +133,7 @@ fn line_end(bytes: &[u8], start: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// Returns where the empty line begins that ends the head; `None` if it has not come.
+/// Returns the start of the empty line that ends the head; `None` if it has not come.
 fn blank_line(bytes: &[u8], from: usize) -> Option<usize> {
     let rest = &bytes[from..];
     let mut feeds = (0..rest.len()).filter(|at| rest[*at] == b'\n');
@@ -173,7 +173,8 @@ mod tests {
 
     const STATUS: &str = "HTTP/1.1 200 OK\r\n";
 
-    /// Mends a head with these lines, which has to be of the same length, and returns its headers and the odd line.
+    /// Mends a head with these lines, which has to be of the same length, and returns its headers and the malformed
+    /// line.
     fn read(lines: &str) -> (Vec<(String, String)>, Option<Box<str>>) {
         let text = format!("{STATUS}{lines}\r\nbody \r\n");
         let MendedHead::Whole(mended, malformed_header) = mended(text.as_bytes()) else {

@@ -360,7 +360,7 @@ impl Response {
         }
     }
 
-    /// The first line of the head that was none as the standard has them, if one was left out or mended.
+    /// The first malformed line of the head, if one was left out or mended.
     pub fn malformed_header(&self) -> Option<&str> {
         self.beside.as_ref()?.malformed_header.as_deref()
     }

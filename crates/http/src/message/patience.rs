@@ -22,7 +22,7 @@ pub(super) struct DecodingTime {
 }
 
 impl DecodingTime {
-    /// So much time.
+    /// Makes a time of that length.
     pub(super) fn new(limit: Duration) -> DecodingTime {
         DecodingTime {
             limit,

@@ -159,8 +159,8 @@ impl Drop for BodyPart {
     }
 }
 
-/// Reserves room for the rest of a body, of which `left` bytes are announced. The more has come, the more is believed: a
-/// body twice its size while it moves would be memory that no limit knows.
+/// Reserves room for the rest of a body, of which `remaining` bytes are announced. The more bytes have come, the more
+/// of the announcement is trusted: a body that is moved takes twice its size for a while, which no limit counts.
 pub(crate) fn reserve_rest(bytes: &mut BytesMut, remaining: u64) {
     /// The most bytes that are reserved just because of a length.
     const TRUSTED_LENGTH: usize = 1024 * 1024;
@@ -173,8 +173,8 @@ pub(crate) fn reserve_rest(bytes: &mut BytesMut, remaining: u64) {
     bytes.reserve(usize::try_from(remaining).map_or(trusted, |remaining| remaining.min(trusted)));
 }
 
-/// Reserves room for a piece of a body of which no length is announced, and which may have `left` more bytes. Once much has
-/// come, room for more than the piece: it would double each time.
+/// Reserves room for a piece of a body of which no length is announced, and which may have `remaining` more bytes. Once
+/// much has come, room for more than the piece: it would double each time.
 pub(crate) fn reserve_more(bytes: &mut BytesMut, piece: usize, remaining: u64) {
     const MUCH: usize = 256 * 1024;
     if bytes.len() >= MUCH && bytes.capacity() - bytes.len() < piece {

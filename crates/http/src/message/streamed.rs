@@ -1,5 +1,5 @@
-//! The body of a response that its reader takes while it comes: the transports put pieces in as they arrive, each with
-//! its time, and the reader takes them out. Untaken bytes are bounded. Each is the body of one request.
+//! The body of a response that its reader takes while it arrives: the transports put pieces in as they arrive, each
+//! with its time, and the reader takes them out. Untaken bytes are bounded. Each is the body of one request.
 
 use super::head::headers;
 use crate::failure::{ErrorClass, Failure};

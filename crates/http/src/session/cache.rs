@@ -199,7 +199,7 @@ impl Cache {
     }
 }
 
-/// The target of a request, if the cache has to do with it.
+/// The target of a request, if it is cacheable.
 fn cacheable(session: &Session, request: &Request) -> Option<Target> {
     let cacheable = request.method == Method::GET
         && request.body.is_empty()

@@ -54,7 +54,7 @@ impl<'a> OutgoingHop<'a> {
         loop {
             #[cfg_attr(
                 not(feature = "reqwest"),
-                expect(unused_mut, reason = "only reqwest tells it with the answer")
+                expect(unused_mut, reason = "only reqwest reports it with the response")
             )]
             let (mut channel, mut reused) = if self.request.socket().is_some() {
                 let opening = session.pool.for_socket(&session.client, origin, progress);

@@ -19,7 +19,7 @@ pub(super) struct KeptHead {
 }
 
 impl KeptHead {
-    /// The head of a response to a request with those headers; `None` if it is not to be kept, or of no use.
+    /// The head of a response to a request with those headers; `None` if it must not be kept, or is of no use.
     pub(super) fn new(
         status: u16,
         headers: HeaderMap,
@@ -214,7 +214,7 @@ fn varied(
 ) -> Option<Vec<(HeaderName, Vec<HeaderValue>)>> {
     let names = values(response, &header::VARY).filter(|name| !name.is_empty());
     let one = |name: &str| {
-        // A '*' is no name.
+        // A '*' is not a name.
         let name = HeaderName::from_bytes(name.as_bytes())
             .ok()
             .filter(|_| name != "*")?;

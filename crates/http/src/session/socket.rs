@@ -117,7 +117,7 @@ impl Serving<'_> {
         let is_own = self.socket.is_closing.get();
         self.socket.close(&CloseFrame::of(close.code));
         self.flush().await;
-        // The plan's response to a close comes after it was read.
+        // The server's reply to a close comes after it has read that.
         self.finish(is_own).await;
         self.socket.closed.replace(Some(close.clone()));
         match close.code {

@@ -93,7 +93,7 @@ impl SocketOffer {
         };
         if !is_tunnel {
             if !has("upgrade", "websocket") || !has("connection", "upgrade") {
-                return Err(wrong("the response to the handshake is no upgrade"));
+                return Err(wrong("the response to the handshake is not an upgrade"));
             }
             let mut hash = Sha1::new();
             hash.update(&self.key);

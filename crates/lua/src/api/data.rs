@@ -262,7 +262,7 @@ fn row(lua: &Lua, rows: &DataRows, place: usize) -> mlua::Result<Value> {
     }
 }
 
-/// Takes the next row; nil after a warning if all have been taken. Returns also whether to wait for it.
+/// Takes the next row; nil after a warning if all have been taken. Also returns whether to wait for it.
 fn take(lua: &Lua, rows: mlua::UserDataRef<Held<RowReader>>) -> mlua::Result<(Value, bool)> {
     let host = VmHost::of(lua);
     // Loading a plan to look at its declarations takes nothing away from the users.

@@ -27,7 +27,7 @@ fn describe_missing_form(document: &Document, css: &Value, page: &Url) -> String
         more => format!(" and {more} more"),
     };
     let selector = css.as_string().map_or_else(
-        || "what was looked for".to_owned(),
+        || "the selected one".to_owned(),
         |css| format!("'{}'", escape_invalid(css)),
     );
     let there = there.join(", ");

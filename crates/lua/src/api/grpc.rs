@@ -309,7 +309,7 @@ fn keep_schema(
     Ok(())
 }
 
-/// Takes away descriptions that are there twice. Returns them, and the names of files that they import and that are missing.
+/// Removes duplicate descriptions. Returns the rest, and the names of missing files that they import.
 fn missing_files(_: &Lua, files: Vec<LuaString>) -> mlua::Result<(Vec<LuaString>, Vec<String>)> {
     let bytes: Vec<_> = files.iter().map(|file| file.as_bytes().to_vec()).collect();
     let (distinct, missing) = described_files(&bytes);

@@ -42,7 +42,7 @@ fn maker(lua: &Lua) -> mlua::Result<Function> {
     ))
 }
 
-/// `json.copy(value)`: a value that the plan may change, also of one that it may not.
+/// `json.copy(value)`: a copy that the plan may change.
 pub(super) fn copy(lua: &Lua, value: Value) -> mlua::Result<Value> {
     /// A table may contain itself.
     const DEEPEST: usize = 127;
@@ -185,7 +185,7 @@ fn place_of(key: &Value) -> Option<usize> {
 
 /// Makes a value of Lua that the plan may change.
 pub(super) fn to_lua(lua: &Lua, node: JsonNode<'_>) -> mlua::Result<Value> {
-    // It may have some.
+    // It may contain nulls.
     null(lua)?;
     lua.to_value(&node)
 }

@@ -76,7 +76,7 @@ pub(crate) const GLOBALS: [&str; 24] = [
     "check",
 ];
 
-/// The globals that the top level of a file has and tasks have not.
+/// The globals of a file's top level that tasks do not have.
 const DECLARATIONS: [&str; 4] = ["task", "scenario", "plan", "on"];
 
 /// Formats the message for setting a field of a read-only value; `body` stands for a request without one.

@@ -343,7 +343,7 @@ pub(super) fn copy(lua: &Lua, value: Option<shared_state::SharedValue>) -> mlua:
     let Some(value) = value else {
         return Ok(Value::Nil);
     };
-    // It may have some.
+    // It may contain nulls.
     null(lua)?;
     lua.to_value(&*value)
 }
@@ -370,7 +370,7 @@ fn find_or_claim(
     let host = runs(lua, &what)?;
     if !make.is_function() {
         let mismatch = describe_mismatch(
-            &format!("what makes a value of {what}"),
+            &format!("the function for a value of {what}"),
             "a function",
             &make,
         );

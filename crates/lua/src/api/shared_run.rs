@@ -140,7 +140,7 @@ fn call(
     let name = shared.name.clone();
     let (call, reply) = PendingCall::new(SharedCall { name, action });
     let pending = host.userdata(lua, reply.pending.clone())?;
-    // Dropped where the run is over, which is the reply then.
+    // Dropped if the run is over, which counts as the reply then.
     let _over = shared.link.send(call);
     Ok((pending, host.userdata(lua, reply)?))
 }

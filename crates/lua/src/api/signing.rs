@@ -58,7 +58,7 @@ fn signed(name: &str, key: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
         "unknown algorithm; there are RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 and EdDSA, and hash.hmac_sha256 for secrets",
     )?;
     let key = PrivateKeyDer::from_pem_slice(key)
-        .map_err(|_| "the key is no private key in PEM ('-----BEGIN PRIVATE KEY-----')")?;
+        .map_err(|_| "the key is not a private key in PEM form ('-----BEGIN PRIVATE KEY-----')")?;
     let random = SystemRandom::new();
     let unfit = |error: ring::error::KeyRejected| format!("the key does not fit: {error}");
     let failed = |_: ring::error::Unspecified| "the text cannot be signed".to_owned();

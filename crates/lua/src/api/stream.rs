@@ -1,4 +1,4 @@
-//! Responses that a plan reads while they come: `user:get(path, { stream = true })`.
+//! Responses that a plan reads while they arrive: `user:get(path, { stream = true })`.
 
 use super::function::{function, method};
 use super::names::refuse_unknown;
@@ -19,7 +19,7 @@ pub(crate) const FIELDS: [&str; 4] = ["status", "headers", "ok", "error"];
 /// The methods of a stream, for messages.
 pub(crate) const METHODS: [&str; 5] = ["events", "lines", "chunks", "fail", "close"];
 
-/// The options of `stream:events` and of those like it.
+/// The options of `stream:events`, `stream:lines` and `stream:chunks`.
 pub(crate) const MESSAGE_OPTIONS: [&str; 3] = ["at_end", "counts", "to_end"];
 
 /// The members of an event.
@@ -157,7 +157,7 @@ pub(super) fn has_events(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua
     Ok(stream.shared.has_events())
 }
 
-/// Returns the latest identity of an event stream, or nil, and the seconds to wait before connecting anew, or nil.
+/// Returns the latest event identifier of a stream, or nil, and the seconds to wait before reconnecting, or nil.
 pub(super) fn place(
     lua: &Lua,
     stream: UserDataRef<Held<PlanStream>>,
@@ -167,7 +167,7 @@ pub(super) fn place(
     Ok((id, retry.map(|time| time.as_secs_f64())))
 }
 
-/// Lets go of a stream, which is closed.
+/// Releases a stream, which is closed.
 pub(super) fn let_go(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
     stream.shared.body.close();
     Ok(())

@@ -55,7 +55,7 @@ pub(crate) struct Budget<'a> {
 }
 
 impl<'a> Budget<'a> {
-    /// Creates a budget of `left` bytes, out of the memory of a VM with these limits.
+    /// Creates a budget of `remaining` bytes, out of the memory of a VM with these limits.
     pub(crate) fn new(remaining: usize, limits: &Rc<VmLimits>) -> Budget<'a> {
         Budget {
             remaining,

@@ -10,8 +10,8 @@ pub(crate) trait HeapSize {
     fn heap_bytes(&self) -> usize;
 }
 
-/// A value whose memory counts as its plan's until it is dropped. Whatever a plan is given as userdata is one, which
-/// `tests/layers` checks.
+/// A value whose memory counts as its plan's until it is dropped. Every userdata of a plan is one, which `tests/layers`
+/// checks.
 #[derive(Debug)]
 pub(crate) struct Held<T> {
     value: T,

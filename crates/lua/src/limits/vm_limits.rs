@@ -1,5 +1,5 @@
-//! The limits of a VM: Lua time without waiting, and memory. Code that runs for long is looked at by
-//! [`interrupt`](super::interrupt); functions that work long inside one call report it with [`Limits::spend`].
+//! The limits of a VM: Lua time without waiting, and memory. Code that runs for long is interrupted by
+//! [`interrupt`](super::interrupt); functions that work long inside one call report it by [`VmLimits::spend`].
 
 use super::heartbeat::Heartbeat;
 use crate::diagnostics::{RaisedError, plan_line};
@@ -247,8 +247,8 @@ impl VmLimits {
         due
     }
 
-    /// Says of an error that Lua raises without a place, because its memory is full, where the plan was last seen at work.
-    /// Returns every other error as it is.
+    /// Adds the line at which the plan was last seen at work to an error that Lua raises without a place, because its
+    /// memory is full. Returns every other error as it is.
     pub(crate) fn with_place(&self, error: mlua::Error) -> mlua::Error {
         if matches!(error, mlua::Error::MemoryError(_)) {
             self.note_full();

@@ -99,7 +99,7 @@ fn declared<'a>(words: &[Token<'a>]) -> HashSet<&'a str> {
             }
             (TokenKind::Name, "local") => names.extend(locals(rest)),
             (TokenKind::Name, "for") => names.extend(until(rest, &["in", "="])),
-            // Its name is none, or that of a field; of a method it declares 'self'.
+            // It has no name, or that of a field; a method declares 'self'.
             (TokenKind::Name, "function") => {
                 names.insert("self");
                 names.extend(until(rest, &[")"]).skip_while(|word| *word != "("));

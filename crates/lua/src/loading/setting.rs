@@ -45,7 +45,7 @@ pub(super) fn check_size(field: &str, owner: &str, value: &Value) -> Result<(), 
         shorten(field),
         show_size(MOST_BYTES as f64)
     );
-    Err(Diagnostic::new(message).help("read what is longer from a file, with 'data' or 'file'"))
+    Err(Diagnostic::new(message).help("read longer values from a file, with 'data' or 'file'"))
 }
 
 /// Converts the value of a field.

@@ -134,7 +134,7 @@ impl Program {
         }
     }
 
-    /// Keeps the folder that its files were unpacked into for as long as the program.
+    /// Keeps the folder with its unpacked files for as long as the program.
     pub(crate) fn keep(&self, unpacked: TempDir) {
         // A bundle is unpacked once.
         let _twice = self.unpacked.set(unpacked);
@@ -164,7 +164,7 @@ impl Program {
         })
     }
 
-    /// Has the users share their state with those of other processes, by way of `link`; before any of them runs.
+    /// Shares the users' state with those of other processes, over `link`. Called before any of them runs.
     pub fn share_in_run(&self, link: SharedLink) {
         // It is the same for each version of the plan.
         let _earlier = self
@@ -193,7 +193,7 @@ impl Program {
     /// Takes over the value that `test_start` returned elsewhere, as [`shared`](Program::shared) gave it.
     ///
     /// # Errors
-    /// Trouble with a text that is no JSON.
+    /// Trouble with a text that is not JSON.
     pub fn share(&self, json: &str) -> Result<(), Error> {
         let tree = JsonTree::read(&mut serde_json::Deserializer::from_str(json));
         let tree = tree.map_err(|error| Error::cannot("read what test_start returned", error))?;

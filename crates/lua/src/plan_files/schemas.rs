@@ -22,12 +22,13 @@ pub(crate) struct GrpcMethod {
     pub(crate) output: MessageDescriptor,
     pub(crate) client_streams: bool,
     pub(crate) server_streams: bool,
-    /// Why it cannot be called, if its server describes it in a way that cannot be read. Its messages are empty then.
+    /// The reason why it cannot be called, if its server's description of it is unreadable. Its messages are empty
+    /// then.
     pub(crate) unread: Option<Arc<str>>,
 }
 
 impl GrpcMethod {
-    /// A method of whose messages nothing is known, for that reason.
+    /// A method with unknown messages, for that reason.
     pub(crate) fn unread(name: &str, streams: bool, reason: &str) -> GrpcMethod {
         let empty = DescriptorPool::global().get_message_by_name("google.protobuf.Empty");
         let empty = empty.expect("it is one of Google's own types");
@@ -43,7 +44,7 @@ impl GrpcMethod {
 }
 
 impl Debug for GrpcMethod {
-    // Descriptors show all that they refer to, which for messages within themselves has no end.
+    // A descriptor's output includes all that it refers to, which has no end for messages that contain themselves.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_tuple("GrpcMethod").field(&self.name).finish()
     }
@@ -55,7 +56,7 @@ pub(crate) struct Schema {
     pub(crate) methods: BTreeMap<String, Arc<GrpcMethod>>,
     /// The services that a server has and whose descriptions cannot be read, each with the reason.
     unread_services: BTreeMap<String, Arc<str>>,
-    /// Why a description cannot be read whose services are not known.
+    /// The problem of an unreadable description whose services are unknown.
     undecoded: Option<Arc<str>>,
 }
 
@@ -116,7 +117,7 @@ impl Schema {
         schema
     }
 
-    /// Returns why nothing is known of a method that is not among [`Schema::methods`], if the server may have it.
+    /// Returns the reason why a method that is not among [`Schema::methods`] is unknown, if the server may have it.
     pub(crate) fn why_unread(&self, method: &str) -> Option<&Arc<str>> {
         let method = method.strip_prefix('/').unwrap_or(method);
         let (service, _) = method.split_once('/')?;
@@ -331,8 +332,8 @@ fn described(error: &protox::Error) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Returns the places of the descriptions that are not there twice, and the names of the files that they import and that are
-/// missing. Those that cannot be decoded are kept: the schema knows of them.
+/// Returns the places of the descriptions without duplicates, and the names of missing files that they import. Those
+/// that cannot be decoded are kept: the schema reports them.
 pub(crate) fn described_files(descriptions: &[Vec<u8>]) -> (Vec<usize>, Vec<String>) {
     let mut names = HashSet::new();
     let mut imports = Vec::new();
@@ -417,7 +418,7 @@ mod tests {
         ] {
             assert_eq!(too_deep_at(&text), line, "{text:.80}");
             if line.is_none() {
-                // It must only come back.
+                // It must not overflow the stack.
                 let _read = File::from_source("deep.proto", &text);
             }
         }

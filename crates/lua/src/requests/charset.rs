@@ -56,7 +56,7 @@ pub(crate) fn encoding(response: &Response) -> &'static Encoding {
         let declared = lgoose_html::declared_charset(body);
         let declared = declared.and_then(|label| Encoding::for_label(label.as_bytes()));
         if let Some(declared) = declared {
-            // A page that could be read so far is in neither.
+            // A page that could be read up to here is in neither.
             let is_wide = declared == UTF_16LE || declared == UTF_16BE;
             let is_user_defined = declared.name() == "x-user-defined";
             return match declared {

@@ -66,7 +66,7 @@ impl CheckTime {
 
 #[cfg(test)]
 impl CheckTime {
-    /// Creates one whose time is over once somebody looks.
+    /// Creates one whose time is over at the next look at the clock.
     pub(super) fn over() -> CheckTime {
         CheckTime::of(Duration::ZERO)
     }

@@ -168,7 +168,7 @@ impl Expectations {
     }
 
     fn wrong_page(&self, response: &Response, time: &CheckTime) -> Option<String> {
-        // A body in which nothing is looked for need not be decoded.
+        // A body that no expectation reads need not be decoded.
         let body = LazyCell::new(|| charset::text(response));
         if let Some(expected) = &self.title {
             match lgoose_html::title(&body) {

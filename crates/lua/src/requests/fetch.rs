@@ -92,7 +92,7 @@ fn read_options(model: &mut RequestOp, options: &Value, budget: &mut Budget) -> 
     }
 }
 
-/// Reads the URLs of a fetch straight from the stack; `None` if they are no plain list of texts.
+/// Reads the URLs of a fetch straight from the stack; `None` if they are not a plain list of texts.
 fn read_plain_urls(
     list: StackTable<'_>,
     budget: &mut Budget,

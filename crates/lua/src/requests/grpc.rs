@@ -74,7 +74,7 @@ struct CallOptions {
     terms: CallTerms,
 }
 
-/// Makes the request of a call. One that is unary has its message in it, and so has any by gRPC-Web.
+/// Makes the request of a call. A unary call contains its message, as does every call over gRPC-Web.
 ///
 /// # Errors
 /// The message to raise at the plan's line.
@@ -98,7 +98,10 @@ pub(crate) fn plan_grpc(
         (true, _, None) => Some(message),
         (false, false, None) => None,
         (false, true, _) if method.client_streams => {
-            let problem = format!("'{}' takes a stream, which gRPC-Web has not", method.name);
+            let problem = format!(
+                "'{}' takes a stream, which gRPC-Web does not support",
+                method.name
+            );
             return Err(problem);
         }
         (false, true, Some(message)) => Some(message),

@@ -66,11 +66,11 @@ fn cannot(problem: &str) -> String {
     format!("cannot encode this as JSON: {problem}")
 }
 
-/// Why a value cannot be JSON.
+/// The reason why a value cannot be JSON.
 enum Unfit {
     /// The plan would hold more than it may, or its time is over.
     Limit(String),
-    /// JSON has nothing like it.
+    /// JSON has no such value.
     Value(String),
 }
 
@@ -128,7 +128,7 @@ fn fits(value: &Value, cost: ValueCost, deepest: u32, budget: &mut Budget) -> Re
 /// The keys of a table, which is either a list or an object.
 #[derive(Default)]
 struct TableKeys {
-    /// One that is no integer.
+    /// A key that is not an integer.
     named: Option<Value>,
     integers: i64,
     lowest: i64,
@@ -155,7 +155,7 @@ impl TableKeys {
         };
     }
 
-    /// Checks that nothing of the table would be left out or made up.
+    /// Checks that nothing of the table would be left out or invented.
     ///
     /// # Errors
     /// The problem, and the remedy.

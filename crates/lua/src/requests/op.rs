@@ -62,7 +62,7 @@ pub enum Op {
     BeginTimed(Box<CallOp>),
     /// Ends and counts the exchange of that number.
     EndExchange(u64, Box<ExchangeEnd>),
-    /// Begins a function of the plan beside the running code; returns the number of the job.
+    /// Starts a function of the plan beside the running code; returns the number of the job.
     Spawn(Box<JobFunction>),
     /// Waits until the job of that number is over; an error of it is raised.
     Join(u64),
@@ -86,7 +86,7 @@ pub struct JobFunction {
     pub lasts: bool,
 }
 
-/// For how long the plan waits for a message.
+/// The time for which the plan waits for a message.
 #[derive(Debug, Clone, Copy)]
 pub struct ReceiveTime {
     /// `None`: as long as a request may take.
@@ -272,7 +272,7 @@ impl Op {
         }
     }
 
-    /// Whether it waits for something that the plan may do without: a job that is to end, ends there.
+    /// Whether it only waits: a job that is to end, ends there.
     pub fn waits(&self) -> bool {
         use Op::{Await, Flush, Join, Later, Ready, Receive, Socket, Take, Wait};
         match self {
@@ -472,7 +472,7 @@ fn read_wait(
     }
     match read_wait_rule(from) {
         Ok(Wait::Pacing(_) | Wait::Throughput(_)) => Err(
-            "user:wait takes the length of a pause: what keeps a pace is the 'wait' of a scenario or task"
+            "user:wait takes the length of a pause: to keep a pace, set the 'wait' of a scenario or task"
                 .to_owned(),
         ),
         Ok(rule) => Ok(draw(rule)),
@@ -561,7 +561,7 @@ fn read_stream(stream: &Value) -> Result<Rc<ResponseStream>, String> {
     shared.ok_or_else(|| "a stream is read with a colon: stream:events()".to_owned())
 }
 
-/// Reads a function that will run beside the running code; the second value says whether it lasts beyond the task.
+/// Reads a function to run as a job; the second value says whether it lasts beyond the task.
 fn read_job(function: Value, lasts: &Value) -> Result<Box<JobFunction>, String> {
     let Value::Function(function) = function else {
         return Err(describe_mismatch("user:spawn", "a function", &function));

@@ -296,7 +296,7 @@ fn authorization(value: &Value, budget: &mut Budget) -> Result<HeaderValue, Stri
     }
 }
 
-/// Reads `{ "name", "password", digest = true }`; `None` if it is no such table.
+/// Reads `{ "name", "password", digest = true }`; `None` if it is not such a table.
 fn digest(value: &Value, budget: &mut Budget) -> Result<Option<DigestCredentials>, String> {
     let Value::Table(table) = value else {
         return Ok(None);
@@ -355,7 +355,7 @@ fn stream(op: &mut RequestOp, max_buffer: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that nothing wants the body of a response that is taken piece by piece.
+/// Checks that no option needs the body of a response that is taken piece by piece.
 fn check_messages_only(op: &RequestOp) -> Result<(), String> {
     if op.expect.reads_body() {
         let problem = "the response of { stream = true } is not kept: its 'expect' may have 'status', 'header', 'min_events' and 'last'; check the rest as it comes";

@@ -21,9 +21,9 @@ pub struct RequestOp {
     pub name: Option<Rc<str>>,
     /// The expectations that must hold for it to succeed.
     pub expect: Expectations,
-    /// Whether a status of 400 or more is no failure.
+    /// Whether a status of 400 or more is not a failure.
     pub allow_failure: bool,
-    /// Whether no figure and no log has it.
+    /// Whether it is left out of all figures and logs.
     pub uncounted: bool,
     /// The tags that it has in addition to those of its task.
     pub tags: Option<Rc<Tags>>,

@@ -33,7 +33,7 @@ pub(crate) const RECEIVE_OPTIONS: [&str; 3] = ["timeout", "max", "until_"];
 const MOST: usize = 64 << 20;
 const MOST_OF_DATAGRAM: usize = 65_507;
 
-/// A socket as a plan holds it. One that the plan lets go of is closed.
+/// A socket as a plan holds it. Closed when the plan drops it.
 #[derive(Debug)]
 pub(crate) struct NetSocket(pub(crate) Rc<OpenSocket>);
 
@@ -65,8 +65,8 @@ pub struct SocketOp {
     pub timeout: Option<Duration>,
 }
 
-/// Reads the opening of a socket, as `user:tcp(address, options)` and those beside it say it. Without an address, it is the
-/// host and port of the user's site.
+/// Reads the opening of a socket, as `user:tcp(address, options)`, `user:tls` and `user:udp` describe it. Without an
+/// address, it is the host and port of the user's site.
 ///
 /// # Errors
 /// The message to raise at the plan's line.
@@ -164,7 +164,7 @@ pub(super) fn send(
     let mut bytes = Vec::new();
     let mut add = |text: &Value| {
         let Value::String(text) = text else {
-            return Err(describe_mismatch("what socket:send sends", KIND, text));
+            return Err(describe_mismatch("the data of socket:send", KIND, text));
         };
         let text = text.as_bytes();
         if bytes.len() + text.len() > MOST {
@@ -175,7 +175,7 @@ pub(super) fn send(
         Ok(())
     };
     match data {
-        Value::Table(list) => list_values(list, "what socket:send sends")?
+        Value::Table(list) => list_values(list, "the data of socket:send")?
             .iter()
             .try_for_each(add)?,
         other => add(other)?,

@@ -1,5 +1,5 @@
-//! A response that a plan reads while it comes: its events, its lines, or its pieces. The engine waits for more and counts
-//! the request at the end; this knows neither.
+//! A response that a plan reads while it arrives: its events, its lines, or its pieces. The engine waits for more and
+//! counts the request at the end; this knows neither.
 
 use super::charset;
 use super::expect::Expectations;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A response that is read while it comes, as the engine and the plan share it.
+/// A response that is read while it arrives, as the engine and the plan share it.
 #[derive(Debug)]
 pub struct ResponseStream {
-    /// The body, as it comes.
+    /// The body, as it arrives.
     pub body: Rc<StreamedBody>,
     /// When the request began.
     pub start: Instant,
@@ -54,7 +54,7 @@ pub struct ResponseStream {
     reader: RefCell<StreamReader>,
 }
 
-/// A stream as a plan holds it. One that the plan lets go of is closed.
+/// A stream as a plan holds it. Closed when the plan drops it.
 #[derive(Debug)]
 pub(crate) struct PlanStream {
     pub(crate) shared: Rc<ResponseStream>,
@@ -72,7 +72,7 @@ impl HeapSize for PlanStream {
     }
 }
 
-/// A WebSocket as a plan holds it. One that the plan lets go of is closed.
+/// A WebSocket as a plan holds it. Closed when the plan drops it.
 #[derive(Debug)]
 pub(crate) struct PlanSocket(pub(crate) PlanStream);
 
@@ -82,7 +82,7 @@ impl HeapSize for PlanSocket {
     }
 }
 
-/// A call of gRPC as a plan holds it. One that the plan lets go of is cancelled.
+/// A call of gRPC as a plan holds it. Cancelled when the plan drops it.
 #[derive(Debug)]
 pub(crate) struct PlanCall {
     stream: PlanStream,
@@ -198,7 +198,7 @@ impl ResponseStream {
         Some(socket.0.shared.clone())
     }
 
-    /// Whether its head is that of an event stream. If not, its request fails, unless the status says that there is none.
+    /// Whether its head is that of an event stream. If not, its request fails, unless the status excludes one.
     pub(crate) fn has_events(&self) -> bool {
         const KIND: &str = "text/event-stream";
         let headers = self.body.headers();
@@ -326,7 +326,7 @@ impl ResponseStream {
                     reader.unread.extend_from_slice(&piece.bytes);
                 }
                 None if self.body.has_ended() && !reader.is_whole => {
-                    // A last line may have no end; an event without one is none.
+                    // A last line may lack its end; an event without an end does not count.
                     reader.is_whole = true;
                 }
                 None => break None,

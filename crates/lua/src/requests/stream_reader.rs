@@ -152,7 +152,7 @@ impl StreamReader {
             b"event" => self.event.name = value.to_vec(),
             b"id" if !value.contains(&0) => self.last_id = Some(value.to_vec()),
             b"retry" => self.retry = retry(value).or(self.retry),
-            // A comment, or nothing that the standard has.
+            // A comment, or a field that the standard does not define.
             _ => {}
         }
         None
@@ -172,7 +172,7 @@ impl StreamReader {
     }
 }
 
-/// Reads for how long the server wants a client to wait before it connects anew: digits, in milliseconds.
+/// Reads the reconnection time that the server requests: digits, in milliseconds.
 fn retry(value: &[u8]) -> Option<Duration> {
     const LONGEST_MS: u64 = 86_400_000;
     let digits = std::str::from_utf8(value).ok()?;
@@ -240,7 +240,7 @@ mod tests {
         (name.to_owned(), data.to_owned(), id.to_owned())
     }
 
-    /// The examples of the standard, and its odd cases.
+    /// The examples of the standard, and its edge cases.
     #[test]
     fn events_are_those_of_the_standard() {
         let message = |data| event("message", data, "");

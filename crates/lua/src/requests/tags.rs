@@ -132,7 +132,7 @@ pub(crate) fn set_tag(tags: &mut Tags, key: &str, value: &Value) -> Result<(), S
     };
     if tags.pairs().count() >= MOST_TAGS && tags.pairs().all(|(name, _)| name != key) {
         return Err(format!(
-            "the tag '{key}' is one too many: there may be {MOST_TAGS}; keep in user.data what tells no requests apart"
+            "the tag '{key}' is one too many: there may be {MOST_TAGS}; keep values that do not distinguish requests in user.data"
         ));
     }
     let text = match value {

@@ -1,4 +1,5 @@
-//! An exchange that is a function of the plan, as `user:timed(name, fn, options)` yields its beginning and its end.
+//! An exchange that is a function of the plan: its beginning and its end, as `user:timed(name, fn, options)` yields
+//! them.
 
 use super::op::{ExchangeEnd, Op};
 use super::options::named;

@@ -123,8 +123,8 @@ impl VmHost {
         self.program.task_locations.is_empty()
     }
 
-    /// Gives an error that is in no line of the plan the one where the running task was declared: Lua says nothing of its
-    /// own want of memory, and code of `load` has no file.
+    /// Adds to an error without a line the line where the running task was declared: Lua's lack of memory has none, and
+    /// code of `load` has no file.
     pub(crate) fn located(&self, mut raised: RaisedError) -> RaisedError {
         raised.line = raised.line.or_else(|| {
             let location = self.program.task_locations.get(self.task.get()?)?;
@@ -180,7 +180,7 @@ impl VmHost {
 
     /// Frees the responses that the latest collection has found dead.
     pub(crate) fn drop_dead(&self) {
-        // Whoever reads one now needs it.
+        // A caller that is reading one now needs it.
         if let Ok(mut responses) = self.responses.try_borrow_mut() {
             responses.reclaim(|slot| self.is_live(slot));
         }
@@ -188,7 +188,7 @@ impl VmHost {
 
     /// Returns whether the plan holds the response in a slot, as far as the latest collection has found.
     pub(crate) fn is_live(&self, slot: usize) -> bool {
-        // As a flag a response costs no reference. One that cannot be read is kept.
+        // As a flag, a response costs no reference. One that cannot be read is kept.
         let live = self.live.get();
         live.is_none_or(|live| live.raw_get(slot).unwrap_or(true))
     }

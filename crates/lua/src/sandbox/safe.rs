@@ -24,7 +24,7 @@ pub(crate) fn table(lua: &Lua) -> mlua::Result<Table> {
 }
 
 /// Guards the functions of `string` that match patterns: those that may backtrack for long are tried within the task's
-/// time first. Short patterns on short strings are passed on at once, since checking costs more than they do.
+/// time first. Short patterns on short strings are passed on at once, since checking would cost more.
 pub(crate) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<()> {
     static CODE: OnceLock<Vec<u8>> = OnceLock::new();
     let code = compile_once(

@@ -19,7 +19,8 @@ impl EnvironmentProxies {
     /// letters. `variable` returns the value of a variable.
     ///
     /// # Errors
-    /// A [`Diagnostic`] that names the variable whose value cannot be used: without it, requests would pass the proxy by.
+    /// A [`Diagnostic`] that names the variable whose value cannot be used: without that error, requests would bypass
+    /// the proxy.
     pub fn read(
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<EnvironmentProxies, Diagnostic> {

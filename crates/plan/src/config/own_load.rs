@@ -108,7 +108,7 @@ impl OwnLoadSettings {
         let settings = &self.settings;
         let amount = settings.users.is_some() || settings.rate.is_some();
         if !amount && settings.stages.is_none() {
-            let message = format!("{owner} has a load of its own, but not how much");
+            let message = format!("{owner} has a load of its own, but no amount");
             return Err(Diagnostic::new(message).help("add 'users', 'rate' or 'stages'"));
         }
         let (load, users, run_time) = Load::of(settings, 1)?;

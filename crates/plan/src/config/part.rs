@@ -15,7 +15,7 @@ pub struct LoadPart {
     of: u64,
 }
 
-/// The most parts: nobody starts more by hand.
+/// The most parts: more are not started by hand.
 const MOST: u64 = 1_000;
 
 impl LoadPart {
@@ -64,7 +64,7 @@ impl LoadPart {
     /// Reads `2/4`.
     ///
     /// # Errors
-    /// Returns a sentence that says how to write a part.
+    /// Returns a sentence that shows the form of a part.
     pub fn parse(text: &str) -> Result<LoadPart, String> {
         let wrong = || {
             format!(

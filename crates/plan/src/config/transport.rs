@@ -90,7 +90,7 @@ impl DiscardedBodies {
             "successful" => Ok(DiscardedBodies::Successful),
             "all" => Ok(DiscardedBodies::All),
             other => Err(format!(
-                "'{other}' is no kind of bodies: write successful or all"
+                "'{other}' is not a kind of bodies: write successful or all"
             )),
         }
     }

@@ -53,14 +53,14 @@ pub enum SharedReply {
     Number(i64),
     /// A value, as JSON.
     Value(String),
-    /// Why it failed, to be raised at the plan's line.
+    /// The reason why it failed, to be raised at the plan's line.
     Failed(String),
 }
 
 /// The way of calls to the process that has the state of the run.
 pub type SharedLink = mpsc::UnboundedSender<PendingCall>;
 
-/// A call on its way. Whoever waits for it goes on when this is dropped.
+/// A call on its way. Its caller goes on when this is dropped.
 #[derive(Debug)]
 pub struct PendingCall {
     /// The call.
@@ -93,7 +93,7 @@ impl PendingCall {
 
     /// Gives the caller its reply.
     pub fn reply(self, reply: SharedReply) {
-        // It is the only one: the call is gone then.
+        // It is the only reply: the call is gone then.
         let _first = self.reply.set(reply);
     }
 }
@@ -107,7 +107,7 @@ impl PendingReply {
 }
 
 impl SharedAction {
-    /// Returns how long the call may wait for somebody else.
+    /// Returns how long the call may wait for another user's value.
     pub fn wait(&self) -> Duration {
         match self {
             SharedAction::Take(wait) => *wait,
@@ -174,7 +174,7 @@ fn read(json: &str) -> Result<SharedValue, String> {
     let value = serde_json::from_str(json);
     value
         .map(Arc::new)
-        .map_err(|error| format!("the value is no JSON: {error}"))
+        .map_err(|error| format!("the value is not JSON: {error}"))
 }
 
 fn written(value: Option<SharedValue>) -> SharedReply {

@@ -26,7 +26,7 @@ impl WaitingCallers {
     fn enter(&self, by: usize, other: usize) -> bool {
         let mut for_whom = self.for_whom.lock().unwrap_or_else(PoisonError::into_inner);
         let mut next = Some(other);
-        // No longer than that, whatever those say that were ended while they waited.
+        // Bounded: callers that were ended while they waited are still listed, and may form a circle.
         for _ in 0..=for_whom.len() {
             match next {
                 Some(one) if one == by => return false,
@@ -323,7 +323,7 @@ impl Claim {
 }
 
 impl Drop for Claim {
-    /// Lets the next caller make a value that was not kept, and only then wakes those who wait.
+    /// Lets the next caller make a value that was not kept, and only then wakes the waiting callers.
     fn drop(&mut self) {
         let mut entries = self.map.entries();
         if let Some(MapEntry::Making { claim, .. }) = entries.by_key.get(&self.key)

@@ -348,7 +348,7 @@ fn admitted(cookie: &SetCookie<'_>, target: &Target) -> Option<StoredCookie> {
     if !host_only {
         let named = std::str::from_utf8(cookie.domain).ok()?;
         let named = named.strip_prefix('.').unwrap_or(named);
-        // A URL may escape its host; this is none.
+        // A URL may escape its host; a domain may not.
         let host_of_url = Some(named).filter(|named| !named.contains('%'));
         let named = url::Host::parse(host_of_url?).ok()?.to_string();
         let named = named.trim_start_matches('[').trim_end_matches(']');

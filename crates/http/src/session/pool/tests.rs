@@ -33,7 +33,7 @@ async fn open_after(sites: usize, closes: bool) -> u64 {
         let meter = TransferMeter::default();
         let exchange = session.send(&request, start, None, &meter).await;
         assert!(exchange.outcome.is_ok(), "{:?}", exchange.outcome);
-        // The driver hears that the connection was closed.
+        // The driver notices that the connection was closed.
         tokio::task::yield_now().await;
     }
     session.shard_connections()

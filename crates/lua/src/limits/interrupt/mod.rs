@@ -143,9 +143,9 @@ pub(crate) fn enter<'a>(lua: &Lua, limits: &'a VmLimits) -> mlua::Result<StateGu
     Ok(StateGuard::new(state, limits))
 }
 
-/// Returns a function for the prelude: `within(call, coroutine, ...)` returns `call(coroutine, ...)`, and meanwhile the
-/// signal knows that this coroutine of the plan's own is the one that runs. One that is preempted yields the marker of that.
-/// Where there is no signal, the coroutine has the hook of the code that made it.
+/// Returns a function for the prelude: `within(call, coroutine, ...)` returns `call(coroutine, ...)`, and shows the
+/// signal that this coroutine of the plan's own runs meanwhile. One that is preempted yields a marker. Without a
+/// signal, the coroutine has the hook of the code that made it.
 pub(crate) fn within(lua: &Lua) -> mlua::Result<Function> {
     // SAFETY: the function is called as one of Lua's only.
     unsafe { lua.create_c_function(call_within) }

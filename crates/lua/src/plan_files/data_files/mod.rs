@@ -248,7 +248,7 @@ impl DataFiles {
         })
     }
 
-    /// Refuses one format too many: a file has one, and a plan that tries them out does not know more.
+    /// Refuses one format too many: a file has one format, and a plan that tries out many gains nothing.
     fn note_format(&self, path: &Path, format: &CsvFormat, file: &str) -> Result<(), String> {
         const MOST_FORMATS: usize = 4;
         let noted = self.csv_formats.lock();

@@ -27,7 +27,7 @@ pub(super) struct DescribedFiles {
     pub(super) pool: DescriptorPool,
     /// The services of files that cannot be read, each with the reason.
     pub(super) unread_services: BTreeMap<String, Arc<str>>,
-    /// Why a description is not even one of a file.
+    /// The problem of a description that is not one of a file.
     pub(super) undecoded: Option<Arc<str>>,
 }
 
@@ -187,7 +187,7 @@ impl DescriptionReader {
     /// Adds a file.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     fn add(&mut self, described: &DescribedFile<'_>) -> Result<(), Unread> {
         let file = &described.file;
         let name = file.name();

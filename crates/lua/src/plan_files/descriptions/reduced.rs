@@ -22,7 +22,7 @@ impl NameRoom {
     /// Takes memory for names.
     ///
     /// # Errors
-    /// There is not so much.
+    /// There is not enough.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), String> {
         let rest = self.0.checked_sub(bytes);
         self.0 = rest.ok_or("has longer names than there is room for")?;

@@ -1,4 +1,4 @@
-//! Descriptions that are wrong in one way each, beside one that is right.
+//! Tests with descriptions that are wrong in one way each, beside a correct one.
 
 use super::read_descriptions;
 use prost_reflect::prost::Message as _;

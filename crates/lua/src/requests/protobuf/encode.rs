@@ -347,7 +347,7 @@ impl Encoder<'_, '_> {
         self.nested(|own| own.message(value, message, path))
     }
 
-    /// Writes a value that is no message, without its key.
+    /// Writes a value that is not a message, without its key.
     pub(super) fn scalar(
         &mut self,
         value: &Value,

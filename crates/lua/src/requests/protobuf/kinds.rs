@@ -8,7 +8,7 @@ use prost_reflect::Kind;
 /// The deepest nesting of messages, as other implementations have it.
 pub(super) const DEEPEST: u32 = 100;
 
-/// Returns a whole number, which texts may be, too: JSON has 64 bits so.
+/// Returns a whole number, also of a text, the form of 64 bits in JSON.
 pub(super) fn int64_of(value: &Value) -> Option<i64> {
     match value {
         Value::Integer(number) => Some(*number),

@@ -13,7 +13,7 @@ use prost_reflect::{Kind, MessageDescriptor};
 
 /// The field that names the type of an `Any`.
 pub(super) const ANY_TYPE: &str = "@type";
-/// The field of an `Any` whose message is no table.
+/// The field of an `Any` whose message is not a table.
 const ANY_VALUE: &str = "value";
 
 /// A message with a shorter form.
@@ -29,7 +29,7 @@ pub(super) enum WellKnown {
 }
 
 impl WellKnown {
-    /// Returns the one that a message is, if it is one.
+    /// Returns the known kind of a message, if it is one.
     pub(super) fn of(message: &MessageDescriptor) -> Option<WellKnown> {
         let name = message.full_name().strip_prefix("google.protobuf.")?;
         Some(match name {
@@ -358,7 +358,7 @@ fn read_any(
             table.raw_set(ANY_VALUE, value)?;
             table
         }
-        // Its bytes, where nobody has described it.
+        // Its bytes, if its type is unknown.
         (None, _) => {
             let table = decoder.lua.create_table()?;
             table.raw_set(ANY_VALUE, decoder.lua.create_string(value)?)?;

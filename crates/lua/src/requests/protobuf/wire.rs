@@ -24,7 +24,7 @@ impl WireType {
     }
 }
 
-/// Bytes that are no message.
+/// Bytes that are not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed;
 
@@ -105,7 +105,7 @@ impl<'a> WireReader<'a> {
         }
     }
 
-    /// Passes a value over.
+    /// Skips a value.
     pub(super) fn skip(
         &mut self,
         number: u32,

@@ -66,7 +66,7 @@ pub(super) fn read(
     let action = attribute("action");
     if action.is_nil() {
         let problem =
-            "the form has no action: what its page says is no URL, and a browser sends nothing";
+            "the form has no action: the one on its page is not a URL, and a browser sends nothing";
         return Err(problem.to_owned());
     }
     let is_get = method == Method::GET;

@@ -1,4 +1,4 @@
-//! Calls of library functions that take much time or memory.
+//! Tests with calls of library functions that take much time or memory.
 
 use super::*;
 

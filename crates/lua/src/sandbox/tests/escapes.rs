@@ -1,4 +1,4 @@
-//! Ways out of the sandbox.
+//! Tests with ways out of the sandbox.
 
 use super::*;
 

@@ -52,7 +52,7 @@ struct ReservedAllotment {
 }
 
 /// The interval between two looks at the numbers taken.
-const LOOK: Duration = Duration::from_millis(250);
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Looks for which as many numbers are reserved ahead as were taken since the last one.
 const LOOKS_AHEAD: u64 = 4;
@@ -140,13 +140,13 @@ impl Reservations {
 
     /// Waits until it is time to look whether more has to be reserved.
     pub async fn due(&self) {
-        let _quiet = tokio::time::timeout(LOOK, self.wanted.notified()).await;
+        let _quiet = tokio::time::timeout(LOOK_INTERVAL, self.wanted.notified()).await;
     }
 
     /// Waits until more numbers may have been granted.
     pub async fn wait_for_more(&self) {
         // They may have been just before.
-        let _late = tokio::time::timeout(LOOK, self.granted.notified()).await;
+        let _late = tokio::time::timeout(LOOK_INTERVAL, self.granted.notified()).await;
     }
 
     /// Returns whether some allotment has fewer numbers reserved ahead than it should, and requests more.

@@ -19,10 +19,10 @@ const MOST_WAITING: usize = 256 << 10;
 const MOST_WAITING_FOR_FILE: usize = 64 << 20;
 
 /// Bytes handed over at a time: small enough that a slow reader shows progress.
-const PIECE: usize = 4 << 10;
+const PIECE_BYTES: usize = 4 << 10;
 
 /// Interval at which a waiting task looks at a stream again.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A standard stream of this process, or a file that is written like one.
 #[derive(Debug)]
@@ -202,7 +202,7 @@ impl OutputStream {
     pub async fn settled_within(&self, patience: Duration) -> ConsoleState {
         let start = Instant::now();
         loop {
-            if let Ok(state) = tokio::time::timeout(LOOK, self.settled()).await {
+            if let Ok(state) = tokio::time::timeout(LOOK_INTERVAL, self.settled()).await {
                 return state;
             }
             if self.is_stuck(start, patience) {
@@ -290,7 +290,7 @@ impl OutputStream {
 
     fn write_all(&self, mut bytes: &[u8]) -> Result<(), Errno> {
         while !bytes.is_empty() {
-            let taken = match self.place.write(&bytes[..bytes.len().min(PIECE)]) {
+            let taken = match self.place.write(&bytes[..bytes.len().min(PIECE_BYTES)]) {
                 Ok(taken) => taken,
                 Err(Errno::INTR) => 0,
                 // Another program has made it so.

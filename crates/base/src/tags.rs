@@ -74,9 +74,9 @@ impl Tags {
     /// Returns the memory that they take, in bytes.
     pub fn bytes(&self) -> usize {
         /// The memory of a text and its place in the tree beside its bytes.
-        const EACH: usize = 40;
+        const TEXT_BYTES: usize = 40;
         self.pairs()
-            .map(|(key, value)| key.len() + value.len() + 2 * EACH)
+            .map(|(key, value)| key.len() + value.len() + 2 * TEXT_BYTES)
             .sum()
     }
 

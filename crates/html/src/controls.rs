@@ -67,10 +67,10 @@ impl FormEntries {
     /// Takes the memory of a control's entry before it is made. Returns whether there is enough.
     fn take(&mut self, bytes: usize) -> bool {
         /// A place and two texts, as they are kept.
-        const EACH: usize = 192;
+        const ENTRY_BYTES: usize = 192;
         self.remaining = self
             .remaining
-            .and_then(|remaining| remaining.checked_sub(bytes + EACH));
+            .and_then(|remaining| remaining.checked_sub(bytes + ENTRY_BYTES));
         self.remaining.is_some()
     }
 

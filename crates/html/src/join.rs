@@ -18,10 +18,10 @@ pub(super) fn join(base: &Url, raw: &str) -> Option<Url> {
 /// Returns the host that an address may name, port included: empty for most that are relative, and for schemes whose
 /// hosts are taken as they are.
 pub(super) fn host(raw: &str) -> &str {
-    const ENDS: [char; 4] = ['/', '\\', '?', '#'];
+    const AUTHORITY_ENDS: [char; 4] = ['/', '\\', '?', '#'];
     let is_slash = |c: char| matches!(c, '/' | '\\');
     let raw = raw.trim_start_matches(|c: char| c <= ' ');
-    let first = raw.find(ENDS).unwrap_or(raw.len());
+    let first = raw.find(AUTHORITY_ENDS).unwrap_or(raw.len());
     let (has_scheme, rest) = match raw[..first].find(':') {
         Some(colon) if !is_of_web(&raw[..colon]) => return "",
         Some(colon) => (true, &raw[colon + 1..]),
@@ -32,7 +32,7 @@ pub(super) fn host(raw: &str) -> &str {
     if !has_scheme && before.chars().filter(|c| is_slash(*c)).count() < 2 {
         return "";
     }
-    let authority = authority.split(ENDS).next().unwrap_or_default();
+    let authority = authority.split(AUTHORITY_ENDS).next().unwrap_or_default();
     authority.rsplit('@').next().unwrap_or_default()
 }
 

@@ -15,7 +15,7 @@ const MOST_MARKUP: usize = 8 << 10;
 /// The most messages that are looked at.
 const MOST_TEXTS: usize = 16;
 /// The most characters of a reason.
-const MOST: usize = 200;
+const MAX_REASON: usize = 200;
 
 /// Classes that sites give to the messages of a form alone: Django, Drupal, WordPress and WooCommerce, Rails, ASP.NET,
 /// Bootstrap, GOV.UK, USWDS, MediaWiki and its Codex, PatternFly, which Keycloak has.
@@ -156,7 +156,7 @@ impl ReasonTexts {
 }
 
 fn cut(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(MOST) {
+    if let Some((end, _)) = text.char_indices().nth(MAX_REASON) {
         text.truncate(end);
         text.push('…');
     }

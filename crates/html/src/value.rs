@@ -164,11 +164,11 @@ fn trimmed(value: Cow<'_, str>) -> Cow<'_, str> {
 /// Writes the host of an address as DNS has it, if it can be.
 fn with_ascii_host(address: Cow<'_, str>) -> Cow<'_, str> {
     /// The limit of DNS: long names take time in the square of their length.
-    const LONGEST: usize = 253;
+    const MAX_HOST: usize = 253;
     let Some((user, host)) = address.split_once('@') else {
         return address;
     };
-    if host.is_ascii() || host.len() > LONGEST {
+    if host.is_ascii() || host.len() > MAX_HOST {
         return address;
     }
     match idna::domain_to_ascii_strict(host) {

@@ -52,13 +52,13 @@ fn contents(node: &Node) -> usize {
 
 /// The memory of a text beside its handle, which itself holds short ones.
 fn text_bytes(text: &str) -> usize {
-    const SHORT: usize = 8;
-    const LONG: usize = 1 << 10;
+    const SHORT_TEXT: usize = 8;
+    const LONG_TEXT: usize = 1 << 10;
     const HEADER: usize = 24;
     match text.len() {
-        0..=SHORT => 0,
+        0..=SHORT_TEXT => 0,
         // A part of a piece that was parsed.
-        length @ LONG..=LONGEST_PIECE => length + HEADER,
+        length @ LONG_TEXT..=LONGEST_PIECE => length + HEADER,
         length => length.next_power_of_two().max(16) + HEADER,
     }
 }

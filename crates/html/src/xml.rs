@@ -27,7 +27,7 @@ pub enum XmlFault {
 }
 
 /// The elements between two calls of `go_on`, and between two looks at the weight.
-const PIECE: usize = 256;
+const PIECE_ELEMENTS: usize = 256;
 
 /// Reads a document of at most about `most_bytes`, and returns its tree and weight. `go_on` is called after some
 /// elements, with the length of the text that was read since.
@@ -105,7 +105,7 @@ pub(super) fn tree_of(
             Event::Eof => break,
         }
         let since = (at as usize).saturating_sub(looked_at);
-        if count >= PIECE || since > 64 << 10 {
+        if count >= PIECE_ELEMENTS || since > 64 << 10 {
             (count, looked_at) = (0, at as usize);
             if !go_on(since) {
                 return Err(XmlFault::Ended);
@@ -131,7 +131,7 @@ pub(super) fn tree_of(
 /// has none; text after a mistake in it is left out.
 pub fn xml_reason(document: &[u8]) -> Option<String> {
     const MOST_READ: usize = 64 << 10;
-    const MOST: usize = 200;
+    const MAX_REASON: usize = 200;
     let document = String::from_utf8_lossy(&document[..document.len().min(MOST_READ)]);
     let mut reader = Reader::from_str(&document);
     let mut texts: Vec<String> = Vec::new();
@@ -151,7 +151,7 @@ pub fn xml_reason(document: &[u8]) -> Option<String> {
         }
     }
     let line = collapse(texts.iter().map(String::as_str));
-    match line.char_indices().nth(MOST) {
+    match line.char_indices().nth(MAX_REASON) {
         Some((end, _)) => Some(format!("{}…", &line[..end])),
         None => Some(line).filter(|line| !line.is_empty()),
     }

@@ -4,7 +4,7 @@
 /// most JSON.
 pub(super) fn quoted(json: &[u8]) -> Option<Vec<u8>> {
     /// Fewer digits always have room.
-    const ROOM: usize = 18;
+    const SAFE_DIGITS: usize = 18;
     let mut out = Vec::new();
     let mut copied = 0;
     let mut at = 0;
@@ -15,7 +15,7 @@ pub(super) fn quoted(json: &[u8]) -> Option<Vec<u8>> {
                 let end = json[at..].iter().position(|byte| !is_of_number(*byte));
                 let end = end.map_or(json.len(), |length| at + length);
                 let number = &json[at..end];
-                if number.len() > ROOM && is_large(number) {
+                if number.len() > SAFE_DIGITS && is_large(number) {
                     out.extend_from_slice(&json[copied..at]);
                     out.push(b'"');
                     out.extend_from_slice(number);

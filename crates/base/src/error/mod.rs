@@ -230,14 +230,16 @@ impl std::error::Error for Diagnostic {}
 
 /// Returns a line as it is quoted, with the bytes of it that are wrong: of a long one, 200 bytes around these.
 fn quoted(line: &str, wrong: Option<Range<usize>>) -> (String, Option<Range<usize>>) {
-    const MOST: usize = 200;
-    if line.len() <= MOST {
+    const MAX_SHOWN: usize = 200;
+    if line.len() <= MAX_SHOWN {
         return (line.to_owned(), wrong);
     }
     let centre = wrong.as_ref().map_or(0, |wrong| wrong.start);
-    let from = centre.saturating_sub(MOST / 4).min(line.len() - MOST);
+    let from = centre
+        .saturating_sub(MAX_SHOWN / 4)
+        .min(line.len() - MAX_SHOWN);
     let from = line.floor_char_boundary(from);
-    let to = line.floor_char_boundary(from + MOST);
+    let to = line.floor_char_boundary(from + MAX_SHOWN);
     let before = if from > 0 { "…" } else { "" };
     let after = if to < line.len() { "…" } else { "" };
     let shown = format!("{before}{}{after}", &line[from..to]);
@@ -267,7 +269,7 @@ pub const NOT_AS_EXPECTED: &str = "the response is not as expected: ";
 /// Returns the first 200 bytes of a response body that is JSON or plain text, which usually names the problem; `None`
 /// for any other body.
 pub fn excerpt(content_type: Option<&str>, body: &[u8]) -> Option<String> {
-    const MOST: usize = 200;
+    const MAX_SHOWN: usize = 200;
     let kind = content_type.unwrap_or_default().to_ascii_lowercase();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     let is_text = match kind {
@@ -278,8 +280,8 @@ pub fn excerpt(content_type: Option<&str>, body: &[u8]) -> Option<String> {
     if !is_text || body.is_empty() {
         return None;
     }
-    let mut start = String::from_utf8_lossy(&body[..body.len().min(MOST)]);
-    if body.len() > MOST {
+    let mut start = String::from_utf8_lossy(&body[..body.len().min(MAX_SHOWN)]);
+    if body.len() > MAX_SHOWN {
         // The cut may go through a character.
         let whole = start.trim_end_matches('\u{fffd}').len();
         let text = start.to_mut();
@@ -332,8 +334,8 @@ const WORDS_ELSEWHERE: [(&str, &str); 35] = [
 /// Near: a Damerau-Levenshtein distance of at most a third of the longer word, at least one.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// No candidate is so long; the distance takes the square of the length.
-    const LONGEST: usize = 100;
-    if word.len() > LONGEST {
+    const MAX_WORD: usize = 100;
+    if word.len() > MAX_WORD {
         return None;
     }
     let elsewhere = WORDS_ELSEWHERE.iter().filter(|(theirs, _)| *theirs == word);

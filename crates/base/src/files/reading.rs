@@ -87,8 +87,8 @@ pub(super) fn regular(file: File) -> io::Result<File> {
 /// Checks that a file of that many bytes may be kept. It may have no contents and still be that long.
 pub(super) fn fits(length: u64) -> io::Result<()> {
     /// Smaller files need no look at the machine.
-    const SMALL: u64 = 1 << 20;
-    if length < SMALL {
+    const SMALL_FILE: u64 = 1 << 20;
+    if length < SMALL_FILE {
         return Ok(());
     }
     match machine::memory_there_is().filter(|most| length > *most) {

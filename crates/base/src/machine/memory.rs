@@ -5,7 +5,7 @@ use super::{cores, read};
 use rustix::process::{Resource, getrlimit};
 
 /// Memory that is left free at least: the growth of a run until it is noticed, and until its users have ended.
-const SPARE: u64 = 64 << 20;
+const SPARE_MEMORY: u64 = 64 << 20;
 
 /// The same for each core, whose users grow at the same time.
 const SPARE_PER_CORE: u64 = 32 << 20;
@@ -48,7 +48,7 @@ pub(crate) fn memory_there_is() -> Option<u64> {
 /// Returns the usable part of free memory: nine tenths, but not the part that must stay free for each core; at least
 /// half.
 fn usable(free: u64) -> u64 {
-    let spare = SPARE + cores() as u64 * SPARE_PER_CORE;
+    let spare = SPARE_MEMORY + cores() as u64 * SPARE_PER_CORE;
     free - spare.max(free / 10).min(free / 2)
 }
 

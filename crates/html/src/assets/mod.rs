@@ -402,10 +402,10 @@ impl<'p> AssetList<'p> {
         let Some(owner) = self.resolver.resolve(address, &mut self.url) else {
             return;
         };
-        const EACH: usize = 64;
+        const URL_BYTES: usize = 64;
         const USUAL: usize = 16;
         // Once here and once in the list.
-        let bytes = 2 * (self.url.len() + EACH);
+        let bytes = 2 * (self.url.len() + URL_BYTES);
         if self.urls.is_empty() {
             self.urls.reserve(USUAL);
         }

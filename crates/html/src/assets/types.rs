@@ -61,7 +61,7 @@ pub(super) fn is_style(kind: Option<&[u8]>) -> bool {
 
 /// Returns whether browsers show images of this type.
 pub(super) fn is_image(kind: Option<&[u8]>) -> bool {
-    const SHOWN: [&[u8]; 11] = [
+    const SHOWN_TYPES: [&[u8]; 11] = [
         b"image/apng",
         b"image/avif",
         b"image/bmp",
@@ -74,7 +74,7 @@ pub(super) fn is_image(kind: Option<&[u8]>) -> bool {
         b"image/webp",
         b"image/x-icon",
     ];
-    is_none_or(kind, &SHOWN)
+    is_none_or(kind, &SHOWN_TYPES)
 }
 
 /// Returns whether a browser preloads something for this purpose (`as`), of this type.

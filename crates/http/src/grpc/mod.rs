@@ -372,15 +372,15 @@ impl GrpcCall {
 
 /// Returns a time as `grpc-timeout` has it: at most eight digits and a unit.
 pub fn timeout_value(time: std::time::Duration) -> String {
-    const MOST: u128 = 99_999_999;
+    const MAX_COUNT: u128 = 99_999_999;
     let units = [
         (time.as_nanos(), 'n'),
         (time.as_micros(), 'u'),
         (time.as_millis(), 'm'),
         (u128::from(time.as_secs()), 'S'),
     ];
-    let fitting = units.into_iter().find(|(count, _)| *count <= MOST);
-    let (count, unit) = fitting.unwrap_or((MOST, 'S'));
+    let fitting = units.into_iter().find(|(count, _)| *count <= MAX_COUNT);
+    let (count, unit) = fitting.unwrap_or((MAX_COUNT, 'S'));
     format!("{count}{unit}")
 }
 

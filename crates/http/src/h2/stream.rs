@@ -13,7 +13,7 @@ use std::task::Waker;
 const SWITCHED: (std::ops::Range<usize>, &[u8]) = (9..12, b"101");
 
 /// The initial capacity for a head and a small body.
-const SMALL: usize = 256;
+const SMALL_RESPONSE: usize = 256;
 
 /// The state of a stream.
 #[derive(Debug)]
@@ -208,7 +208,7 @@ impl H2Stream {
             });
         }
         self.bytes.clear();
-        self.bytes.reserve(SMALL);
+        self.bytes.reserve(SMALL_RESPONSE);
         let mut fields = FieldWriter::of_response(&mut self.bytes);
         let fits = read(&mut fields)?;
         let (valid, status, declared) = (fields.valid, fields.status, fields.declared);

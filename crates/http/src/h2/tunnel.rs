@@ -10,7 +10,7 @@ use bytes::{Bytes, BytesMut};
 use std::task::{Context, Poll};
 
 /// The most bytes that the stream takes at once.
-const PIECE: usize = 64 << 10;
+const MAX_PIECE: usize = 64 << 10;
 
 /// The capacity for received bytes that an idle stream keeps.
 const IDLE_CAPACITY: usize = 1024;
@@ -101,7 +101,7 @@ impl SocketStream for H2Tunnel {
         if self.poll_flush(cx)?.is_pending() {
             return Poll::Pending;
         }
-        let count = bytes.len().min(PIECE);
+        let count = bytes.len().min(MAX_PIECE);
         self.with_stream(|stream| stream.unsent = Bytes::copy_from_slice(&bytes[..count]));
         self.sent += count as u64;
         Poll::Ready(Ok(count))

@@ -5,7 +5,7 @@ use super::head::{MAX_HEAD, ResponseHead};
 use http::{HeaderName, Method};
 
 /// The most characters of a malformed line that are kept to show it.
-const SHOWN: usize = 60;
+const MAX_SHOWN: usize = 60;
 
 /// The result of mending a head that could not be parsed.
 #[derive(Debug, PartialEq, Eq)]
@@ -151,7 +151,7 @@ fn is_status_line(line: &[u8]) -> bool {
 fn note(malformed_header: &mut Option<Box<str>>, line: &[u8]) {
     malformed_header.get_or_insert_with(|| {
         let text = String::from_utf8_lossy(line);
-        let shown = text.chars().take(SHOWN).collect::<String>();
+        let shown = text.chars().take(MAX_SHOWN).collect::<String>();
         shown.escape_debug().to_string().into()
     });
 }

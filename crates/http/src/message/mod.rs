@@ -107,9 +107,9 @@ impl RequestExtras {
     /// The memory that they take, in bytes.
     pub fn bytes(&self) -> usize {
         /// The memory of a cookie beside its texts.
-        const EACH: usize = size_of::<(String, String)>();
+        const COOKIE_BYTES: usize = size_of::<(String, String)>();
         let cookies = self.cookies.iter();
-        let cookies = cookies.map(|(name, value)| name.len() + value.len() + EACH);
+        let cookies = cookies.map(|(name, value)| name.len() + value.len() + COOKIE_BYTES);
         let referrer = self.referrer.as_ref().map_or(0, Referrer::bytes);
         size_of::<RequestExtras>() + cookies.sum::<usize>() + referrer
     }
@@ -184,7 +184,7 @@ pub struct Response {
     bytes: Bytes,
     head_length: usize,
     /// Boxed: in most tests, most bodies are not compressed, and few redirects set cookies.
-    beside: Option<Box<ResponseExtras>>,
+    extras: Option<Box<ResponseExtras>>,
 }
 
 /// The fields that few responses have.
@@ -219,7 +219,7 @@ impl Response {
             status: head.status,
             target,
             head_length: head.length,
-            beside: has_more.then(|| {
+            extras: has_more.then(|| {
                 Box::new(ResponseExtras {
                     encoded,
                     hop_cookies,
@@ -251,7 +251,7 @@ impl Response {
             target,
             bytes: body.into(),
             head_length: 0,
-            beside: None,
+            extras: None,
         }
     }
 
@@ -264,7 +264,7 @@ impl Response {
             target: self.target.clone(),
             bytes: self.bytes.clone(),
             head_length: self.head_length,
-            beside: encoded.map(|encoded| {
+            extras: encoded.map(|encoded| {
                 Box::new(ResponseExtras {
                     encoded: Some(encoded),
                     hop_cookies: Vec::new(),
@@ -314,9 +314,9 @@ impl Response {
         let decoded = self.encoded().and_then(EncodedBody::get_decoded);
         let more = decoded.and_then(|decoded| decoded.as_ref().ok());
         let hops = self
-            .beside
+            .extras
             .as_ref()
-            .map_or(&[][..], |beside| &beside.hop_cookies);
+            .map_or(&[][..], |extras| &extras.hop_cookies);
         self.bytes.len()
             + self.target.path.len()
             + more.map_or(0, Bytes::len)
@@ -337,13 +337,13 @@ impl Response {
 
     /// Forgets the decoded body if it is large. The next reader decodes it again.
     pub fn forget_decoded(&mut self) {
-        const LARGE: usize = 1 << 20;
-        let beside = self.beside.as_mut();
-        let Some(encoded) = beside.and_then(|beside| beside.encoded.as_mut()) else {
+        const LARGE_BODY: usize = 1 << 20;
+        let extras = self.extras.as_mut();
+        let Some(encoded) = extras.and_then(|extras| extras.encoded.as_mut()) else {
             return;
         };
         if let Some(Ok(body)) = encoded.get_decoded()
-            && body.len() > LARGE
+            && body.len() > LARGE_BODY
         {
             *encoded = encoded.afresh();
         }
@@ -351,28 +351,28 @@ impl Response {
 
     /// Forgets head and body for good, and the path of its target if that is longer than logs show it.
     pub fn forget(&mut self) {
-        const LONG: usize = 1024;
+        const LONG_PATH: usize = 1024;
         self.bytes = Bytes::new();
         self.head_length = 0;
-        self.beside = None;
-        if self.target.path.len() > LONG {
+        self.extras = None;
+        if self.target.path.len() > LONG_PATH {
             self.target.path = Rc::default();
         }
     }
 
     /// The first malformed line of the head, if one was left out or mended.
     pub fn malformed_header(&self) -> Option<&str> {
-        self.beside.as_ref()?.malformed_header.as_deref()
+        self.extras.as_ref()?.malformed_header.as_deref()
     }
 
     /// Whether redirects have led to another host or port than the requested one. From http to https of a host does not
     /// count.
     pub fn left_site(&self) -> bool {
-        self.beside.as_ref().is_some_and(|beside| beside.left_site)
+        self.extras.as_ref().is_some_and(|extras| extras.left_site)
     }
 
     fn encoded(&self) -> Option<&EncodedBody> {
-        self.beside.as_ref()?.encoded.as_ref()
+        self.extras.as_ref()?.encoded.as_ref()
     }
 
     fn decoded(&self) -> Option<&Result<Bytes, Failure>> {
@@ -387,9 +387,9 @@ impl Response {
     /// The `Set-Cookie` lines of the redirects before the response, then those of the response.
     pub fn set_cookie_lines(&self) -> Vec<Vec<u8>> {
         let hops = self
-            .beside
+            .extras
             .as_ref()
-            .map_or(&[][..], |beside| &beside.hop_cookies);
+            .map_or(&[][..], |extras| &extras.hop_cookies);
         let own = self.headers().into_iter();
         let own = own.filter(|(name, _)| name == "set-cookie");
         hops.iter()

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// The compressed bytes that a decoder gets between two looks at the clock: the most costly coding (brotli with a
 /// context map every 80 bytes) takes 15 ms for so many.
-const PIECE: usize = 16 * 1024;
+const PIECE_BYTES: usize = 16 * 1024;
 
 /// The decoded bytes between two looks at the clock.
 const SLICE: u64 = 128 * 1024;
@@ -82,7 +82,7 @@ impl<'a> BodyPieces<'a> {
     pub(super) fn of(body: &'a [u8], patience: &'a DecodingTime) -> BodyPieces<'a> {
         BodyPieces {
             rest: body,
-            piece: PIECE,
+            piece: PIECE_BYTES,
             patience,
         }
     }
@@ -97,7 +97,7 @@ impl BufRead for BodyPieces<'_> {
     fn fill_buf(&mut self) -> Result<&[u8]> {
         if self.piece == 0 && !self.rest.is_empty() {
             self.patience.check()?;
-            self.piece = PIECE;
+            self.piece = PIECE_BYTES;
         }
         Ok(&self.rest[..self.rest.len().min(self.piece)])
     }

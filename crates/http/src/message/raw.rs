@@ -219,20 +219,20 @@ mod tests {
 
     #[test]
     fn a_large_body_of_unknown_length_moves_while_it_is_small() {
-        const PIECE: usize = 64 * 1024;
+        const PIECE_BYTES: usize = 64 * 1024;
         const END: usize = 60 * 1024 * 1024;
         let (mut body, mut moved) = (BytesMut::new(), Vec::new());
         while body.len() < END {
             let (before, remaining) = (body.capacity(), (END - body.len()) as u64);
-            reserve_more(&mut body, PIECE, remaining);
-            body.extend_from_slice(&[b'x'; PIECE]);
+            reserve_more(&mut body, PIECE_BYTES, remaining);
+            body.extend_from_slice(&[b'x'; PIECE_BYTES]);
             if body.capacity() != before {
                 moved.push(body.len());
             }
         }
         let last = moved.last().expect("it grows");
         assert!(*last < END / 3 && moved.len() < 9, "{moved:?}");
-        assert!(body.capacity() <= END + PIECE, "{}", body.capacity());
+        assert!(body.capacity() <= END + PIECE_BYTES, "{}", body.capacity());
     }
 
     #[test]

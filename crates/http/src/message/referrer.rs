@@ -93,9 +93,9 @@ impl Referrer {
             }
         };
         /// A longer URL is cut to its origin, as the Fetch standard has it.
-        const LONGEST: usize = 4096;
+        const MAX_URL: usize = 4096;
         match self.url.len() {
-            ..=LONGEST => named,
+            ..=MAX_URL => named,
             _ => named.min(Origin),
         }
     }

@@ -178,10 +178,11 @@ impl StreamedBody {
 
     fn add(&self, piece: StreamPiece) -> Result<(), Failure> {
         /// Messages may be empty.
-        const ROOM: usize = 64 << 10;
+        const PIECES_ROOM: usize = 64 << 10;
         let waiting = self.waiting.get() + piece.bytes.len();
         let pieces = self.pieces.borrow().len() * size_of::<StreamPiece>();
-        if waiting + self.held.get() > self.max_buffer || pieces > self.max_buffer.max(ROOM) {
+        if waiting + self.held.get() > self.max_buffer || pieces > self.max_buffer.max(PIECES_ROOM)
+        {
             let most = show_size(self.max_buffer as f64);
             let detail = if self.held.get() > self.waiting.get() {
                 format!("a message of the stream is longer than {most} ('max_buffer')")

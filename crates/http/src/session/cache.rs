@@ -20,7 +20,7 @@ use tokio::time::Instant;
 /// The most bytes that are kept; beyond it, the oldest responses go first.
 const MOST_BYTES: usize = 8 << 20;
 /// The memory of a response besides its bytes, approximately.
-const EACH: usize = 2048;
+const ENTRY_BYTES: usize = 2048;
 
 /// The cache of a user.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ struct CachedResponse {
 
 impl CachedResponse {
     fn weight(&self) -> usize {
-        EACH + self.response.held_bytes()
+        ENTRY_BYTES + self.response.held_bytes()
     }
 }
 

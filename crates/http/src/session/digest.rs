@@ -9,7 +9,7 @@ use http::HeaderValue;
 use std::rc::Rc;
 
 /// The most sites whose challenges a user keeps.
-const MOST: usize = 16;
+const MAX_SITES: usize = 16;
 
 /// The digest authentication of a user.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl DigestState {
     pub(super) fn remember(&mut self, target: &Target, challenge: WwwAuthenticateHeader) {
         self.challenges
             .retain(|(origin, _)| !origin.same(&target.origin));
-        if self.challenges.len() == MOST {
+        if self.challenges.len() == MAX_SITES {
             self.challenges.remove(0);
         }
         self.challenges.push((target.origin.clone(), challenge));

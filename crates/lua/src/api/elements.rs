@@ -93,11 +93,11 @@ pub(super) fn select(
 impl Element {
     /// Returns the beginning of its HTML on one line, as logs show it.
     pub(super) fn shown(&self) -> String {
-        const MOST: usize = 200;
-        const LOOKED_AT: usize = 16 * MOST;
+        const MAX_SHOWN: usize = 200;
+        const LOOKED_AT: usize = 16 * MAX_SHOWN;
         let (html, _) = self.document.html_while(self.key, LOOKED_AT, &mut || true);
         let line = html.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
-        match line.char_indices().nth(MOST) {
+        match line.char_indices().nth(MAX_SHOWN) {
             Some((end, _)) => format!("{}…", &line[..end]),
             None => line,
         }

@@ -15,13 +15,13 @@ use url::Url;
 
 /// Describes a form that was not found, for a plan that goes on without it.
 fn describe_missing_form(document: &Document, css: &Value, page: &Url) -> String {
-    const MOST: usize = 8;
+    const MAX_SHOWN: usize = 8;
     let mut there = lgoose_html::form_selectors(document);
     if there.is_empty() {
         return format!("{page} has no form");
     }
-    let more = there.len().saturating_sub(MOST);
-    there.truncate(MOST);
+    let more = there.len().saturating_sub(MAX_SHOWN);
+    there.truncate(MAX_SHOWN);
     let more = match more {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -264,11 +264,11 @@ fn names(form: &Table, order: &Table) -> mlua::Result<IndexSet<String>> {
 
 /// Warns about fields that the form does not have.
 fn warn_of(lua: &Lua, form: &Table, lacking: &[String], names: &IndexSet<String>) {
-    const MOST: usize = 20;
+    const MAX_SHOWN: usize = 20;
     warn_once(lua, form, &lacking.join("\n"), |path, _| {
         let listed = |names: &mut dyn Iterator<Item = &String>, count: usize| {
-            let listed: Vec<String> = names.take(MOST).map(|name| shorten(name)).collect();
-            match count.saturating_sub(MOST) {
+            let listed: Vec<String> = names.take(MAX_SHOWN).map(|name| shorten(name)).collect();
+            match count.saturating_sub(MAX_SHOWN) {
                 0 => listed.join(", "),
                 more => format!("{} and {more} more", listed.join(", ")),
             }

@@ -45,9 +45,9 @@ fn maker(lua: &Lua) -> mlua::Result<Function> {
 /// `json.copy(value)`: a copy that the plan may change.
 pub(super) fn copy(lua: &Lua, value: Value) -> mlua::Result<Value> {
     /// A table may contain itself.
-    const DEEPEST: usize = 127;
+    const MAX_DEPTH: usize = 127;
     match &value {
-        Value::Table(table) => copy_table(lua, table, DEEPEST).map(Value::Table),
+        Value::Table(table) => copy_table(lua, table, MAX_DEPTH).map(Value::Table),
         _ => Ok(value),
     }
 }

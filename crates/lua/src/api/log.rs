@@ -96,10 +96,10 @@ fn is_plain(table: &Table) -> bool {
 /// # Errors
 /// The task's time is over.
 fn show_table(lua: &Lua, table: &Table, depth: usize, out: &mut String) -> mlua::Result<()> {
-    const DEEPEST: usize = 4;
+    const MAX_DEPTH: usize = 4;
     const MOST_FIELDS: usize = 50;
     const MOST_BYTES: usize = 2_000;
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         out.push_str("{ … }");
         return Ok(());
     }

@@ -54,7 +54,7 @@ pub(super) fn list(
 
 /// Warns once about each host whose assets are left out, with the number of them on the page.
 fn warn_of_excluded(lua: &Lua, page: &PageAddress, urls: Vec<&String>) {
-    const MOST: usize = 8;
+    const MAX_HOSTS: usize = 8;
     let mut hosts: IndexMap<String, usize> = IndexMap::new();
     for url in urls.into_iter().filter_map(|url| Url::parse(url).ok()) {
         let host = url[url::Position::BeforeHost..url::Position::AfterHost].to_owned();
@@ -73,11 +73,11 @@ fn warn_of_excluded(lua: &Lua, page: &PageAddress, urls: Vec<&String>) {
     if hosts.is_empty() {
         return;
     }
-    let listed = hosts.iter().take(MOST);
+    let listed = hosts.iter().take(MAX_HOSTS);
     let listed: Vec<String> = listed
         .map(|(host, count)| format!("{count} of '{}'", shorten(host)))
         .collect();
-    let more = match hosts.len().saturating_sub(MOST) {
+    let more = match hosts.len().saturating_sub(MAX_HOSTS) {
         0 => String::new(),
         more => format!(" and those of {more} more hosts"),
     };
@@ -119,10 +119,10 @@ impl UrlFilter {
 
     /// Returns the cost of looking at one URL, in bytes.
     fn work(&self) -> u64 {
-        const EACH: u64 = 64;
+        const URL_COST: u64 = 64;
         match self {
-            UrlFilter::Containing(parts) => EACH * parts.len() as u64,
-            UrlFilter::All | UrlFilter::Function(_) => EACH,
+            UrlFilter::Containing(parts) => URL_COST * parts.len() as u64,
+            UrlFilter::All | UrlFilter::Function(_) => URL_COST,
         }
     }
 

@@ -135,9 +135,9 @@ fn send(
     _: &Lua,
     (socket, is_text, bytes): (Socket, bool, LuaString),
 ) -> mlua::Result<(bool, bool)> {
-    const MOST: usize = 64 << 20;
+    const MAX_MESSAGE: usize = 64 << 20;
     let bytes = bytes.as_bytes();
-    if bytes.len() > MOST {
+    if bytes.len() > MAX_MESSAGE {
         return Err(mlua::Error::runtime("a message has at most 64 MiB"));
     }
     if is_text && std::str::from_utf8(&bytes).is_err() {

@@ -269,8 +269,8 @@ fn is_keyword(word: &str) -> bool {
 }
 
 fn shown(text: &str) -> String {
-    const MOST: usize = 30;
-    if text.chars().count() > MOST || text.contains('\n') {
+    const MAX_SHOWN: usize = 30;
+    if text.chars().count() > MAX_SHOWN || text.contains('\n') {
         "the text".to_owned()
     } else if text.starts_with(['"', '\'']) {
         text.to_owned()

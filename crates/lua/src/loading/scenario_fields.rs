@@ -47,7 +47,7 @@ pub(super) fn read_scenario_fields(
     owner: &str,
     scenario: &mut Scenario,
 ) -> Result<ScenarioExtras, DeclarationError> {
-    let mut beside = ScenarioExtras::default();
+    let mut extras = ScenarioExtras::default();
     let mut own_load: Option<OwnLoadSettings> = None;
     let mut weighted = None;
     for_each_field(table, owner, |field| {
@@ -66,8 +66,8 @@ pub(super) fn read_scenario_fields(
             "wait" => scenario.wait = field.wait()?,
             "host" => scenario.host = Some(field.text()?),
             "order" => scenario.order = field.order()?,
-            "env" => beside.env = field.variables()?,
-            "thresholds" => beside.thresholds = field.thresholds_of(&scenario.name)?,
+            "env" => extras.env = field.variables()?,
+            "thresholds" => extras.thresholds = field.thresholds_of(&scenario.name)?,
             "tags" => (scenario.tags, scenario.request_tags) = field.tags()?,
             name if OwnLoad::FIELDS.contains(&name) => {
                 let settings = own_load.get_or_insert_default();
@@ -92,5 +92,5 @@ pub(super) fn read_scenario_fields(
         }
         scenario.load = Some(settings.load(owner)?);
     }
-    Ok(beside)
+    Ok(extras)
 }

@@ -8,7 +8,7 @@ use mlua::{Table, Value};
 use std::collections::BTreeMap;
 
 /// The depth to which nested tables are read; no option needs more, and a table may contain itself.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// The most entries of a field, those of tables in it included.
 const MOST_ENTRIES: usize = 1_000;
@@ -59,7 +59,7 @@ fn read_nested(value: &Value, depth: usize) -> Setting {
         Value::Integer(n) => Setting::Number(*n as f64),
         Value::Number(n) => Setting::Number(*n),
         Value::Boolean(flag) => Setting::Flag(*flag),
-        Value::Table(_) if depth == DEEPEST => Setting::Other("a table in many tables"),
+        Value::Table(_) if depth == MAX_DEPTH => Setting::Other("a table in many tables"),
         Value::Table(table) => read_table(table, depth + 1),
         other => Setting::Other(type_phrase(other)),
     }

@@ -8,7 +8,7 @@ const MOST_JUMPS: usize = 1 << 15;
 const MOST_NUMBERS: usize = 1 << 16;
 
 /// The bytes of a number that counts as long. There are not enough shorter ones that collide.
-const LONG: usize = 6;
+const LONG_NUMBER: usize = 6;
 
 /// Checks that a text can be compiled in a few seconds.
 ///
@@ -26,7 +26,7 @@ pub(crate) fn check(text: &str) -> Result<(), (String, &'static str)> {
     }
     if found.numbers > MOST_NUMBERS {
         let problem = format!(
-            "the file has {} numbers of {LONG} digits or more, and may have {MOST_NUMBERS}",
+            "the file has {} numbers of {LONG_NUMBER} digits or more, and may have {MOST_NUMBERS}",
             found.numbers
         );
         return Err((
@@ -58,12 +58,12 @@ fn count(text: &[u8]) -> TokenCounts {
             }
             b'0'..=b'9' => {
                 let length = number_length(rest);
-                counts.numbers += usize::from(length >= LONG);
+                counts.numbers += usize::from(length >= LONG_NUMBER);
                 length
             }
             b'.' if rest.get(1).is_some_and(u8::is_ascii_digit) => {
                 let length = number_length(rest);
-                counts.numbers += usize::from(length >= LONG);
+                counts.numbers += usize::from(length >= LONG_NUMBER);
                 length
             }
             _ if is_name(first) => {

@@ -259,11 +259,11 @@ impl Builder {
 
     /// Begins a list or an object within others: their readers call each other, so that too many would overflow the stack.
     fn enter<E: serde::de::Error>(&mut self) -> Result<(), E> {
-        const DEEPEST: u32 = 127;
+        const MAX_DEPTH: u32 = 127;
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_DEPTH {
             return Err(E::custom(format!(
-                "lists and objects are nested more than {DEEPEST} deep"
+                "lists and objects are nested more than {MAX_DEPTH} deep"
             )));
         }
         Ok(())

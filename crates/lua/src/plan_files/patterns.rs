@@ -24,7 +24,7 @@ const SMALLEST: usize = 2_600;
 
 /// The longest text of a pattern or selector, in bytes. The memory to read one grows with its text, to more than a
 /// hundred times as much, and nothing can end it.
-const LONGEST: usize = 64 << 10;
+const MAX_TEXT: usize = 64 << 10;
 
 /// The memory of a selector for each byte of its text, in bytes, at most: each part of `a,b` has one of its own.
 const SELECTOR_BYTES: usize = 128;
@@ -173,7 +173,9 @@ impl Patterns {
 /// Refuses a pattern or selector whose text is too long.
 fn check_text(text: &str) -> Result<(), String> {
     match text.len() {
-        length if length > LONGEST => Err(format!("it has {length} bytes, and may have {LONGEST}")),
+        length if length > MAX_TEXT => {
+            Err(format!("it has {length} bytes, and may have {MAX_TEXT}"))
+        }
         _ => Ok(()),
     }
 }
@@ -367,7 +369,7 @@ mod tests {
     #[test]
     fn a_long_text_is_no_pattern_and_a_selector_weighs_what_it_takes() {
         let patterns = Patterns::new();
-        let long = "a,".repeat(LONGEST);
+        let long = "a,".repeat(MAX_TEXT);
         for result in [
             patterns.regex(&long).map(|_| ()),
             patterns.selector(&long).map(|_| ()),

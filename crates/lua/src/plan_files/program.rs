@@ -115,7 +115,7 @@ impl Program {
             plan: Vec::new(),
             lines: DeclarationLines::default(),
             sources: Sources::of_plan(name, source),
-            modules: Modules::beside(name, folder.clone()),
+            modules: Modules::of_plan(name, folder.clone()),
             variables: PlanVariables::new(variables),
             scenario_env: BTreeMap::new(),
             seed,
@@ -142,10 +142,10 @@ impl Program {
 
     /// Returns true for the first caller with that key, which then warns; false for all of them once there were many.
     pub fn claim_warning(&self, key: &str) -> bool {
-        const MOST: usize = 50;
+        const MAX_WARNINGS: usize = 50;
         // Nothing that holds the lock can panic.
         let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
-        claimed.len() < MOST && !claimed.contains(key) && claimed.insert(key.to_owned())
+        claimed.len() < MAX_WARNINGS && !claimed.contains(key) && claimed.insert(key.to_owned())
     }
 
     /// Returns the state that users share while they run.

@@ -248,7 +248,7 @@ fn read_all(
         }
         if let Some(line) = too_deep_at(&text) {
             return Err(format!(
-                "'{place}', line {line}: nested deeper than {DEEPEST} levels"
+                "'{place}', line {line}: nested deeper than {MAX_DEPTH} levels"
             ));
         }
         // Messages name the file as the plan's folder has it.
@@ -263,7 +263,7 @@ fn read_all(
 }
 
 /// Levels of messages and values in a file. The compiler calls itself for each.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 /// Returns the line in which a file is nested too deeply.
 fn too_deep_at(text: &str) -> Option<usize> {
@@ -275,7 +275,7 @@ fn too_deep_at(text: &str) -> Option<usize> {
             '}' | ']' | '>' | ')' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             let before = &text[..text.len() - rest.len()];
             return Some(1 + before.matches('\n').count());
         }
@@ -378,8 +378,8 @@ pub(crate) fn find_method(schemas: &[Arc<Schema>], name: &str) -> Result<Arc<Grp
         Some(near) => format!("did you mean \"{near}\"?"),
         None if names.is_empty() => "no service is known".to_owned(),
         None => {
-            const MOST: usize = 20;
-            let shown = names[..names.len().min(MOST)].join(", ");
+            const MAX_METHODS: usize = 20;
+            let shown = names[..names.len().min(MAX_METHODS)].join(", ");
             format!("the methods are: {shown}")
         }
     };
@@ -401,10 +401,10 @@ mod tests {
             format!("syntax = \"proto3\";\n\n{open}{close}\n")
         };
         for (text, line) in [
-            (option(DEEPEST), None),
-            (option(DEEPEST + 1), Some(2)),
+            (option(MAX_DEPTH), None),
+            (option(MAX_DEPTH + 1), Some(2)),
             (option(5_000), Some(2)),
-            (message(DEEPEST), None),
+            (message(MAX_DEPTH), None),
             (message(100_000), Some(3)),
             (format!("// {}\nmessage A {{}}", "{".repeat(500)), None),
             (format!("/*/ {}\n*/ message A {{}}", "{".repeat(500)), None),

@@ -111,11 +111,11 @@ fn after_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 
 /// Shortens a file's name as Lua's own messages do: to at most 59 bytes, cut at the front (`luaO_chunkid`).
 fn short_source(file: &str) -> String {
-    const MOST: usize = 59;
-    if file.len() <= MOST {
+    const MAX_BYTES: usize = 59;
+    if file.len() <= MAX_BYTES {
         return file.to_owned();
     }
-    let mut from = file.len() - (MOST - 3);
+    let mut from = file.len() - (MAX_BYTES - 3);
     while !file.is_char_boundary(from) {
         from += 1;
     }

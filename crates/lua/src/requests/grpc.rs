@@ -42,7 +42,7 @@ pub(crate) const GRPC: [&str; 10] = [
 pub(crate) const GRPC_EXPECT: [&str; 1] = ["status"];
 
 /// The kind of these requests, which stands in place of a method.
-const KIND: &str = "GRPC";
+const GRPC_KIND: &str = "GRPC";
 /// The longest message, which is also the default of other clients.
 const MAX_MESSAGE: usize = 4 << 20;
 
@@ -86,7 +86,7 @@ pub(crate) fn plan_grpc(
     budget: &mut Budget,
 ) -> Result<PlannedGrpc, String> {
     let mut read = read_options(options, budget)?;
-    let kind = Method::from_bytes(KIND.as_bytes()).map_err(|error| error.to_string())?;
+    let kind = Method::from_bytes(GRPC_KIND.as_bytes()).map_err(|error| error.to_string())?;
     let mut op = RequestOp::new(kind, format!("/{}", method.name));
     op.name = Some(read.name.unwrap_or_else(|| method.name.as_str().into()));
     op.tags = read.tags;

@@ -8,7 +8,7 @@ use mlua::Value;
 use mlua::serde::de::Deserializer;
 
 /// The deepest nesting of tables. Deeper ones would overflow the thread's stack; decoding has the same limit.
-const DEEPEST: u32 = 127;
+const MAX_DEPTH: u32 = 127;
 
 /// Encodes a Lua value as JSON text, fields sorted by name so that equal tables give equal texts.
 ///
@@ -21,7 +21,7 @@ pub(crate) fn encode(value: &Value, budget: &mut Budget) -> Result<String, Strin
         object: 0,
     };
     // The serializer walks over the tables once more.
-    let fitting = budget.twice(|budget| fits(value, COST, DEEPEST, budget));
+    let fitting = budget.twice(|budget| fits(value, COST, MAX_DEPTH, budget));
     fitting.map_err(|unfit| match unfit {
         Unfit::Limit(problem) => problem,
         Unfit::Value(problem) => cannot(&problem),
@@ -58,7 +58,7 @@ fn check(value: &Value, budget: &mut Budget) -> Result<(), String> {
         each: 192,
         object: OBJECT_BYTES,
     };
-    let fitting = budget.twice(|budget| fits(value, COST, DEEPEST, budget));
+    let fitting = budget.twice(|budget| fits(value, COST, MAX_DEPTH, budget));
     fitting.map_err(|(Unfit::Limit(problem) | Unfit::Value(problem))| problem)
 }
 

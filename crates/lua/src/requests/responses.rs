@@ -139,12 +139,13 @@ impl Finished {
 
     /// Returns the memory that it takes outside of the VM, in bytes; that of its head is estimated.
     fn weight(&self) -> usize {
-        const HEAD: usize = 512;
+        const HEAD_BYTES: usize = 512;
         let reported = self
             .reported
             .as_ref()
             .map_or(0, |reported| reported.0.len());
-        HEAD + self.failure.as_ref().map_or(0, |failure| failure.len())
+        HEAD_BYTES
+            + self.failure.as_ref().map_or(0, |failure| failure.len())
             + reported
             + self.page_weight()
             + self
@@ -201,7 +202,7 @@ const MANY_USERS: ResponseQuota = ResponseQuota {
     bytes: 32 * 1024,
 };
 /// The number of open connections of a shard from which on its users count as many.
-const MANY: u64 = 100;
+const MANY_CONNECTIONS: u64 = 100;
 
 /// The address of a response: its slot, from 1, and its index in the slot's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -352,7 +353,7 @@ impl Responses {
 
     /// Returns whether enough is held to run the collector, on a shard with that many open connections.
     pub(crate) fn needs_collection(&self, connections: u64) -> bool {
-        let quota = if connections < MANY {
+        let quota = if connections < MANY_CONNECTIONS {
             FEW_USERS
         } else {
             MANY_USERS
@@ -407,11 +408,14 @@ mod tests {
         for _ in 0..MANY_USERS.slots {
             responses.insert_one(unanswered());
         }
-        assert!(responses.needs_collection(MANY) && !responses.needs_collection(MANY - 1));
+        assert!(
+            responses.needs_collection(MANY_CONNECTIONS)
+                && !responses.needs_collection(MANY_CONNECTIONS - 1)
+        );
         // A plan that holds them all is not examined again at once.
         responses.close();
         responses.reclaim(|_| true);
-        assert!(!responses.needs_collection(MANY));
+        assert!(!responses.needs_collection(MANY_CONNECTIONS));
         responses.reclaim(|slot| slot == 1);
         assert_eq!(responses.insert_one(unanswered()), MANY_USERS.slots);
     }

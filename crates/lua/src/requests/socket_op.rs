@@ -30,7 +30,7 @@ pub(crate) const UDP_OPTIONS: [&str; 3] = ["name", "timeout", "tags"];
 /// The options of `receive`.
 pub(crate) const RECEIVE_OPTIONS: [&str; 3] = ["timeout", "max", "until_"];
 /// The most bytes that are sent at once, and the most in a datagram.
-const MOST: usize = 64 << 20;
+const MAX_MESSAGE: usize = 64 << 20;
 const MOST_OF_DATAGRAM: usize = 65_507;
 
 /// A socket as a plan holds it. Closed when the plan drops it.
@@ -159,15 +159,15 @@ pub(super) fn send(
     options: &Value,
     budget: &mut Budget,
 ) -> Result<Box<SocketOp>, String> {
-    const KIND: &str = "a string, or a list of strings";
+    const EXPECTED: &str = "a string, or a list of strings";
     let socket = socket_of(socket)?;
     let mut bytes = Vec::new();
     let mut add = |text: &Value| {
         let Value::String(text) = text else {
-            return Err(describe_mismatch("the data of socket:send", KIND, text));
+            return Err(describe_mismatch("the data of socket:send", EXPECTED, text));
         };
         let text = text.as_bytes();
-        if bytes.len() + text.len() > MOST {
+        if bytes.len() + text.len() > MAX_MESSAGE {
             return Err("socket:send sends at most 64 MiB at once".to_owned());
         }
         budget.take(text.len())?;

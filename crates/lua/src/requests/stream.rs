@@ -200,7 +200,7 @@ impl ResponseStream {
 
     /// Whether its head is that of an event stream. If not, its request fails, unless the status excludes one.
     pub(crate) fn has_events(&self) -> bool {
-        const KIND: &str = "text/event-stream";
+        const EVENT_STREAM: &str = "text/event-stream";
         let headers = self.body.headers();
         let line = headers.iter().find(|(name, _)| name == "content-type");
         let kind = line.map_or(&b""[..], |(_, kind)| kind);
@@ -208,7 +208,10 @@ impl ResponseStream {
         // Browsers read no other character set.
         let is_utf8 = charset::parameter(kind)
             .is_none_or(|name| name.is_empty() || name.eq_ignore_ascii_case(b"utf-8"));
-        let is_events = essence.trim_ascii().eq_ignore_ascii_case(KIND.as_bytes()) && is_utf8;
+        let is_events = essence
+            .trim_ascii()
+            .eq_ignore_ascii_case(EVENT_STREAM.as_bytes())
+            && is_utf8;
         match self.body.status() {
             Some(200) if is_events => true,
             Some(200) => {
@@ -216,7 +219,7 @@ impl ResponseStream {
                     b"" => "none".to_owned(),
                     kind => format!("'{}'", shorten_reason(&escape_invalid_bytes(kind))),
                 };
-                let problem = format!("expected content of type {KIND}, got {got}");
+                let problem = format!("expected content of type {EVENT_STREAM}, got {got}");
                 self.problem.replace(Some(problem));
                 false
             }

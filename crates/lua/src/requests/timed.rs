@@ -12,7 +12,7 @@ use mlua::Value;
 /// The options of a timed function.
 pub(crate) const TIMED: [&str; 2] = ["kind", "tags"];
 /// The default kind of these exchanges, which stands in place of a method.
-const KIND: &str = "TIMED";
+const DEFAULT_KIND: &str = "TIMED";
 /// The longest kind, in bytes.
 const LONGEST_KIND: usize = 20;
 
@@ -26,7 +26,7 @@ pub(super) fn read(
     budget: &mut Budget,
 ) -> Result<Box<CallOp>, String> {
     let name = read_name(name, "the name of user:timed")?;
-    let (mut kind, mut tags) = (KIND.to_owned(), None);
+    let (mut kind, mut tags) = (DEFAULT_KIND.to_owned(), None);
     for (key, value) in named(options, "user:timed", &TIMED)? {
         match key.as_str() {
             "kind" => kind = read_kind(&value)?,

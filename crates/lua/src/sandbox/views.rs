@@ -96,7 +96,7 @@ impl ViewCopies<'_> {
     /// Returns a copy of a table, `None` if nothing in it is a view.
     fn of(&mut self, table: &Table, depth: usize) -> mlua::Result<Option<Table>> {
         /// Values that are nested more deeply are refused by their readers.
-        const DEEPEST: usize = 200;
+        const MAX_DEPTH: usize = 200;
         let lists = self.lua.array_metatable();
         let metatable = table.metatable();
         if let Some(node) = viewed(table) {
@@ -104,7 +104,7 @@ impl ViewCopies<'_> {
             return copy.transpose()?.map(|copy| copy.call(node)).transpose();
         }
         let is_plain = metatable.as_ref().is_none_or(|own| *own == lists);
-        if !is_plain || depth > DEEPEST {
+        if !is_plain || depth > MAX_DEPTH {
             return Ok(None);
         }
         let address = table.to_pointer() as usize;

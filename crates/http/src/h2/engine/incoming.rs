@@ -100,10 +100,10 @@ fn take_frame(engine: &mut Engine, frame: &[u8]) -> Result<(), H2ErrorCode> {
 /// Whether a frame brings no response further.
 fn is_idle(engine: &mut Engine, head: FrameHead) -> bool {
     /// Data for a request that was given up is no flood if the server sends it as it sends other bodies.
-    const LARGE: usize = 1024;
+    const LARGE_DATA: usize = 1024;
     match head.kind {
         DATA if head.length == 0 && !head.has(END_STREAM) => true,
-        DATA if head.length >= LARGE => false,
+        DATA if head.length >= LARGE_DATA => false,
         DATA | HEADERS | CONTINUATION | RST_STREAM => {
             waiting(&mut engine.streams, head.stream).is_none()
         }

@@ -212,12 +212,12 @@ fn usual_length(body: &[u8]) -> u64 {
 /// cannot be right.
 fn gzip_length(body: &[u8]) -> u64 {
     /// Deflate compresses by a factor of at most some 1,032 (two bits for 258 bytes).
-    const MOST: u64 = 1032;
+    const MAX_RATIO: u64 = 1032;
     match body
         .last_chunk()
         .map(|declared| u32::from_le_bytes(*declared))
     {
-        Some(declared) if u64::from(declared) <= body.len() as u64 * MOST => declared.into(),
+        Some(declared) if u64::from(declared) <= body.len() as u64 * MAX_RATIO => declared.into(),
         _ => usual_length(body),
     }
 }

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fen
 use std::time::Duration;
 
 /// The processor time of a thread between two checks.
-const LOOK: Duration = Duration::from_millis(10);
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// No hook.
 const NEVER: c_int = 0;
 /// A hook before the next instruction.
@@ -320,7 +320,7 @@ pub(crate) fn latest_turn() -> Duration {
             running.seen.load(Ordering::Relaxed) == running.resumption.load(Ordering::Relaxed);
         // The first may have come after the code had returned.
         if is_seen && looks > 1 {
-            LOOK * looks
+            CHECK_INTERVAL * looks
         } else {
             Duration::ZERO
         }
@@ -423,7 +423,7 @@ fn new_timer() -> Option<Timer> {
         si_value: 0,
     });
     let mut timer = Timer::new(ClockId::CLOCK_THREAD_CPUTIME_ID, event).ok()?;
-    let every = Expiration::Interval(LOOK.into());
+    let every = Expiration::Interval(CHECK_INTERVAL.into());
     timer.set(every, TimerSetTimeFlags::empty()).ok()?;
     Some(timer)
 }

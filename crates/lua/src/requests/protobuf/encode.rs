@@ -182,11 +182,11 @@ impl Encoder<'_, '_> {
         self.fields(table, None, message, path)
     }
 
-    /// Writes the fields of a message that its table has, beside one that is none.
+    /// Writes the fields of a message that its table has, except for one that is not of the message.
     pub(super) fn fields(
         &mut self,
         table: &Table,
-        beside: Option<&str>,
+        other_than: Option<&str>,
         message: &MessageDescriptor,
         path: &FieldPath<'_>,
     ) -> Result<(), String> {
@@ -201,7 +201,7 @@ impl Encoder<'_, '_> {
                     return Err(format!("{} must be {kind}", path.what()));
                 }
             };
-            if Some(&*name) == beside {
+            if Some(&*name) == other_than {
                 continue;
             }
             let field = message

@@ -58,5 +58,5 @@ fn bytecode_is_not_loaded() {
                  end
                  assert(load('\\27LuaT') == nil and load('return 1 + 1')() == 2)
                  assert(not pcall(load 'return io'))";
-    assert_eq!(attempt_within(LONG, lines), None);
+    assert_eq!(attempt_within(LONG_TIME, lines), None);
 }

@@ -212,7 +212,7 @@ fn loads_that_contradict_each_other_are_named_with_the_way_out() {
         (
             &["--rate", "5", "--throttle-requests", "3"],
             &[
-                "'--throttle-requests' holds back",
+                "'--throttle-requests' delays",
                 "choose the rate instead",
             ],
         ),

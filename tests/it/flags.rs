@@ -196,7 +196,7 @@ const MISFITS: [(&str, &str, &[&str]); 91] = [
     (
         "--discard",
         "failed",
-        &["'failed' is no kind of bodies", "successful or all"],
+        &["'failed' is not a kind of bodies", "successful or all"],
     ),
     ("--sticky-follow", "yes", &["unexpected value 'yes'"]),
     ("--trace", "yes", &["unexpected value 'yes'"]),

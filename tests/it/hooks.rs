@@ -154,7 +154,7 @@ fn an_error_in_them_is_told_with_its_line() {
         (
             "hook_number",
             "on('report', function() return 7 end)",
-            "what it returns must be a text, or a table of files",
+            "its return value must be a text, or a table of files",
         ),
         (
             "hook_list",

@@ -211,10 +211,7 @@ fn loads_that_contradict_each_other_are_named_with_the_way_out() {
         ),
         (
             &["--rate", "5", "--throttle-requests", "3"],
-            &[
-                "'--throttle-requests' holds back",
-                "choose the rate instead",
-            ],
+            &["'--throttle-requests' delays", "choose the rate instead"],
         ),
         (
             &["--rate", "5", "--co-mitigation", "average"],

@@ -124,7 +124,7 @@ fn nothing_is_filled_in_unless_it_is_asked_for() {
     assert_eq!(off.json["co_mitigation"], Value::Null);
     let ended = Lgoose::new(usual.iter().chain(&["--co-mitigation", "median"])).finish();
     assert_eq!(ended.code, 2);
-    let words = "'median' is no cadence: write 'average', 'minimum', 'maximum' or 'disabled'";
+    let words = "'median' is not a cadence: write 'average', 'minimum', 'maximum' or 'disabled'";
     assert!(ended.stderr.contains(words), "{}", ended.stderr);
 }
 

@@ -5,10 +5,9 @@ use super::{root, source_files, without_comments};
 use std::fs;
 
 /// Files that read the words of others, and whose words they are.
-const READERS: [(&str, &str); 5] = [
+const READERS: [(&str, &str); 4] = [
     ("crates/base/src/pem.rs", "keys in PEM"),
     ("crates/gaggle/src/broker/denials.rs", "the NATS server"),
-    ("crates/import/src/keys.rs", "keys in PEM"),
     ("crates/lua/src/diagnostics/raised.rs", "Lua"),
     ("crates/lua/src/diagnostics/syntax.rs", "Lua"),
 ];

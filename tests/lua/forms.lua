@@ -124,5 +124,5 @@ task { "what is typed", function(user)
   same(user:submit(latin, { n = "é☃" }):json().path, "/echo?n=%E9%26%239731%3B", "in the character set that the page asks for")
   local dialog = form_of(user, '<form method="dialog"><input name="n"></form>')
   test.raises("closes its dialog and sends nothing", user.submit, user, dialog)
-  test.raises("is no URL", user.submit, user, form_of(user, '<form action="http://"><input name="n"></form>'))
+  test.raises("is not a URL", user.submit, user, form_of(user, '<form action="http://"><input name="n"></form>'))
 end }

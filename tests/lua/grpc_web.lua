@@ -22,7 +22,7 @@ task { "web", sequence = 1, function(user)
   same(call.status, "OK", call.error or "ok")
   local stream = user.grpc_stream
   raises("'test.v1.Kinds/Count' takes one message", call.send, call, { from = 1 })
-  raises("'test.v1.Kinds/Sum' takes a stream, which gRPC-Web has not", stream, user, "test.v1.Kinds/Sum", { web = true, message = {} })
+  raises("'test.v1.Kinds/Sum' takes a stream, which gRPC-Web does not support", stream, user, "test.v1.Kinds/Sum", { web = true, message = {} })
   raises("a stream by gRPC-Web sends its message with the call", stream, user, "test.v1.Kinds/Count", { web = true })
   raises("option 'message' is for a stream by gRPC-Web", stream, user, "test.v1.Kinds/Count", { message = {} })
 end }

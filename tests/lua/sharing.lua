@@ -75,7 +75,7 @@ scenario { "alone", users = 1, task { "values and mistakes", function(user)
   end)
   same(kept:get_or("short", function() return 1 end, 0), 1, "made")
   same(kept:get_or("short", function() return 2 end, 0), 2, "made again once expired")
-  raises("what makes a value of the map 'kept' must be a function, not a string", kept.get_or, kept, "x", "y")
+  raises("the function for a value of the map 'kept' must be a function, not a string", kept.get_or, kept, "x", "y")
   raises("takes strings, numbers, booleans", kept.get_or, kept, "odd", function() return error end)
   same(kept:get_or("odd", function() return false end), false, "false is a value")
 

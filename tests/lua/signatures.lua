@@ -40,9 +40,9 @@ task { "tokens", function()
     local signed, mac = token:match "^(.+)%.([^.]+)$"
     same(base64.encode(hash["hmac_sha" .. algorithm:sub(3)](key, signed, "raw"), "url"), mac, "signed with " .. algorithm)
   end
-  raises("this is no token", jwt.decode, "a.b")
+  raises("this is not a token", jwt.decode, "a.b")
   raises("hash.sign, XS256: unknown algorithm", jwt.encode, {}, "x", { algorithm = "XS256" })
-  raises("the key is no private key in PEM", jwt.encode, {}, "x", { algorithm = "RS256" })
+  raises("the key is not a private key in PEM form", jwt.encode, {}, "x", { algorithm = "RS256" })
   raises("unknown option 'alg'", jwt.encode, {}, "x", { alg = "HS256" })
   raises("the claims must be a table", jwt.encode, "x", "x")
 end }

@@ -52,7 +52,7 @@ scenario { "inside", users = 1,
     user:wait { 0.01, "20ms" }
     assert(os.clock() - begin >= 0.06, "user:wait of a range")
     user:wait(wait.exponential "1ms")
-    test.raises("what keeps a pace is the 'wait' of a scenario", user.wait, user, wait.pacing(1))
+    test.raises("to keep a pace, set the 'wait' of a scenario", user.wait, user, wait.pacing(1))
     test.raises("the rule of user:wait must be {from, to}", user.wait, user, { 2, 1 })
     test.raises("'soon' is not a duration", user.wait, user, "soon")
     test.raises("-1", user.wait, user, -1)

@@ -17,7 +17,7 @@ pub struct Allotment {
     reservations: Option<Arc<Reservations>>,
 }
 
-/// What comes of taking a number.
+/// The result of taking a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
     /// The next number.
@@ -28,12 +28,12 @@ pub enum Taken {
     Nothing,
 }
 
-/// Allotments of a process that reserves what it takes, by name.
+/// Allotments of a process that reserves numbers before it takes them, by name.
 #[derive(Debug)]
 pub struct Reservations {
     /// The first number of each allotment that nobody has reserved before.
     start: OnceLock<ReservedNumbers>,
-    /// How many numbers are reserved ahead, at least.
+    /// The minimum of numbers reserved ahead.
     margin: u64,
     allotments: Mutex<BTreeMap<String, ReservedAllotment>>,
     wanted: Notify,
@@ -51,8 +51,8 @@ struct ReservedAllotment {
     seen: u64,
 }
 
-/// Time between two looks at what has been taken.
-const LOOK: Duration = Duration::from_millis(250);
+/// The interval between two looks at the numbers taken.
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Looks for which as many numbers are reserved ahead as were taken since the last one.
 const LOOKS_AHEAD: u64 = 4;
@@ -93,7 +93,7 @@ impl Allotment {
 }
 
 impl Reservations {
-    /// Makes the reservations of a process that has made none. They are at least `margin` numbers ahead of what is taken.
+    /// Makes the reservations of a process that has made none. They are at least `margin` numbers ahead of those taken.
     pub fn new(margin: u64) -> Arc<Reservations> {
         Arc::new(Reservations {
             start: OnceLock::new(),
@@ -126,7 +126,7 @@ impl Reservations {
         allotment
     }
 
-    /// Begins where another process, whose part this one takes over, had reserved no more.
+    /// Begins at the reservations of another process, whose part this one takes over.
     pub fn begin(&self, start: ReservedNumbers) {
         let start = self.start.get_or_init(|| start);
         for (name, reserved) in self.lock().iter_mut() {
@@ -140,16 +140,16 @@ impl Reservations {
 
     /// Waits until it is time to look whether more has to be reserved.
     pub async fn due(&self) {
-        let _quiet = tokio::time::timeout(LOOK, self.wanted.notified()).await;
+        let _quiet = tokio::time::timeout(LOOK_INTERVAL, self.wanted.notified()).await;
     }
 
     /// Waits until more numbers may have been granted.
     pub async fn wait_for_more(&self) {
         // They may have been just before.
-        let _late = tokio::time::timeout(LOOK, self.granted.notified()).await;
+        let _late = tokio::time::timeout(LOOK_INTERVAL, self.granted.notified()).await;
     }
 
-    /// Returns whether some allotment has fewer numbers reserved ahead than it should, and asks for more.
+    /// Returns whether some allotment has fewer numbers reserved ahead than it should, and requests more.
     pub fn is_short(&self) -> bool {
         let is_short = self.lock().values().any(|one| one.is_short(self.margin));
         if is_short {
@@ -158,7 +158,7 @@ impl Reservations {
         is_short
     }
 
-    /// Returns what is to be reserved now, in place of all that was reserved before; `None` if that is enough.
+    /// Returns the numbers to reserve now, in place of all reserved before; `None` if those are enough.
     pub fn request(&self) -> Option<ReservedNumbers> {
         let mut is_due = false;
         let mut numbers = self.start.get().cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
 //! Standard output, standard error and the file of the log, each written by its own thread: a blocked terminal or pipe
-//! makes nobody wait, and one that is gone is no longer written to. Knows nothing about what is written.
+//! makes nobody wait, and one that is gone is no longer written to. Knows nothing about the contents.
 //!
 //! The streams stay in the mode in which they were inherited: other programs write to the same terminal, which must
 //! stay blocking for them.
@@ -19,10 +19,10 @@ const MOST_WAITING: usize = 256 << 10;
 const MOST_WAITING_FOR_FILE: usize = 64 << 20;
 
 /// Bytes handed over at a time: small enough that a slow reader shows progress.
-const PIECE: usize = 4 << 10;
+const PIECE_BYTES: usize = 4 << 10;
 
 /// Interval at which a waiting task looks at a stream again.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A standard stream of this process, or a file that is written like one.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub struct OutputStream {
     state: watch::Sender<ConsoleState>,
 }
 
-/// Where the bytes of a stream go.
+/// The destination of a stream.
 #[derive(Debug)]
 enum StreamTarget {
     Standard(fn(&[u8]) -> Result<usize, Errno>),
@@ -53,7 +53,7 @@ impl StreamTarget {
     }
 }
 
-/// What was handed to a stream, and what became of it.
+/// Counts of the lines handed to a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StreamCounts {
     /// Lines, each of which was one call.
@@ -65,7 +65,7 @@ pub struct StreamCounts {
 #[derive(Debug)]
 struct ConsoleQueue {
     waiting: VecDeque<Vec<u8>>,
-    /// Bytes of them, and of what is being written.
+    /// The bytes in the queue, and those being written.
     bytes: usize,
     /// Time at which the stream last took something, or had nothing to take.
     moved: Instant,
@@ -202,7 +202,7 @@ impl OutputStream {
     pub async fn settled_within(&self, patience: Duration) -> ConsoleState {
         let start = Instant::now();
         loop {
-            if let Ok(state) = tokio::time::timeout(LOOK, self.settled()).await {
+            if let Ok(state) = tokio::time::timeout(LOOK_INTERVAL, self.settled()).await {
                 return state;
             }
             if self.is_stuck(start, patience) {
@@ -249,7 +249,7 @@ impl OutputStream {
         self.state.send_replace(ConsoleState::Ended(errno));
     }
 
-    /// Writes what is queued until a write fails. Blocks while nobody reads; ends with the process.
+    /// Writes the queue until a write fails. Blocks while nobody reads; ends with the process.
     fn write(&self) {
         loop {
             let mut queue = self.queue();
@@ -271,8 +271,8 @@ impl OutputStream {
         }
     }
 
-    /// Writes what is queued, in place of the thread. What others queue meanwhile is written, too, so that it stays in
-    /// its order.
+    /// Writes the queue in place of the thread. Lines that others queue meanwhile are written, too, so that they stay
+    /// in their order.
     fn write_here(&self) {
         loop {
             let mut queue = self.queue();
@@ -290,7 +290,7 @@ impl OutputStream {
 
     fn write_all(&self, mut bytes: &[u8]) -> Result<(), Errno> {
         while !bytes.is_empty() {
-            let taken = match self.place.write(&bytes[..bytes.len().min(PIECE)]) {
+            let taken = match self.place.write(&bytes[..bytes.len().min(PIECE_BYTES)]) {
                 Ok(taken) => taken,
                 Err(Errno::INTR) => 0,
                 // Another program has made it so.
@@ -367,7 +367,7 @@ mod tests {
         stream.put(b"more\n".to_vec());
         assert_eq!(stream.settle(None), ConsoleState::Idle);
         let delivered = TAKEN.load(Ordering::Relaxed) - taken;
-        assert!(delivered > b"more\n".len(), "what was left out is told");
+        assert!(delivered > b"more\n".len(), "the omission is reported");
         let (lines, written) = (1_002, taken.div_ceil(1024) as u64 + 1);
         let missing = lines - written;
         assert_eq!(stream.count(), StreamCounts { lines, missing });

@@ -1,6 +1,8 @@
-//! Files of other load testers, recognised by their contents: what somebody gets who gives lgoose a locustfile.
+//! Files of other load testers, recognised by their contents, for the message to somebody who gives lgoose a
+//! locustfile.
 //!
-//! Driven by the loading of plans, for a text that is none, and by the import. Knows the tools and no file system.
+//! Driven by the loading of plans, for a text that is not a plan, and by the import. Knows the tools and no file
+//! system.
 
 use crate::error::Diagnostic;
 use regex::Regex;
@@ -78,8 +80,8 @@ pattern!(
 );
 pattern!(CURL, r"^(?:\$[ \t]+)?curl[ \t]+['\x22h-]");
 
-/// Returns of which tool a text is, if it is of one. A plan of lgoose that is right is none of them, whatever its comments and
-/// texts have in them; for one with a mistake, only marks that stand where no Lua has them count.
+/// Returns the tool that a text belongs to, if it is known. A correct plan of lgoose belongs to none, whatever its
+/// comments and texts contain; for one with a mistake, only marks that stand where no Lua has them count.
 pub fn recognise(text: &str) -> Option<ForeignFile> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     match text.as_bytes().first()? {
@@ -113,7 +115,7 @@ pub fn recognise(text: &str) -> Option<ForeignFile> {
     .find_map(|(is_it, tool)| is_it.then_some(tool))
 }
 
-/// Returns what JSON is, by the names near its beginning.
+/// Returns the tool that JSON belongs to, by the names near its beginning.
 fn of_json(text: &str) -> Option<ForeignFile> {
     let head = &text[..text.floor_char_boundary(4096)];
     let has = |name: &str| head.contains(&format!("\"{name}\""));
@@ -143,7 +145,7 @@ fn of_json(text: &str) -> Option<ForeignFile> {
 }
 
 impl ForeignFile {
-    /// What it is, in words.
+    /// Its description in a message.
     fn noun(self) -> &'static str {
         match self {
             ForeignFile::Artillery => "a test of Artillery",
@@ -160,7 +162,7 @@ impl ForeignFile {
         }
     }
 
-    /// Returns whether it is a program, which no import reads.
+    /// Returns whether it is a program, which no import can read.
     pub fn is_no_recording(self) -> bool {
         matches!(
             self,
@@ -168,7 +170,7 @@ impl ForeignFile {
         )
     }
 
-    /// Returns the mistake of whoever takes the file of that name for a plan.
+    /// Returns the mistake of taking the file of that name for a plan.
     pub fn mistake(self, name: &str) -> Diagnostic {
         let message = format!("'{name}' is {}, and no plan of lgoose", self.noun());
         let file = match name {

@@ -19,8 +19,8 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// Shortens names of a table to at most `width` columns, so that different ones look different: `…` replaces the middle, or,
-/// where several would then be alike, what they have in common before the first difference.
+/// Shortens names of a table to at most `width` columns, so that different ones look different: `…` replaces the
+/// middle, or, where several would then be alike, their common part before the first difference.
 pub fn cut_apart(names: &[&str], width: usize) -> Vec<String> {
     let mut shown: Vec<String> = names.iter().map(|name| cut_middle(name, width)).collect();
     // Once they differ somewhere else, names that are alike are fewer.
@@ -52,8 +52,8 @@ fn common_start(a: &str, b: &str) -> usize {
     differ.map_or(a.len().min(b.len()), |((at, _), _)| at)
 }
 
-/// Shortens a name to at most `width` columns, of which the part from byte `first` on is to be seen: the method stays, and
-/// `…` replaces what comes between.
+/// Shortens a name to at most `width` columns, of which the part from byte `first` on is to be seen: the method stays,
+/// and `…` replaces the part between.
 fn cut_before(name: &str, first: usize, width: usize) -> String {
     const METHOD: usize = 8;
     let method = name[..first].find(' ').map_or(0, |space| space + 1);

@@ -19,7 +19,7 @@ pub fn pack(head: Vec<u8>, value: &impl Serialize) -> Vec<u8> {
 /// Unpacks the value of the bytes that [`pack`] made, without their head; it may take that many bytes at most.
 ///
 /// # Errors
-/// Bytes that are no such value, or too many.
+/// Bytes that are not such a value, or too many.
 pub fn unpack<T: DeserializeOwned>(
     bytes: &[u8],
     most: u64,

@@ -32,8 +32,10 @@ pub fn certificates(
 /// # Errors
 /// A mistake that names the flag and the file.
 pub fn identity(
-    (cert_flag, cert): (&str, &NamedFile),
-    (key_flag, key): (&str, &NamedFile),
+    cert_flag: &str,
+    cert: &NamedFile,
+    key_flag: &str,
+    key: &NamedFile,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Diagnostic> {
     let chain = certificates(cert_flag, cert)?;
     let pem = key
@@ -45,7 +47,7 @@ pub fn identity(
             "'{key_flag} {key}': the private key is encrypted"
         ))
         .help(format!(
-            "lgoose asks for no passphrase: decrypt it with 'openssl pkey -in {key} -out plain.pem'"
+            "lgoose does not prompt for a passphrase: decrypt it with 'openssl pkey -in {key} -out plain.pem'"
         )),
         pem::Error::NoItemsFound if key_flag == cert_flag => {
             let problem = format!("'{key_flag} {key}': there is no private key in it");

@@ -99,7 +99,7 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// The same without so much of the longest phases: time that was none of the target's.
+    /// The same without so much of the longest phases: time that was not the target's.
     pub fn without(mut self, mut time: Duration) -> Phases {
         while !time.is_zero() {
             let phases = [

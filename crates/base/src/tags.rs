@@ -25,7 +25,7 @@ impl Tags {
     /// Sets the value of a key.
     ///
     /// # Errors
-    /// What a key or a value must be.
+    /// The form that a key or a value must have.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         if !is_key(key) {
             return Err(format!(
@@ -73,10 +73,10 @@ impl Tags {
 
     /// Returns the memory that they take, in bytes.
     pub fn bytes(&self) -> usize {
-        /// What a text and its place in the tree take beside its bytes.
-        const EACH: usize = 40;
+        /// The memory of a text and its place in the tree beside its bytes.
+        const TEXT_BYTES: usize = 40;
         self.pairs()
-            .map(|(key, value)| key.len() + value.len() + 2 * EACH)
+            .map(|(key, value)| key.len() + value.len() + 2 * TEXT_BYTES)
             .sum()
     }
 

@@ -11,21 +11,21 @@ const LENGTH: usize = 55;
 /// The place of the trace id in it.
 pub const TRACE_ID: Range<usize> = 3..35;
 
-/// What one `traceparent` says.
+/// The content of one `traceparent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceContext {
     /// The trace that the request belongs to.
     pub trace_id: NonZeroU128,
     /// The span of its sender, under which the site's own spans stand.
     pub span_id: NonZeroU64,
-    /// Whether the site is asked to keep the trace.
+    /// Whether the site is requested to keep the trace.
     pub sampled: bool,
 }
 
 /// The trace of one request, redirects included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
-    /// What its first hop carried.
+    /// The context of its first hop.
     pub first: TraceContext,
     /// The hops after redirects: each has a span of its own below that of the first.
     pub hops: Vec<HopSpan>,
@@ -38,7 +38,7 @@ pub struct Trace {
 pub struct HopSpan {
     /// Its number.
     pub span_id: NonZeroU64,
-    /// When it began.
+    /// The time at which it began.
     pub start: Instant,
 }
 
@@ -79,7 +79,7 @@ impl Trace {
         }
     }
 
-    /// Returns what the latest hop carries.
+    /// Returns the context of the latest hop.
     pub fn latest(&self) -> TraceContext {
         TraceContext {
             span_id: self

@@ -12,17 +12,17 @@ pub const RATE_GRAMMAR: &str =
 pub const SIZE_GRAMMAR: &str =
     "write a size as '1024', '64KiB', '64MiB' or '1GiB'; 'KB', 'MB', 'GB' are powers of 1,000";
 
-/// The longest duration that anything may ask for: ten years. Sums of a few still fit every clock.
+/// The longest duration of any option: ten years. Sums of a few still fit every clock.
 pub const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
-/// The highest rate that anything may ask for, per second; the lowest is one in [`LONGEST`].
+/// The highest rate of any option, per second; the lowest is one in [`LONGEST`].
 pub(crate) const FASTEST: f64 = 1e9;
-/// The largest size that anything may ask for, in bytes: 1 PiB.
+/// The largest size of any option, in bytes: 1 PiB.
 pub(crate) const LARGEST: u64 = 1 << 50;
 
 /// Converts a number of seconds to a duration.
 ///
 /// # Errors
-/// The end of a sentence that begins with what was asked for: a negative number is no duration, and one of more than
+/// The end of a sentence that begins with the given duration: a negative number is no duration, and one of more than
 /// ten years is not meant.
 pub fn seconds(number: f64) -> Result<Duration, &'static str> {
     match Duration::try_from_secs_f64(number) {
@@ -80,7 +80,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// Reads the duration of a timeout.
 ///
 /// # Errors
-/// A sentence that says what is wrong with it.
+/// A sentence that names the problem.
 pub fn timeout(text: &str) -> Result<Duration, String> {
     duration(text).and_then(above_zero)
 }
@@ -88,7 +88,7 @@ pub fn timeout(text: &str) -> Result<Duration, String> {
 /// Checks the duration of a timeout.
 ///
 /// # Errors
-/// A sentence that says what to do instead.
+/// A sentence that names the alternative.
 pub fn above_zero(timeout: Duration) -> Result<Duration, String> {
     if timeout.is_zero() {
         return Err(

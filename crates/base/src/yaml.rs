@@ -5,19 +5,19 @@ use serde_json::Value;
 use serde_saphyr::Error;
 use serde_saphyr::budget::BudgetBreach;
 
-/// What is wrong with a text.
+/// The problem with a text.
 #[derive(Debug)]
 pub struct YamlFault {
     /// In words, with its place.
     pub what: String,
-    /// It stands for more than is read, which took its time to find out.
+    /// Whether it stands for more than is read, which took its time to find out.
     pub is_large: bool,
 }
 
 /// Reads a text.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// The problem and its place.
 pub fn parse(text: &str) -> Result<Value, YamlFault> {
     let options = serde_saphyr::options! {
         with_snippet: false,
@@ -32,13 +32,15 @@ pub fn parse(text: &str) -> Result<Value, YamlFault> {
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let text = error.to_string();
         let text = text.lines().next().unwrap_or_default();
-        // Where an alias was defined says nothing more.
+        // The place where an alias was defined says nothing more.
         let text = one_line(text.split(" (defined").next().unwrap_or_default());
         let is_large = is_large(&error);
-        let what = match is_large {
-            _ if has_several_documents(&error) => "it has more than one document".to_owned(),
-            true => format!("it stands for more than is read ({text})"),
-            false => text,
+        let what = if has_several_documents(&error) {
+            "it has more than one document".to_owned()
+        } else if is_large {
+            format!("it stands for more than is read ({text})")
+        } else {
+            text
         };
         YamlFault { what, is_large }
     })

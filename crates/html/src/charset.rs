@@ -1,14 +1,14 @@
 //! The character set that a page names itself, in its first kilobyte.
 
 /// The bytes that are looked at.
-const START: usize = 1024;
+const PRESCAN_BYTES: usize = 1024;
 /// The elements whose content has no tags.
-const RAW: [&[u8]; 4] = [b"script", b"style", b"title", b"textarea"];
+const RAW_ELEMENTS: [&[u8]; 4] = [b"script", b"style", b"title", b"textarea"];
 
 /// Returns the label of the character set that a page declares: "prescan a byte stream to determine its encoding" of the
 /// HTML standard. The label may be unknown.
 pub fn declared_charset(page: &[u8]) -> Option<String> {
-    let mut rest = &page[..page.len().min(START)];
+    let mut rest = &page[..page.len().min(PRESCAN_BYTES)];
     if let Some(label) = of_xml(rest) {
         return Some(label);
     }
@@ -42,7 +42,7 @@ pub fn declared_charset(page: &[u8]) -> Option<String> {
             while attribute(&mut rest).is_some() {}
             // As in browsers; the standard looks for tags in a script, too.
             let name = name[..end].to_ascii_lowercase();
-            if is_start && RAW.contains(&name.as_slice()) {
+            if is_start && RAW_ELEMENTS.contains(&name.as_slice()) {
                 let end = [b"</", name.as_slice()].concat();
                 let lower = rest.to_ascii_lowercase();
                 rest = &rest[memchr::memmem::find(&lower, &end)?..];
@@ -53,7 +53,7 @@ pub fn declared_charset(page: &[u8]) -> Option<String> {
     }
 }
 
-/// Returns what `<?xml encoding="…"?>` at the start of a page says.
+/// Returns the character set in `<?xml encoding="…"?>` at the start of a page.
 fn of_xml(page: &[u8]) -> Option<String> {
     let start = page.strip_prefix(b"<?xml")?;
     let declaration = &start[..memchr::memchr(b'>', start)?];
@@ -79,7 +79,8 @@ fn of_meta(rest: &mut &[u8]) -> Option<String> {
     named.or(in_content.filter(|_| is_content_type))
 }
 
-/// Returns what a value such as `text/html; charset=x` says: "extracting a character encoding from a meta element".
+/// Returns the character set in a value such as `text/html; charset=x`: "extracting a character encoding from a meta
+/// element".
 fn of_content(value: &[u8]) -> Option<String> {
     let lower = value.to_ascii_lowercase();
     let mut at = 0;

@@ -1,8 +1,8 @@
-//! The fields that a form's controls contribute. Driven by `forms`; which controls are a form's is known by `owners`.
+//! The fields that a form's controls contribute. Driven by `forms`; `owners` finds the controls of a form.
 //!
 //! Follows "constructing the entry list" of the HTML standard
-//! (<https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#constructing-the-form-data-set>),
-//! without files, whose places are told.
+//! (<https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#constructing-the-form-data-set>), without
+//! files, whose places are returned.
 
 use indexmap::IndexSet;
 use scraper::ElementRef;
@@ -64,13 +64,13 @@ impl FormEntries {
         entries.remaining.is_some().then_some(entries)
     }
 
-    /// Takes the memory of a control's entry before it is made. Returns whether there is so much.
+    /// Takes the memory of a control's entry before it is made. Returns whether there is enough.
     fn take(&mut self, bytes: usize) -> bool {
         /// A place and two texts, as they are kept.
-        const EACH: usize = 192;
+        const ENTRY_BYTES: usize = 192;
         self.remaining = self
             .remaining
-            .and_then(|remaining| remaining.checked_sub(bytes + EACH));
+            .and_then(|remaining| remaining.checked_sub(bytes + ENTRY_BYTES));
         self.remaining.is_some()
     }
 
@@ -130,7 +130,7 @@ impl FormEntries {
         self.direction(element, &kind);
     }
 
-    /// Adds the direction of a text where the page asks for it.
+    /// Adds the direction of a text where the page requests it.
     fn direction(&mut self, element: ElementRef<'_>, kind: &str) {
         const WITHOUT: [&str; 11] = [
             "file",
@@ -201,7 +201,7 @@ impl FormEntries {
         let value = element.attr("value");
         let caption = match (is_input, image) {
             (true, true) => element.attr("alt").unwrap_or_default().to_owned(),
-            // What Chromium writes on a button, and sends, that has no value.
+            // The text that Chromium writes on a button without a value, and sends.
             (true, false) => value.unwrap_or("Submit").to_owned(),
             (false, _) => collapse(element.text()),
         };
@@ -276,7 +276,7 @@ fn kind(element: ElementRef<'_>) -> String {
     kind.to_ascii_lowercase()
 }
 
-/// Returns whether a button without a type is none that submits.
+/// Returns whether a button without a type does not submit.
 fn is_command(button: ElementRef<'_>) -> bool {
     let has = |attribute| button.attr(attribute).is_some();
     has("command") || has("commandfor")

@@ -7,7 +7,7 @@
 use super::names::packed;
 use super::scan::{Scanner, Tag};
 
-/// The most elements that may be open at once; ten times what any page written by people needs.
+/// The most elements that may be open at once; ten times as many as any page written by people needs.
 pub(super) const DEEPEST: usize = 1024;
 
 /// The most attributes of a tag.
@@ -35,7 +35,7 @@ pub(super) fn shallow(page: &[u8]) -> &[u8] {
             Tag::End(name) => {
                 if let Some(at) = open.iter().rposition(|&open| open == name) {
                     if is_inline(name) {
-                        open.remove(at); // what was opened in it stays open
+                        open.remove(at); // elements opened in it stay open
                     } else {
                         open.truncate(at);
                     }

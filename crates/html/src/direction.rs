@@ -8,7 +8,7 @@ use scraper::{ElementRef, Node};
 /// The direction of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// It is said by the page.
+    /// It is set by the page.
     Fixed(&'static str),
     /// It is that of the value.
     OfValue,
@@ -46,7 +46,7 @@ fn strong(text: &str) -> Option<&'static str> {
         })
 }
 
-/// Returns the direction of the text in an element, without what has its own.
+/// Returns the direction of the text in an element, without elements that have their own.
 fn of_contents(element: ElementRef<'_>) -> &'static str {
     let has_own = |node: ElementRef<'_>| {
         node != element
@@ -64,7 +64,7 @@ fn of_contents(element: ElementRef<'_>) -> &'static str {
     texts.filter_map(strong).next().unwrap_or("ltr")
 }
 
-/// Returns what an element says of its direction.
+/// Returns the direction that an element declares.
 fn named(element: ElementRef<'_>) -> Option<&'static str> {
     let attribute = element.attr("dir")?;
     let all = ["ltr", "rtl", "auto"];

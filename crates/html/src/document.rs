@@ -30,7 +30,7 @@ impl Selector {
     /// Reads a selector such as `#user-login input[name]`.
     ///
     /// # Errors
-    /// A sentence that quotes the selector and says what is wrong with it.
+    /// A sentence that quotes the selector and names the problem.
     pub fn parse(css: &str) -> Result<Self, String> {
         matching::parse(css).map(Self).map_err(|error| {
             let reason = match error {
@@ -75,14 +75,15 @@ pub struct Document {
 const PIECE_BYTES: usize = 16 << 20;
 
 impl Document {
-    /// Parses a page as a browser does; bytes that are not UTF-8 become U+FFFD. A body that is no HTML is a page of
+    /// Parses a page as a browser does; bytes that are not UTF-8 become U+FFFD. A body that is not HTML is a page of
     /// text, and one that nests more than about a thousand deep ends there. `None` if the tree would take more than
-    /// about `most_bytes`: what is left open is opened again in each paragraph, so that 250 KB may make 5 GB.
+    /// about `most_bytes`: elements left open are opened again in each paragraph, so that 250 KB may make 5 GB.
     pub fn parse_within(body: &[u8], most_bytes: usize) -> Option<Self> {
         Self::parse_while(body, most_bytes, &mut |_| true)
     }
 
-    /// The same; also `None` as soon as `go_on` says no, which is asked after each piece with its length in bytes.
+    /// The same; also `None` as soon as `go_on` returns false, which is called after each piece with its length in
+    /// bytes.
     pub fn parse_while(
         body: &[u8],
         most_bytes: usize,
@@ -94,7 +95,7 @@ impl Document {
         let mut bytes = shallow(body);
         let mut is_deep = false;
         while !bytes.is_empty() && !is_deep {
-            // As text, bytes that are none take three times as much.
+            // Bytes that are not text take three times as much as text.
             let (part, more) = bytes.split_at(part_end(bytes));
             let text = text_of(part);
             let mut rest = &*text;
@@ -106,7 +107,7 @@ impl Document {
                 if scale.weigh(&tree) > most_bytes || !go_on(end) {
                     return None;
                 }
-                // What `shallow` has not foreseen: the page ends here, too.
+                // A nesting that `shallow` has not foreseen: the page ends here, too.
                 is_deep = depth_of_last(&tree) > 2 * DEEPEST;
             }
             bytes = more;
@@ -121,11 +122,11 @@ impl Document {
         })
     }
 
-    /// Parses an XML document of at most about `most_bytes`. `go_on` is asked now and then whether to go on, with the length
-    /// of the text that was read since.
+    /// Parses an XML document of at most about `most_bytes`. `go_on` is called now and then, with the length of the
+    /// text that was read since, and returns whether to go on.
     ///
     /// # Errors
-    /// What is wrong with it, that it is too large, or that `go_on` said no.
+    /// The problem with it, that it is too large, or that `go_on` returned false.
     pub fn parse_xml_while(
         text: &str,
         most_bytes: usize,
@@ -140,7 +141,7 @@ impl Document {
         })
     }
 
-    /// Returns the memory that the tree takes, in bytes, as far as it can be told from outside.
+    /// Returns the memory that the tree takes, in bytes, as far as it can be estimated from outside.
     pub fn weight(&self) -> usize {
         self.weight
     }
@@ -150,8 +151,8 @@ impl Document {
         Self::parse_within(body, usize::MAX).expect("there is no limit")
     }
 
-    /// Returns the elements that match, in the order of the page; with `within`, only those inside that element,
-    /// which `:scope` then refers to. `None` as soon as `go_on` says no, which is asked every
+    /// Returns the elements that match, in the order of the page; with `within`, only those inside that element, which
+    /// `:scope` then refers to. `None` as soon as `go_on` returns false, which is called every
     /// [`STEPS`](matching::STEPS) steps.
     pub fn select_while(
         &self,
@@ -194,9 +195,9 @@ impl Document {
             .flat_map(|element| element.value().attrs())
     }
 
-    /// Returns the element and its contents as HTML, or its first `most` bytes or a little less, and whether that is all.
-    /// `go_on` is asked at each piece that is written: the library looks from each character that it escapes to the
-    /// end of the text for the next.
+    /// Returns the element and its contents as HTML, or its first `most` bytes or a little less, and whether that is
+    /// all. `go_on` is called for each piece that is written: the library looks from each character that it escapes to
+    /// the end of the text for the next.
     pub fn html_while(
         &self,
         key: NodeKey,
@@ -252,7 +253,7 @@ impl Document {
         self.encoding
     }
 
-    /// Sets the character set that the page came in, UTF-8 by default: that is what its forms send.
+    /// Sets the character set that the page came in, UTF-8 by default: its forms are sent in it.
     #[must_use]
     pub fn in_encoding(self, encoding: &'static Encoding) -> Document {
         Document { encoding, ..self }
@@ -285,7 +286,7 @@ impl Document {
         self.page.tree.root().children().find_map(ElementRef::wrap)
     }
 
-    /// Returns what the page says of requests that name it, in its last `<meta name=referrer>` that is understood.
+    /// Returns the page's referrer policy: its last `<meta name=referrer>` that is understood.
     pub fn referrer_policy(&self) -> Option<ReferrerPolicy> {
         let in_template = |element: &ElementRef<'_>| {
             let mut around = element.ancestors().filter_map(ElementRef::wrap);
@@ -441,7 +442,7 @@ mod tests {
         }
     }
 
-    /// What needs no end tag elsewhere, and what holds raw text elsewhere, nests in drawings and formulas.
+    /// Elements that need no end tag elsewhere, or hold raw text elsewhere, nest in drawings and formulas.
     #[test]
     fn a_page_of_foreign_elements_ends_where_it_nests_too_deep() {
         for (before, unit) in [

@@ -28,7 +28,7 @@ enum TextContext {
     Text,
 }
 
-/// What a reference stands for, which is one or two characters, and the number of bytes read after its ampersand.
+/// The one or two characters that a reference stands for, and the number of bytes read after its ampersand.
 type Reference = (char, Option<char>, usize);
 
 fn decode(text: &str, place: TextContext) -> Cow<'_, str> {
@@ -75,7 +75,7 @@ fn numeric(number: &str) -> Option<(char, usize)> {
         return None;
     }
     let after = after.strip_prefix(';').unwrap_or(after);
-    // What does not fit is beyond all characters.
+    // A number that does not fit is beyond all characters.
     let code = u32::from_str_radix(digits, radix).unwrap_or(u32::MAX);
     let replaced = match code {
         0x80..=0x9f => C1_REPLACEMENTS[code as usize - 0x80],

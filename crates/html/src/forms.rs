@@ -41,7 +41,7 @@ impl FormMethod {
     }
 }
 
-/// How the body of a form is encoded.
+/// The encoding of a form's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enctype {
     /// `application/x-www-form-urlencoded`, unless the page says one of the others.
@@ -53,7 +53,7 @@ pub enum Enctype {
 }
 
 impl Enctype {
-    /// Reads what a page says.
+    /// Reads the encoding that a page declares.
     pub fn parse(text: &str) -> Enctype {
         let enctypes = [Enctype::Multipart, Enctype::Text];
         let is_named = |enctype: &Enctype| text.eq_ignore_ascii_case(enctype.name());
@@ -76,7 +76,7 @@ impl Enctype {
 /// The place of a control in its form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ControlPosition {
-    /// A field with that name, or what is sent of the button that a form is submitted with unless another is pressed.
+    /// A field with that name, or the entry of the default button.
     Field(String),
     /// Any other submit button, by its index.
     Button(usize),
@@ -87,11 +87,11 @@ pub enum ControlPosition {
 pub struct Button {
     /// Its name; empty if it has none, and then only an image sends something.
     pub name: String,
-    /// Its value, which is also what is written on an `<input>`.
+    /// Its value, which is also the caption of an `<input>`.
     pub value: String,
-    /// What is written on it: the text of a `<button>`, the `alt` of an image.
+    /// Its caption: the text of a `<button>`, the `alt` of an image.
     pub caption: String,
-    /// Whether it is an image, which sends where it was pressed.
+    /// Whether it is an image, which sends the place where it was pressed.
     pub image: bool,
     /// The URL that it submits to in place of the form's, absolute.
     pub action: Option<String>,
@@ -104,17 +104,19 @@ pub struct Button {
 }
 
 impl Button {
-    /// Returns what is sent of it: its name and value, or the corner of an image, where Enter presses it.
+    /// Returns the entries sent for it: its name and value, or the corner of an image, where Enter presses it.
     pub fn entries(&self) -> Vec<(String, String)> {
         let corner = |axis: &str| {
             let name = &self.name;
             let dot = if name.is_empty() { "" } else { "." };
             (format!("{name}{dot}{axis}"), "0".to_owned())
         };
-        match self.image {
-            true => vec![corner("x"), corner("y")],
-            false if self.name.is_empty() => Vec::new(),
-            false => vec![(self.name.clone(), self.value.clone())],
+        if self.image {
+            vec![corner("x"), corner("y")]
+        } else if self.name.is_empty() {
+            Vec::new()
+        } else {
+            vec![(self.name.clone(), self.value.clone())]
         }
     }
 }
@@ -122,12 +124,12 @@ impl Button {
 /// The request that submitting a form sends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Form {
-    /// The action's URL: absolute, without fragment; the page's own URL if the form names none. `None` if it is no URL: a
-    /// browser sends nothing then.
+    /// The action's URL: absolute, without fragment; the page's own URL if the form names none. `None` if it is not a
+    /// URL: a browser sends nothing then.
     pub action: Option<Url>,
     /// The method: `post`, `dialog` or, for everything else a form can say, `get`.
     pub method: FormMethod,
-    /// How the body is encoded; for `post` only.
+    /// The encoding of the body; for `post` only.
     pub enctype: Enctype,
     /// Name and value of each field as the page presets it, in the order of the page.
     pub fields: Vec<(String, String)>,
@@ -141,7 +143,7 @@ pub struct Form {
     /// The places of fields and buttons in the order of the page: one for each value, and one for each name that
     /// contributes none.
     pub order: Vec<ControlPosition>,
-    /// What becomes of the values at some of these places, by their index.
+    /// The rules for the values at some of these places, by their index.
     pub rules: Vec<(usize, ValueRule)>,
     /// The name of the character set that names and values are sent in, as the Encoding standard has it.
     pub charset: &'static str,
@@ -224,7 +226,7 @@ fn form(
     })
 }
 
-/// Returns the character set that a form is sent in: the first that its page names for it and that there is, else the page's
+/// Returns the character set that a form is sent in: the first known one that its page names for it, else the page's
 /// ("picking an encoding for the form" of the HTML standard; Chromium takes commas, too).
 fn charset(doc: &Document, form: ElementRef<'_>) -> &'static Encoding {
     let named = form.attr("accept-charset").map(|labels| {
@@ -254,7 +256,7 @@ fn action(action: &str, page: &Url, base: &Url) -> Option<Url> {
     Some(url)
 }
 
-/// Returns selectors that tell the forms of a page apart: `#user-login`, `form[action="/search"]`.
+/// Returns selectors that distinguish the forms of a page: `#user-login`, `form[action="/search"]`.
 pub fn form_selectors(doc: &Document) -> Vec<String> {
     let forms = doc.elements().filter(is_form);
     let selector = |form: ElementRef<'_>| {

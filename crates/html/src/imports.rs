@@ -20,7 +20,7 @@ pub(super) fn imports(style: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Reads `url("a")`, `url(a)` or `"a"`: the address and what follows it.
+/// Reads `url("a")`, `url(a)` or `"a"`: the address and the rest after it.
 fn address(value: &[u8]) -> Option<(&[u8], &[u8])> {
     if let Some(inner) = strip_word(value, b"url(") {
         let inner = inner.trim_ascii_start();

@@ -1,5 +1,5 @@
-//! Joining of an address as a page writes it to its base, unless it names a host that cannot be one: what a browser
-//! does to a name with other letters than ASCII's takes time in the square of its length. Driven by `address` and
+//! Joining of an address as a page writes it to its base, unless it names a host that cannot be one: a browser's
+//! conversion of a name with other letters than ASCII's takes time in the square of its length. Driven by `address` and
 //! `forms`.
 
 use url::Url;
@@ -7,7 +7,7 @@ use url::Url;
 /// The longest host with its port, in characters: no name of DNS is longer than 253, and a port has five digits.
 const LONGEST_HOST: usize = 253 + 6;
 
-/// Returns the URL of `raw` on a page at `base`; `None` if it is none, or if its host is too long for one.
+/// Returns the URL of `raw` on a page at `base`; `None` if it is not a URL, or if its host is too long for one.
 pub(super) fn join(base: &Url, raw: &str) -> Option<Url> {
     if host(raw).chars().nth(LONGEST_HOST).is_some() {
         return None;
@@ -15,13 +15,13 @@ pub(super) fn join(base: &Url, raw: &str) -> Option<Url> {
     base.join(raw).ok()
 }
 
-/// Returns what an address may name as its host, port included: empty for most that are relative, and for schemes whose
+/// Returns the host that an address may name, port included: empty for most that are relative, and for schemes whose
 /// hosts are taken as they are.
 pub(super) fn host(raw: &str) -> &str {
-    const ENDS: [char; 4] = ['/', '\\', '?', '#'];
+    const AUTHORITY_ENDS: [char; 4] = ['/', '\\', '?', '#'];
     let is_slash = |c: char| matches!(c, '/' | '\\');
     let raw = raw.trim_start_matches(|c: char| c <= ' ');
-    let first = raw.find(ENDS).unwrap_or(raw.len());
+    let first = raw.find(AUTHORITY_ENDS).unwrap_or(raw.len());
     let (has_scheme, rest) = match raw[..first].find(':') {
         Some(colon) if !is_of_web(&raw[..colon]) => return "",
         Some(colon) => (true, &raw[colon + 1..]),
@@ -32,7 +32,7 @@ pub(super) fn host(raw: &str) -> &str {
     if !has_scheme && before.chars().filter(|c| is_slash(*c)).count() < 2 {
         return "";
     }
-    let authority = authority.split(ENDS).next().unwrap_or_default();
+    let authority = authority.split(AUTHORITY_ENDS).next().unwrap_or_default();
     authority.rsplit('@').next().unwrap_or_default()
 }
 

@@ -17,7 +17,7 @@ use selectors::{Element, OpaqueElement};
 use std::cell::Cell;
 use std::fmt;
 
-/// The steps between two questions whether to go on: some tens of microseconds.
+/// The steps between two calls of `go_on`: some tens of microseconds.
 pub const STEPS: usize = 4096;
 
 /// Parses a list of selectors.
@@ -26,8 +26,8 @@ pub(super) fn parse(css: &str) -> Result<SelectorList<Simple>, scraper::error::S
     SelectorList::parse(&Parser, &mut parser, ParseRelative::No).map_err(Into::into)
 }
 
-/// Returns the elements that match, `scope` itself only with `itself`; `None` as soon as `go_on` says no, which is
-/// asked every [`STEPS`] steps.
+/// Returns the elements that match, `scope` itself only with `itself`; `None` as soon as `go_on` returns false, which
+/// is called every [`STEPS`] steps.
 pub(super) fn select<'a>(
     list: &SelectorList<Simple>,
     scope: ElementRef<'a>,
@@ -123,7 +123,7 @@ impl<'a, 's> CountedElement<'a, 's> {
 }
 
 /// The bytes of an attribute that are compared at once where upper and lower case do not matter.
-const CHUNK: usize = 16 << 10;
+const CHUNK_BYTES: usize = 16 << 10;
 
 /// Returns the text that `[name*="text" i]` looks for; `None` for any other operation.
 fn part_in_any_case<'o>(operation: &'o AttrSelectorOperation<&'o CssString>) -> Option<&'o str> {
@@ -146,7 +146,7 @@ impl CountedElement<'_, '_> {
         }
         let part = part.to_ascii_lowercase();
         let finder = memchr::memmem::Finder::new(&part);
-        let chunk = CHUNK.max(part.len());
+        let chunk = CHUNK_BYTES.max(part.len());
         (0..value.len()).step_by(chunk).any(|from| {
             let to = value.len().min(from + chunk + part.len() - 1);
             self.steps.take((to - from) / 64)
@@ -191,7 +191,7 @@ impl Element for CountedElement<'_, '_> {
             return false;
         }
         match part_in_any_case(operation) {
-            Some(part) if value.len() > CHUNK => {
+            Some(part) if value.len() > CHUNK_BYTES => {
                 let exists = AttrSelectorOperation::Exists;
                 self.element.attr_matches(namespace, name, &exists)
                     && self.contains_in_any_case(value.as_bytes(), part.as_bytes())
@@ -322,14 +322,14 @@ mod tests {
     fn a_long_attribute_is_searched_in_any_case() {
         let long = format!(
             "{}Bc{}D{}",
-            "a".repeat(CHUNK - 1),
-            "e".repeat(CHUNK),
+            "a".repeat(CHUNK_BYTES - 1),
+            "e".repeat(CHUNK_BYTES),
             "f".repeat(9)
         );
         let page = Html::parse_document(&format!("<p title='{long}'>"));
         for (css, found) in [
             (r#"[title*="abC" i]"#.to_owned(), 1),
-            (format!(r#"[title*="b{}" i]"#, &long[CHUNK..]), 1),
+            (format!(r#"[title*="b{}" i]"#, &long[CHUNK_BYTES..]), 1),
             (format!(r#"[title*="{long}" i]"#), 1),
             (r#"[title*="df" i]"#.to_owned(), 1),
             (r#"[title*="abd" i]"#.to_owned(), 0),

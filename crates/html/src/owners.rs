@@ -1,4 +1,4 @@
-//! Which controls belong to a form: those in it, those that name it by its id, and those that the parser gave it ("form
+//! Owners of controls: a form has those in it, those that name it by its id, and those that the parser gave it ("form
 //! owner" of the HTML standard). Driven by `forms` and `controls`.
 
 use ego_tree::NodeId;

@@ -1,6 +1,6 @@
-//! The reason that a page gives for not having done what was asked: the messages of a form that came back, or the
-//! heading of an error page. Driven by failed requests alone, of which few are looked at. One pass without a tree, so
-//! that it takes no more memory than the few words that it finds.
+//! The reason that a page gives for a refused request: the messages of a form that came back, or the heading of an
+//! error page. Driven by failed requests alone, of which few are looked at. One pass without a tree, so that it takes
+//! no more memory than the few words that it finds.
 
 use super::collapse;
 use super::entities::decode_text;
@@ -15,7 +15,7 @@ const MOST_MARKUP: usize = 8 << 10;
 /// The most messages that are looked at.
 const MOST_TEXTS: usize = 16;
 /// The most characters of a reason.
-const MOST: usize = 200;
+const MAX_REASON: usize = 200;
 
 /// Classes that sites give to the messages of a form alone: Django, Drupal, WordPress and WooCommerce, Rails, ASP.NET,
 /// Bootstrap, GOV.UK, USWDS, MediaWiki and its Codex, PatternFly, which Keycloak has.
@@ -136,7 +136,7 @@ impl ReasonTexts {
         }
     }
 
-    /// Returns the best of it; `error` is a page whose heading says what is wrong.
+    /// Returns the best reason; `error` is a page whose heading names the problem.
     fn reason(self, error: Option<&[u8]>) -> Option<String> {
         let messages = if self.messages.is_empty() {
             self.likely
@@ -156,7 +156,7 @@ impl ReasonTexts {
 }
 
 fn cut(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(MOST) {
+    if let Some((end, _)) = text.char_indices().nth(MAX_REASON) {
         text.truncate(end);
         text.push('…');
     }
@@ -232,11 +232,12 @@ impl OpenElement {
     }
 }
 
-/// Returns what the text of the element is whose start tag has been met, and reads its attributes.
+/// Returns the kind of the text in the element whose start tag has just been read, and reads its attributes.
 fn kind(name: u64, scanner: &mut Scanner<'_>, found: &ReasonTexts) -> Option<ReasonKind> {
     const H1: u64 = packed(b"h1");
     const P: u64 = packed(b"p");
-    /// Elements that are no message themselves, whatever their class is: those without text, and whole pages and forms.
+    /// Elements that are not messages themselves, whatever their class is: those without text, and whole pages and
+    /// forms.
     const NO_MESSAGES: [u64; 9] = [
         packed(b"html"),
         packed(b"body"),
@@ -271,10 +272,12 @@ fn kind(name: u64, scanner: &mut Scanner<'_>, found: &ReasonTexts) -> Option<Rea
             (one, other) => one.or(other),
         };
     }
-    match NO_MESSAGES.contains(&name) {
-        true => None,
-        false if hidden => Some(ReasonKind::Hidden),
-        false => kind,
+    if NO_MESSAGES.contains(&name) {
+        None
+    } else if hidden {
+        Some(ReasonKind::Hidden)
+    } else {
+        kind
     }
 }
 
@@ -290,8 +293,8 @@ fn class_kind(classes: &[u8]) -> Option<ReasonKind> {
     }
 }
 
-/// Returns whether an element is an alert of PatternFly, of any of its versions (`pf-c-alert`, `pf-v5-c-alert`), that tells
-/// of an error. Buttons have the second class, too.
+/// Returns whether an element is an alert of PatternFly, of any of its versions (`pf-c-alert`, `pf-v5-c-alert`), that
+/// reports an error. Buttons have the second class, too.
 fn is_danger_alert(classes: &[u8]) -> bool {
     let words = || classes.split(u8::is_ascii_whitespace);
     words().any(|class| class == b"pf-m-danger")

@@ -1,4 +1,5 @@
-//! How much requests tell of the page that they come from (the W3C's Referrer Policy), as headers, pages and elements say it.
+//! The W3C's Referrer Policy, as headers, pages and elements set it: how much requests reveal of the page that they
+//! come from.
 
 /// A referrer policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

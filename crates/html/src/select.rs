@@ -1,4 +1,4 @@
-//! What a `<select>` sends. Driven by `controls`.
+//! The entries of a `<select>`. Driven by `controls`.
 
 use super::collapse;
 use scraper::{ElementRef, Node};
@@ -26,7 +26,8 @@ pub(super) fn chosen(select: ElementRef<'_>) -> Vec<String> {
     chosen.into_iter().filter(enabled).map(value).collect()
 }
 
-/// Returns how many rows a `<select>` of one choice shows: what its `size` begins with, if that is a number.
+/// Returns the number of rows that a `<select>` of one choice shows: the number at the beginning of its `size`, if
+/// there is one.
 fn rows(select: ElementRef<'_>) -> u32 {
     let size = select.attr("size").unwrap_or_default();
     let size = size.trim_start_matches(|character: char| character.is_ascii_whitespace());

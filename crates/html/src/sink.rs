@@ -1,5 +1,5 @@
-//! The sink of the HTML parser: the tree, and the forms of those controls that the tree alone does not tell. Driven by
-//! `document` while it parses.
+//! The sink of the HTML parser: the tree, and the forms of those controls whose owner the tree alone does not show.
+//! Driven by `document` while it parses.
 //!
 //! A form that was opened where none may be (in a table, a row) has no content, and its controls stand elsewhere. The
 //! parser remembers the form and gives it the controls: the "form element pointer" of the HTML standard

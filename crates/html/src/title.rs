@@ -6,7 +6,7 @@ use super::entities::decode_text;
 use super::scan::{ScannedElement, Scanner};
 
 /// The longest title, in bytes; the rest is left out. Bytes that are not UTF-8 take three times as much once decoded.
-const LONGEST: usize = 1 << 20;
+const MAX_TITLE: usize = 1 << 20;
 
 /// Returns the text of the page's first `<title>`: entities decoded, white space collapsed and trimmed. `None`
 /// without one; a title inside an inline `<svg>`, a comment, a script or a `<template>` is not the page's.
@@ -14,7 +14,7 @@ pub fn title(body: &[u8]) -> Option<String> {
     let mut scanner = Scanner::new(body);
     while scanner.next()? != ScannedElement::Title {}
     let text = scanner.text();
-    let text = text_of(&text[..text.len().min(LONGEST)]);
+    let text = text_of(&text[..text.len().min(MAX_TITLE)]);
     if !scanner.is_whole() {
         return None;
     }

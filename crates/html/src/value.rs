@@ -1,6 +1,6 @@
-//! What an input makes of a value: the "value sanitization algorithm" of its type in the HTML standard
+//! Sanitization of an input's value: the "value sanitization algorithm" of its type in the HTML standard
 //! (<https://html.spec.whatwg.org/multipage/input.html#states-of-the-type-attribute>), as Chromium has it. Driven by
-//! `controls` for what a page presets, and by whoever fills in a form.
+//! `controls` for preset values, and by the code that fills in a form.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +9,7 @@ use scraper::ElementRef;
 
 use super::direction;
 
-/// What becomes of the values of an input.
+/// The sanitization of an input's values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ValueRule {
     /// One line of text.
@@ -45,7 +45,7 @@ pub enum ValueRule {
 pub struct ValueRange {
     least: f64,
     most: f64,
-    /// The numbers in between are so far from each other, counted from `base`; `None` if there are all.
+    /// The distance between these numbers, counted from `base`; `None` if any number is possible.
     step: Option<f64>,
     base: f64,
 }
@@ -67,7 +67,7 @@ const NAMED: [(&str, ValueRule); 12] = [
 ];
 
 impl fmt::Display for ValueRule {
-    /// Writes what [`ValueRule::parse`] reads: the type of the input, and the limits of a range.
+    /// Writes the form that [`ValueRule::parse`] reads: the type of the input, and the limits of a range.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let ValueRule::Range(range) = self {
             let step = range
@@ -85,7 +85,7 @@ impl fmt::Display for ValueRule {
 }
 
 impl ValueRule {
-    /// Reads a rule from its text; `None` if it is none.
+    /// Reads a rule from its text; `None` if it is not one.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(limits) = text.strip_prefix("range ") {
             let limits: Vec<&str> = limits.split(' ').collect();
@@ -117,7 +117,7 @@ impl ValueRule {
         }
     }
 
-    /// Returns what the input has once this value was set.
+    /// Returns the value that the input has once this one was set.
     pub fn sanitize<'v>(&self, value: &'v str) -> Cow<'v, str> {
         let only_if = |is_one: bool| Cow::Borrowed(if is_one { value } else { "" });
         match self {
@@ -163,12 +163,12 @@ fn trimmed(value: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Writes the host of an address as DNS has it, if it can be.
 fn with_ascii_host(address: Cow<'_, str>) -> Cow<'_, str> {
-    /// More than DNS has, and few enough: long names take time in the square of their length.
-    const LONGEST: usize = 253;
+    /// The limit of DNS: long names take time in the square of their length.
+    const MAX_HOST: usize = 253;
     let Some((user, host)) = address.split_once('@') else {
         return address;
     };
-    if host.is_ascii() || host.len() > LONGEST {
+    if host.is_ascii() || host.len() > MAX_HOST {
         return address;
     }
     match idna::domain_to_ascii_strict(host) {
@@ -195,7 +195,7 @@ fn number(text: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// The last year that Chromium has.
+/// The last year that Chromium supports.
 const LAST_YEAR: u32 = 275_760;
 
 /// Reads a number of so many digits.
@@ -312,7 +312,7 @@ impl ValueRange {
         }
     }
 
-    /// Returns the nearest number that it can have; of what is no number, the middle.
+    /// Returns the nearest number that it can have; for a text that is not a number, the middle.
     fn value(&self, text: &str) -> String {
         let value = number(text).unwrap_or((self.least + self.most) / 2.0);
         let value = value.clamp(self.least, self.most);
@@ -330,7 +330,7 @@ impl ValueRange {
         if stepped < self.least || stepped > self.most {
             return value.to_string();
         }
-        // Without what binary fractions add: 0.7 is 0.7000000000000001 as seven times 0.1.
+        // Without the error of binary fractions: seven times 0.1 is 0.7000000000000001.
         let written = format!("{stepped:.10}");
         let written = written.trim_end_matches('0').trim_end_matches('.');
         if written == "-0" { "0" } else { written }.to_owned()

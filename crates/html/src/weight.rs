@@ -1,4 +1,4 @@
-//! The memory of a page's tree, as far as it can be told from outside. Driven by `document` while it parses.
+//! The memory of a page's tree, as far as it can be estimated from outside. Driven by `document` while it parses.
 
 use scraper::{Html, Node};
 
@@ -52,13 +52,13 @@ fn contents(node: &Node) -> usize {
 
 /// The memory of a text beside its handle, which itself holds short ones.
 fn text_bytes(text: &str) -> usize {
-    const SHORT: usize = 8;
-    const LONG: usize = 1 << 10;
+    const SHORT_TEXT: usize = 8;
+    const LONG_TEXT: usize = 1 << 10;
     const HEADER: usize = 24;
     match text.len() {
-        0..=SHORT => 0,
+        0..=SHORT_TEXT => 0,
         // A part of a piece that was parsed.
-        length @ LONG..=LONGEST_PIECE => length + HEADER,
+        length @ LONG_TEXT..=LONGEST_PIECE => length + HEADER,
         length => length.next_power_of_two().max(16) + HEADER,
     }
 }

@@ -15,22 +15,22 @@ use super::collapse;
 use super::depth::DEEPEST;
 use super::weight::TreeWeight;
 
-/// Why a text is no tree.
+/// The reason why a text is not a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum XmlFault {
-    /// What is wrong with it, and at which line.
+    /// The problem with it, and its line.
     Wrong(String),
     /// It would take more memory than it may.
     TooLarge,
-    /// Whoever was asked whether to go on said no.
+    /// `go_on` returned false.
     Ended,
 }
 
-/// The elements between two questions whether to go on, and between two looks at the weight.
-const PIECE: usize = 256;
+/// The elements between two calls of `go_on`, and between two looks at the weight.
+const PIECE_ELEMENTS: usize = 256;
 
-/// Reads a document of at most about `most_bytes`, and returns its tree and weight. `go_on` is asked after some elements,
-/// with the length of the text that was read since.
+/// Reads a document of at most about `most_bytes`, and returns its tree and weight. `go_on` is called after some
+/// elements, with the length of the text that was read since.
 pub(super) fn tree_of(
     text: &str,
     most_bytes: usize,
@@ -95,15 +95,17 @@ pub(super) fn tree_of(
                         add_text(&mut page, parent, char.encode_utf8(&mut [0; 4]));
                     }
                     (None, Some(known)) => add_text(&mut page, parent, known),
-                    (None, None) => return Err(wrong(&format!("'&{name};' is no entity of XML"))),
+                    (None, None) => {
+                        return Err(wrong(&format!("'&{name};' is not an entity of XML")));
+                    }
                 }
             }
-            // What it defines is not read, so that no entity of it is known.
+            // Its definitions are not read, so its entities are unknown.
             Event::DocType(_) | Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
             Event::Eof => break,
         }
         let since = (at as usize).saturating_sub(looked_at);
-        if count >= PIECE || since > 64 << 10 {
+        if count >= PIECE_ELEMENTS || since > 64 << 10 {
             (count, looked_at) = (0, at as usize);
             if !go_on(since) {
                 return Err(XmlFault::Ended);
@@ -125,11 +127,11 @@ pub(super) fn tree_of(
     }
 }
 
-/// Returns the texts of a document, such as a fault of SOAP, in at most about 200 characters on one line. `None` if it has
-/// none; what comes after a mistake in it is left out.
+/// Returns the texts of a document, such as a fault of SOAP, in at most about 200 characters on one line. `None` if it
+/// has none; text after a mistake in it is left out.
 pub fn xml_reason(document: &[u8]) -> Option<String> {
     const MOST_READ: usize = 64 << 10;
-    const MOST: usize = 200;
+    const MAX_REASON: usize = 200;
     let document = String::from_utf8_lossy(&document[..document.len().min(MOST_READ)]);
     let mut reader = Reader::from_str(&document);
     let mut texts: Vec<String> = Vec::new();
@@ -149,7 +151,7 @@ pub fn xml_reason(document: &[u8]) -> Option<String> {
         }
     }
     let line = collapse(texts.iter().map(String::as_str));
-    match line.char_indices().nth(MOST) {
+    match line.char_indices().nth(MAX_REASON) {
         Some((end, _)) => Some(format!("{}…", &line[..end])),
         None => Some(line).filter(|line| !line.is_empty()),
     }
@@ -248,7 +250,7 @@ mod tests {
             ("<a/><b/>", "second root"),
             (
                 "<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>",
-                "'&x;' is no entity",
+                "'&x;' is not an entity",
             ),
             ("<a b=1></a>", "line 1"),
             ("{}", "no element"),

@@ -33,7 +33,7 @@ pub struct Client {
     /// The maker of trace contexts, if requests carry them.
     pub(super) tracer: Option<Tracer>,
     connection_numbers: ConnectionNumbers,
-    /// The base URL that was asked for last, with its target: users of one scenario share it.
+    /// The latest base URL, with its target: users of one scenario share it.
     base: RefCell<Option<(String, Rc<Target>)>>,
 }
 

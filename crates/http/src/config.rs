@@ -37,7 +37,7 @@ pub struct ClientConfig {
     pub referer: bool,
     /// Whether users cache responses as a browser does.
     pub cache: bool,
-    /// The bodies that are only counted, and not kept, of requests that do not say it themselves.
+    /// The bodies that are only counted, and not kept, of requests without a setting of their own.
     pub discard: Discard,
     /// Whether a user whose request is redirected to another host stays on that host.
     pub sticky_follow: bool,

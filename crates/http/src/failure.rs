@@ -160,7 +160,7 @@ impl Failure {
         class_of(error) == Some(ErrorClass::OutOfDescriptors)
     }
 
-    /// The failure for an error of TLS, with what to do where a server complains of the client's certificate.
+    /// The failure for an error of TLS, with the remedy where a server rejects the client's certificate.
     pub(super) fn from_tls_error(error: &rustls::Error) -> Self {
         use AlertDescription::*;
         let detail = match error {

@@ -135,7 +135,7 @@ pub fn cookies<'a>(lines: impl Iterator<Item = &'a [u8]>, from: &str, to: &str) 
     jar.get(&to, b"a");
 }
 
-/// Gives an HTTP/2 connection with two requests under way what a server sends, at once and in pieces of `size` bytes;
+/// Feeds an HTTP/2 connection with two requests under way bytes from a server, at once and in pieces of `size` bytes;
 /// both must give the same result.
 pub fn http2(bytes: &[u8], size: usize) {
     let whole = h2::outcomes_of(bytes, bytes.len(), MAX_BODY);

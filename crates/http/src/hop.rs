@@ -1,4 +1,4 @@
-//! One hop of a request: what redirects change in it, and where the next one goes.
+//! One hop of a request: the changes by redirects, and the target of the next one.
 
 use super::failure::{ErrorClass, Failure};
 use super::message::{NamedPage, Referrer};
@@ -23,7 +23,7 @@ pub(super) struct Hop {
     pub(super) policy: Option<ReferrerPolicy>,
     /// The most of the referring page that may still be named.
     nameable: NamedPage,
-    /// The answer to a digest challenge of the site, which replaces any other `Authorization`.
+    /// The credentials for a digest challenge of the site, which replace any other `Authorization`.
     pub(super) authorization: Option<HeaderValue>,
 }
 
@@ -59,12 +59,13 @@ impl Hop {
         self.cross_origin |= leaves_origin;
     }
 
-    /// How much of the referring page the hop to `target` names.
+    /// The part of the referring page's URL that the hop to `target` sends.
     pub(super) fn named_page(&self, page: &Referrer, target: &Target) -> NamedPage {
         page.named_to(target, self.policy).min(self.nameable)
     }
 
-    /// Notes what a redirect from `target` does to what is told of the referring page. `policy` is its `Referrer-Policy`.
+    /// Notes a redirect from `target`, which may reduce the part of the referring page's URL that is sent. `policy` is
+    /// its `Referrer-Policy`.
     pub(super) fn redirect_page(&mut self, page: &Referrer, target: &Target, policy: &str) {
         self.nameable = self.named_page(page, target);
         self.policy = ReferrerPolicy::of_header(policy).or(self.policy);
@@ -106,7 +107,7 @@ pub(super) fn is_redirect(status: u16) -> bool {
 /// A [`Failure`] of class `bad redirect`.
 pub(super) fn redirect_target(from: &Target, location: &[u8]) -> Result<Target, Failure> {
     let bad = |detail: String| Failure::new(ErrorClass::BadRedirect, detail);
-    // Servers send raw UTF-8 in Location. Bytes that are none stay what they are, as in browsers.
+    // Servers send raw UTF-8 in Location. Other bytes stay as they are, as in browsers.
     let text = match std::str::from_utf8(location) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => percent_encode(location, &AsciiSet::EMPTY).into(),

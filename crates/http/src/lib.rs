@@ -3,7 +3,7 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | `session` | what a browser owns: cookies, default headers, redirects, idle connections |
+//! | `session` | the state of a browser: cookies, default headers, redirects, idle connections |
 //! | `sockets` | connections on which a plan speaks a protocol of its own |
 //! | `reqwest` | the transport for proxies, over the crate of that name |
 //! | `h2` | HTTP/2, implemented by lgoose itself |

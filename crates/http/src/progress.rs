@@ -9,7 +9,7 @@ use lgoose_base::trace::Trace;
 use std::num::NonZeroU64;
 use tokio::time::Instant;
 
-/// How far a request came, kept outside its future so that a timeout does not lose it.
+/// The progress of a request, kept outside its future so that a timeout does not lose it.
 #[derive(Debug)]
 pub(super) struct RequestProgress<'a> {
     pub(super) stopwatch: Stopwatch,
@@ -26,7 +26,8 @@ pub(super) struct RequestProgress<'a> {
 }
 
 impl<'a> RequestProgress<'a> {
-    /// The progress of a request that begins at `start` as part of `trace`; `meter` counts what flows for it.
+    /// The progress of a request that begins at `start` as part of `trace`; `meter` counts the bytes transferred for
+    /// it.
     pub(super) fn starting(
         start: Instant,
         trace: Option<Box<Trace>>,

@@ -1,5 +1,5 @@
-//! Sockets on which a plan speaks a protocol of its own. They are opened as connections of HTTP are, with the run's names,
-//! addresses, proxies, certificates and allowed hosts. Knows nothing of what is said over them.
+//! Sockets on which a plan speaks a protocol of its own. They are opened as connections of HTTP are, with the run's
+//! names, addresses, proxies, certificates and allowed hosts. Knows nothing of those protocols.
 
 use super::client::Client;
 use super::connect::NetStream;
@@ -31,7 +31,7 @@ impl SocketAddress {
     /// Reads `host:port`, or a URL, of which only these two count.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The problem with it.
     pub fn parse(text: &str) -> Result<SocketAddress, String> {
         const EXAMPLE: &str = "write host:port, such as \"127.0.0.1:6379\"";
         let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
@@ -57,7 +57,7 @@ impl SocketAddress {
     /// The host and port of a site.
     pub fn of_site(site: &Target) -> SocketAddress {
         let shown: Rc<str> = site.origin.authority().into();
-        // What a site has as its host is one.
+        // The host of a site is a valid address.
         SocketAddress::parse(&shown).unwrap_or_else(|_| SocketAddress {
             origin: site.origin.clone(),
             text: shown,
@@ -77,7 +77,7 @@ impl SocketAddress {
     }
 }
 
-/// What opens the sockets of one user.
+/// The opener of one user's sockets.
 #[derive(Debug)]
 pub struct SocketOpener {
     client: Rc<Client>,
@@ -93,8 +93,8 @@ impl SocketOpener {
         }
     }
 
-    /// Opens a TCP connection, with TLS if a name is given that the certificate must be for. `note` is passed the times of
-    /// what has been done, also if this future is dropped.
+    /// Opens a TCP connection, with TLS if a name is given that the certificate must be for. `note` is passed the times
+    /// of the completed phases, also if this future is dropped.
     ///
     /// # Errors
     /// A [`Failure`] that says why there is none.
@@ -153,7 +153,7 @@ impl SocketOpener {
     }
 }
 
-/// The phases of what is being opened, which are noted at its end, however it ends.
+/// The phases of a socket being opened, which are noted at its end, however it ends.
 struct NotedPhases<'a> {
     stopwatch: Stopwatch,
     /// Whether all of it was done.
@@ -224,7 +224,7 @@ impl SocketStream {
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 
-    /// Tells the other side that nothing more will be sent.
+    /// Notifies the other side that nothing more will be sent.
     pub fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }

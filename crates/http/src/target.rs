@@ -153,10 +153,10 @@ impl Target {
         Url::parse(&self.text()).expect("a target is made from a valid URL")
     }
 
-    /// The target of what a plan requests, where this is the base URL of its user. With a scheme, that is what it is. Anything else
-    /// is a path, a query or a fragment below the path of the base, with a slash at its start or without, and never leaves the
-    /// origin: two slashes name a host in a link of a page ([`Target::join`]), but not here, where they may come from joining texts.
-    /// A path that is sent as it is is shared.
+    /// The target of a plan's request, where this is the base URL of its user. A URL with a scheme is taken as it is.
+    /// Anything else is a path, a query or a fragment below the path of the base, with a slash at its start or without,
+    /// and never leaves the origin: two slashes name a host in a link of a page ([`Target::join`]), but not here, where
+    /// they may come from joining texts. A path that is sent as it is is shared.
     ///
     /// # Errors
     /// A [`Failure`] of class `bad url`.
@@ -249,7 +249,7 @@ fn as_sent(path_and_query: &str) -> Rc<str> {
 }
 
 /// A reference that begins with more than two slashes with two: the rest of them counts for nothing (the URL standard,
-/// "special authority ignore slashes state"), but the parser takes what is between them for a host.
+/// "special authority ignore slashes state"), but the parser takes the text between them for a host.
 fn with_two_slashes(reference: &str) -> Cow<'_, str> {
     let reference = reference.trim_start_matches(|c| c <= ' ');
     let rest = reference.trim_start_matches(['/', '\\']);
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn what_a_plan_requests_without_a_scheme_stays_on_the_host_of_its_base() {
         let host = "http://127.0.0.1:8080";
-        // A base, what is requested, and the path and query that are sent.
+        // A base, the requested URL, and the path and query that are sent.
         for (base, requested, expected) in [
             ("", "/x", "/x"),
             ("", "x?q=1", "/x?q=1"),
@@ -397,7 +397,7 @@ mod tests {
             let target = base.resolve(&requested.into()).expect(&case);
             assert_eq!(target.text(), format!("{host}{expected}"), "{case}");
             assert!(Rc::ptr_eq(&target.origin, &base.origin), "{case}");
-            // What is told of it later names the same host.
+            // Later readings of it name the same host.
             assert_eq!(target.url().port(), Some(8080), "{case}");
         }
     }

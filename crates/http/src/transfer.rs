@@ -1,15 +1,15 @@
-//! What has flowed for a request, counted outside of its future: whoever cuts the request off still knows it. Every
+//! Bytes and hops of a request, counted outside of its future, so that they survive a request that is cut off. Every
 //! transport adds to it; it knows nothing of names or figures.
 
 use std::cell::Cell;
 
-/// What has flowed for a request, over all of its hops.
+/// The bytes and hops of a request, all hops together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Transfer {
     /// Redirects followed.
     pub redirects: u32,
     /// The number of times that it was sent again: a kept-alive connection was closed, the server refused its stream,
-    /// or the site asked for digest authentication.
+    /// or the site required digest authentication.
     pub retries: u32,
     /// Bytes received: heads and bodies of all hops, without TLS. Over HTTP/2, the frames that carry them (HEADERS,
     /// CONTINUATION and DATA) with their own heads and padding; with reqwest, heads as HTTP/1.1 has them.
@@ -18,12 +18,12 @@ pub struct Transfer {
     pub sent: u64,
 }
 
-/// Meter of what flows for a request under way.
+/// Meter of the transfer of a request under way.
 #[derive(Debug, Default)]
 pub struct TransferMeter(Cell<Transfer>);
 
 impl TransferMeter {
-    /// What has flowed so far.
+    /// Returns the transfer so far.
     pub fn so_far(&self) -> Transfer {
         self.0.get()
     }

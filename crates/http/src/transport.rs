@@ -1,4 +1,4 @@
-//! The choice of transport: what sends requests, through which proxy, and with which version of HTTP.
+//! The choice of transport: the client that sends requests, through which proxy, and with which version of HTTP.
 
 #[cfg(feature = "reqwest")]
 use super::target::Origin;
@@ -7,7 +7,7 @@ use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 #[cfg(feature = "reqwest")]
 use url::Url;
 
-/// What sends requests.
+/// The client that sends requests.
 #[derive(Debug, Clone, Default)]
 pub enum Transport {
     /// lgoose's own HTTP/1.1 and HTTP/2.

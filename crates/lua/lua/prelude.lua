@@ -1,11 +1,11 @@
 -- The code that every user's VM starts with: the `user` object, responses, and the globals of a plan. Called once per
 -- VM with
---   host(name)  a function or library made in Rust, or nil; for a member of user, how to make it, too
+--   host(name)  a function or library made in Rust, or nil; for a member of user, also its kind
 --   facts       id, scenario, host: the first fields of `user`
 -- and returns the plan's globals, the function that runs a task, and the weak table of live responses.
--- Kept small, since it is loaded for every user: what few plans use is a part of its own beside it (lua/prelude/) or
--- made when it is first asked for, and longer texts are in Rust. Compiled without line numbers, so `fail` gives errors
--- their location.
+-- Kept small, since it is loaded for every user: functions that few plans use are in parts beside it (lua/prelude/) or
+-- made at their first use, and longer texts are in Rust. Compiled without line numbers, so `fail` gives errors their
+-- location.
 
 local host, facts = ...
 
@@ -27,13 +27,13 @@ local function fail(message)
   error(H.here() .. message, 0)
 end
 
--- Raises the message for setting a field of what plans only read.
+-- Raises the message for setting a field of a read-only value.
 local function refuses(owner)
   return function(_, key) fail(H.refused(owner, tostring(key))) end
 end
 
 -- Operations ---------------------------------------------------------------------------------------------
--- A plan's coroutine yields an operation's marker and its arguments; the engine resumes it with the answer,
+-- A plan's coroutine yields an operation's marker and its arguments; the engine resumes it with the result,
 -- or with nil and a message to raise.
 
 local live = setmetatable({}, { __mode = "v" })
@@ -63,7 +63,7 @@ local response_meta = {
 
 local function receive(code, slot, failed)
   if failed then
-    -- A response that is read while it comes.
+    -- A response that is read while it arrives.
     if failed ~= true then
       H.note_stream(failed)
       if failed.status == 0 then yield(host("op:end_stream"), failed) end
@@ -82,9 +82,9 @@ end
 local User = facts
 User.data = {}
 
--- Members are made when they are first asked for. The kind says how: of the operation's marker, a function that sends
--- such requests without a body or with one, or that waits; of a part of the prelude, which sets several members; as
--- it is in Rust.
+-- Members are made at their first use, by kind: from the operation's marker, a function that sends such requests
+-- without a body or with one, or that waits; from a part of the prelude, which sets several members; or a value from
+-- Rust as it is.
 local function member(value, kind)
   if kind == "send" then
     return function(_, path, options, more, another)
@@ -141,7 +141,7 @@ local function read_only(name, library)
   return view(name, library)
 end
 
--- The tasks by their position, and what `on` was given by the name of its event.
+-- The tasks by their position, and the functions passed to `on` by the name of the event.
 local tasks = {}
 
 -- While the file is loaded, declarations are collected in their order; their fields were checked when the
@@ -185,8 +185,8 @@ local function seal(whole)
   globals.pairs, globals.task, globals.scenario, globals.plan, globals.on = nil, nil, nil, nil, nil
 end
 
--- A call that is not protected would die inside the hook that ends it, and what it has to close would be closed with
--- hooks off.
+-- A call that is not protected would die inside the hook that ends it, and the variables that it has to close would be closed
+-- with hooks off.
 --
 -- Lua's own error that its memory is full is the only one that passes the handler of a protected call by.
 local handled = false

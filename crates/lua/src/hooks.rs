@@ -62,7 +62,7 @@ impl HookRequest<'_> {
     }
 }
 
-/// Returns what a function without a user has raised.
+/// Returns the error of a function without a user.
 pub(crate) fn raised(error: &mlua::Error, sources: &Sources) -> RaisedError {
     let mut raised = diagnostics::to_raised(error, sources);
     if diagnostics::is_of_yield(error) {
@@ -92,7 +92,7 @@ fn describe_raised(hook: Hook, raised: &RaisedError) -> String {
     format!("on(\"{name}\") raised: {message}{place}")
 }
 
-/// What the function of `on("report")` asks lgoose to write.
+/// The output of the function of `on("report")`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Written {
     /// A text for whoever started the run.
@@ -105,7 +105,7 @@ pub enum Written {
 /// has been running.
 ///
 /// # Errors
-/// Trouble that names what the function raised, or what it returned that cannot be written.
+/// Trouble that names the error of the function, or the returned value that cannot be written.
 pub fn report(
     program: &Arc<Program>,
     report: &serde_json::Value,
@@ -121,7 +121,7 @@ pub fn report(
     written.map_err(|problem| Error::trouble(format!("on(\"report\"): {problem}")))
 }
 
-/// Calls the function, and reads what it returns.
+/// Calls the function, and reads its return value.
 fn call(
     program: &Arc<Program>,
     report: &serde_json::Value,
@@ -147,7 +147,7 @@ fn call(
     prelude.raw_get::<Function>("seal")?.call::<()>(true)?;
     let handlers: Table = prelude.raw_get("handlers")?;
     let handler: Function = handlers.raw_get(Hook::Report.name())?;
-    // What is not there is nil, so that a plan can ask for it.
+    // Absent values are nil, so that a plan can test for them.
     let plain = SerializeOptions::new()
         .serialize_none_to_null(false)
         .serialize_unit_to_null(false);
@@ -165,7 +165,7 @@ const MOST_FILES: usize = 100;
 /// The most bytes that they may have together.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Reads what the function returned: nothing, a text, or files by their names.
+/// Reads the function's return value: nothing, a text, or files by their names.
 fn read(returned: &Value) -> Result<Vec<Written>, String> {
     let mut left = MOST_BYTES;
     let mut bytes = |text: &LuaString| {
@@ -181,7 +181,7 @@ fn read(returned: &Value) -> Result<Vec<Written>, String> {
         Value::Table(files) => files,
         other => {
             let expected = "a text, or a table of files { [\"summary.txt\"] = text }";
-            return Err(describe_mismatch("what it returns", expected, other));
+            return Err(describe_mismatch("its return value", expected, other));
         }
     };
     let mut written = Vec::new();

@@ -1,12 +1,12 @@
-//! A function of a plan that runs beside the task of its user: its coroutine, and what of the user's state belongs to it
-//! alone. It is exchanged for that of the task as long as the function takes a step; which takes one, the engine knows.
+//! A function of a plan that runs beside the task of its user: its coroutine and its part of the user's state, which
+//! takes the place of the task's during each step. The engine decides which of them takes a step.
 
 use crate::limits::Coroutine;
 use crate::requests::Transaction;
 use crate::sandbox::VmHost;
 use std::time::Duration;
 
-/// What belongs to a job while it waits; while it takes a step, what belongs to the code that waits meanwhile.
+/// The state of a job while it waits; while it takes a step, that of the code that waits meanwhile.
 #[derive(Debug)]
 pub struct JobState {
     coroutine: Coroutine,
@@ -14,14 +14,14 @@ pub struct JobState {
     task: Option<usize>,
     /// The transactions that its code is in.
     transactions: Vec<Transaction>,
-    /// How long lgoose has made it wait, which is no part of its transactions.
+    /// For how long lgoose has held it up, which does not count in its transactions.
     held_up: Duration,
     /// The time that it took before it was preempted.
     used: Option<Duration>,
 }
 
 impl JobState {
-    /// Makes the state of a job that the code begins which runs now.
+    /// Makes the state of a job begun by the running code.
     pub(super) fn new(host: &VmHost, coroutine: Coroutine) -> JobState {
         let tags = host.tags.borrow();
         JobState {

@@ -1,10 +1,10 @@
-//! Integers in JSON that are none of Lua's, which end at 2^63 − 1: identifiers of more digits would come back rounded.
+//! Large integers in JSON: identifiers beyond Lua's largest integer, 2^63 − 1, would come back rounded.
 
-/// Returns JSON in which each integer that has no room in 64 bits is a text of its digits; `None` if it has none of
-/// these, as most have not.
+/// Returns JSON in which each integer beyond 64 bits is a string of its digits; `None` if it has no such integer, like
+/// most JSON.
 pub(super) fn quoted(json: &[u8]) -> Option<Vec<u8>> {
     /// Fewer digits always have room.
-    const ROOM: usize = 18;
+    const SAFE_DIGITS: usize = 18;
     let mut out = Vec::new();
     let mut copied = 0;
     let mut at = 0;
@@ -15,7 +15,7 @@ pub(super) fn quoted(json: &[u8]) -> Option<Vec<u8>> {
                 let end = json[at..].iter().position(|byte| !is_of_number(*byte));
                 let end = end.map_or(json.len(), |length| at + length);
                 let number = &json[at..end];
-                if number.len() > ROOM && is_large(number) {
+                if number.len() > SAFE_DIGITS && is_large(number) {
                     out.extend_from_slice(&json[copied..at]);
                     out.push(b'"');
                     out.extend_from_slice(number);

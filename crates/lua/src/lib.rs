@@ -1,15 +1,15 @@
-//! Execution of plans: one sandboxed Lua VM per user. Lua describes, Rust performs: a plan's code runs in a coroutine
-//! that yields an [`Op`]; the engine carries it out and resumes the coroutine with the outcome.
+//! Execution of plans: one sandboxed Lua VM per user. A plan's code runs in a coroutine that yields an [`Op`]; the
+//! engine performs it and resumes the coroutine with the outcome.
 //!
 //! | module | subject |
 //! |---|---|
 //! | `loading` | declarations of a plan as plain data, its review, the stubs for editors |
 //! | `hooks` | the functions of a plan that see requests and the report |
-//! | `vm`, `vm_setup`, `job` | one user's VM: runs tasks, and what they begin beside them, as coroutines |
+//! | `vm`, `vm_setup`, `job` | one user's VM: runs tasks, and the jobs that they spawn, as coroutines |
 //! | `api` | the functions that a plan can call |
 //! | `sandbox` | a VM before it has a plan, and the state that the functions work on |
 //! | `requests` | operations, their options and their responses |
-//! | `run_view` | what a plan may know of its run, and ask of it |
+//! | `run_view` | the run as its plan sees and changes it |
 //! | `limits` | time and memory of a VM |
 //! | `diagnostics` | errors with the file and line of the plan |
 //! | `plan_files` | the files of a plan, compiled once per process |

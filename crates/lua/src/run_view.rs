@@ -1,5 +1,4 @@
-//! What a plan may know of its run, and ask of it. Whoever runs users implements it. Knows neither users nor the
-//! engine.
+//! The run as its plan sees and changes it. Implemented by the runner of users. Knows neither users nor the engine.
 
 use std::fmt::Debug;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Conversions of Lua values to Rust values, with messages that say what was wanted.
+//! Conversions of Lua values to Rust values, with messages that name the expected type.
 
 use super::limits::Budget;
 use lgoose_base::error::Diagnostic;
@@ -37,8 +37,8 @@ pub(super) fn type_phrase(value: &Value) -> &'static str {
     }
 }
 
-/// Formats the message for a value of the wrong type: `what` must be `kind`. Of a number where another number is wanted,
-/// it has the value.
+/// Formats the message for a value of the wrong type: `what` must be `kind`. It has the value of a number where another
+/// number is expected.
 pub(super) fn describe_mismatch(what: &str, kind: &str, got: &Value) -> String {
     match got {
         Value::Integer(got) if kind.contains("number") => {
@@ -164,7 +164,7 @@ pub(super) fn read_seconds(value: &Value, what: &str) -> Result<Duration, String
 
 /// Reads one status or a list of them, each from 100 to 999.
 pub(super) fn read_statuses(value: &Value) -> Result<SmallVec<[u16; 4]>, String> {
-    const MOST: usize = 900;
+    const MAX_STATUSES: usize = 900;
     let one = |value: &Value| match value {
         Value::Integer(status) if (100..1000).contains(status) => Ok(*status as u16),
         Value::Integer(status) => Err(format!("'expect.status': {status} is not a status")),
@@ -177,7 +177,7 @@ pub(super) fn read_statuses(value: &Value) -> Result<SmallVec<[u16; 4]>, String>
     match value {
         Value::Table(list) => {
             let statuses = list_values(list, "'expect.status'")?;
-            statuses.iter().take(MOST).map(one).collect()
+            statuses.iter().take(MAX_STATUSES).map(one).collect()
         }
         value => one(value).map(|status| smallvec![status]),
     }
@@ -336,7 +336,7 @@ pub(super) fn is_list(table: &Table) -> bool {
 /// Returns the values of a list.
 ///
 /// # Errors
-/// The table has names, too, or a hole, and what stands there or behind it would be lost.
+/// The table has names, too, or a hole, and values there or behind it would be lost.
 pub(super) fn list_values(list: &Table, what: &str) -> Result<Vec<Value>, String> {
     let values: Vec<Value> = list
         .sequence_values::<Value>()
@@ -372,13 +372,13 @@ pub(super) fn encode_pairs(pairs: &[(Vec<u8>, Vec<u8>)]) -> String {
 
 /// Returns the memory that encoding a field takes, in bytes: the field as it is, encoded, and as a part of the whole.
 pub(super) fn form_bytes(name: &[u8], value: &Value) -> usize {
-    const EACH: usize = 128;
+    const FIELD_BYTES: usize = 128;
     let encoded = |bytes: &[u8]| byte_serialize(bytes).map(str::len).sum::<usize>();
     let value = value.as_string().map_or((0, 0), |text| {
         let bytes = text.as_bytes();
         (bytes.len(), encoded(&bytes))
     });
-    EACH + name.len() + value.0 + 2 * (encoded(name) + value.1)
+    FIELD_BYTES + name.len() + value.0 + 2 * (encoded(name) + value.1)
 }
 
 /// Reads a boolean.

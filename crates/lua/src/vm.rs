@@ -59,7 +59,7 @@ pub struct Vm {
     heartbeat: Arc<Heartbeat>,
     /// Whether a limit ended the latest task, whose coroutine must not be touched any more.
     ended_by_limit: bool,
-    /// How much processor time the latest step took.
+    /// The processor time of the latest step.
     turn: Duration,
 }
 
@@ -67,7 +67,7 @@ impl Vm {
     /// Creates a VM and runs the plan's top level in it, which takes tens of microseconds.
     ///
     /// # Errors
-    /// What the plan's top level raises, as a diagnostic.
+    /// The error of the plan's top level, as a diagnostic.
     pub fn new(program: &Arc<Program>, setup: VmSetup<'_>) -> Result<Vm, Error> {
         let explain =
             |error: mlua::Error| Error::from(diagnostics::diagnose(&error, &program.sources));
@@ -164,7 +164,7 @@ impl Vm {
         self.host.limits.forget_shortage();
         match self.prepare_thread() {
             Ok(()) => {
-                // A task may end within transactions, and close within others what it has left open.
+                // A task may end within transactions, and close its open variables within others.
                 if let Some(tags) = &mut *self.host.tags.borrow_mut() {
                     tags.leave(0);
                 }
@@ -182,7 +182,7 @@ impl Vm {
         if self.coroutine.is_ready() {
             return Ok(());
         }
-        // A task that raised, or that the engine left waiting, closes here what it has to close, by its own code.
+        // A task that raised, or that the engine left waiting, closes its open variables here, by its own code.
         self.heartbeat.enter(self.host.user, self.host.task.get());
         let reset = self.coroutine.reset(&self.host.limits, self.run.clone());
         self.heartbeat.leave();
@@ -196,9 +196,9 @@ impl Vm {
         Ok(())
     }
 
-    /// Recovers from a task that a limit has ended. Its coroutine is dropped, not reset: that would run the rest of
-    /// the plan's code with hooks off, as they were when the hook raised. A VM that stays full is built
-    /// anew, without what the plan kept in it.
+    /// Recovers from a task that a limit has ended. Its coroutine is dropped, not reset: that would run the rest of the
+    /// plan's code with hooks off, as they were when the hook raised. A VM that stays full is built anew, without the
+    /// values that the plan kept in it.
     fn recover(&mut self) -> mlua::Result<()> {
         self.ended_by_limit = false;
         self.host.limits.reset();
@@ -267,8 +267,8 @@ impl Vm {
         self.step(Converted(job.function))
     }
 
-    /// Closes what a job has left open that did not come to its end, by the plan's own code; its state is in place. Returns
-    /// what that has raised.
+    /// Closes the open variables of an unfinished job, by the plan's own code; its state is in place. Returns the error
+    /// of that code.
     pub fn end_job(&mut self) -> Option<RaisedError> {
         if self.coroutine.is_ready() || self.ended_by_limit {
             return None;
@@ -333,7 +333,7 @@ impl Vm {
         self.used_memory() > limit && (self.collect().is_err() || self.used_memory() > limit)
     }
 
-    /// Resumes the task after [`Op::Call`] with whether it succeeded, and with what it gives or why it failed.
+    /// Resumes the task after [`Op::Call`] with whether it succeeded, and with its value or its failure.
     pub fn resume_call(&mut self, outcome: Result<CallValue, Failure>) -> Step {
         if self.is_full() {
             return self.raise_full(outcome.is_err());
@@ -354,7 +354,7 @@ impl Vm {
         }
     }
 
-    /// Resumes the task after [`Op::Socket`] with what came, or why it could not be done.
+    /// Resumes the task after [`Op::Socket`] with the received bytes, or the failure.
     pub fn resume_socket(&mut self, outcome: Result<Bytes, String>) -> Step {
         if self.is_full() {
             return self.raise_full(outcome.is_err());
@@ -400,7 +400,7 @@ impl Vm {
         self.step([PlainValue::Integer(number as i64)])
     }
 
-    /// Resumes the task after [`Op::Join`] with what the job has raised.
+    /// Resumes the task after [`Op::Join`] with the error of the job, if it raised one.
     pub fn resume_joined(&mut self, raised: Option<RaisedError>) -> Step {
         let Some(raised) = raised else {
             return self.go_on();
@@ -411,7 +411,7 @@ impl Vm {
         })
     }
 
-    /// Resumes the task after [`Op::Take`] with what was taken.
+    /// Resumes the task after [`Op::Take`] with the value taken.
     pub fn resume_value(&mut self, value: Option<SharedValue>) -> Step {
         let value = value.map_or(Ok(Value::Nil), |value| self.lua.to_value(&*value));
         match value {
@@ -436,12 +436,13 @@ impl Vm {
         seen.map(|(file, line)| format!(" at {file}:{line}"))
     }
 
-    /// Resumes the task after [`Step::Preempted`], within what is left of its time.
+    /// Resumes the task after [`Step::Preempted`], within the rest of its time.
     pub fn compute_on(&mut self) -> Step {
         self.step([])
     }
 
-    /// Raises at the line of the plan that waits that it holds too much; `failed` says whether a request has failed there.
+    /// Raises, at the waiting line of the plan, that the plan holds too much; `failed` is whether a request has failed
+    /// there.
     fn raise_full(&mut self, failed: bool) -> Step {
         let problem = self.host.limits.refuse_memory();
         self.step(Converted((Value::Nil, problem, failed)))
@@ -453,7 +454,7 @@ impl Vm {
     }
 
     fn step(&mut self, arguments: impl Arguments) -> Step {
-        // The watchdog also watches the reading of what the plan asks for.
+        // The watchdog also watches the reading of the plan's operation.
         self.heartbeat.enter(self.host.user, self.host.task.get());
         let limits = self.host.limits.clone();
         // So does the limit of time, and an operation that is refused does not renew it: nothing has waited.
@@ -474,7 +475,7 @@ impl Vm {
     /// Runs the task until its next operation or its end.
     ///
     /// # Errors
-    /// What is wrong with the operation, to be raised by the prelude at the plan's line.
+    /// The problem with the operation, to be raised by the prelude at the plan's line.
     fn run_on(&mut self, arguments: impl Arguments) -> Result<Step, String> {
         let host = &self.host;
         let resumed = self.coroutine.resume(&host.limits, arguments);
@@ -519,7 +520,7 @@ impl Vm {
         }
     }
 
-    /// Returns whether the plan wants to see each request.
+    /// Returns whether the plan has a function that sees each request.
     pub fn observes_requests(&self) -> bool {
         self.on_request.is_some() && !self.ended_by_limit && !self.stopped_while_loading
     }
@@ -623,9 +624,9 @@ impl Vm {
         self.used_memory() > self.host.limits.memory && self.lua.gc_collect().is_ok()
     }
 
-    /// Collects whatever the plan no longer holds.
+    /// Collects everything that the plan no longer holds.
     pub fn collect_all(&mut self) {
-        // The first time, what has a destructor is only found. A collection that fails leaves things as they are.
+        // The first time, objects with destructors are only found. A collection that fails leaves things as they are.
         for _ in 0..2 {
             let _failed = self.lua.gc_collect();
         }

@@ -1,4 +1,4 @@
-//! What a VM is made for and with: its user, its session, its limits and its run.
+//! The purpose and surroundings of a VM: its user, its session, its limits and its run.
 
 use crate::limits::Heartbeat;
 use crate::run_view::RunView;
@@ -28,7 +28,7 @@ pub struct VmSetup<'a> {
     pub recorder: &'a Rc<RefCell<Recorder>>,
     /// The longest time that a task may compute without waiting.
     pub time: Duration,
-    /// What shows the watchdog that its code runs.
+    /// The heartbeat that shows its activity to the watchdog.
     pub heartbeat: &'a Arc<Heartbeat>,
     /// Its run, if it has one.
     pub run: Option<Rc<dyn RunView>>,

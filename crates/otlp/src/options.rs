@@ -169,7 +169,7 @@ fn certificates(
     };
     let own = match (variable("CLIENT_CERTIFICATE"), variable("CLIENT_KEY")) {
         (Some((cert_name, cert)), Some((key_name, key))) => {
-            let (chain, key) = pem::identity((&cert_name, &cert.into()), (&key_name, &key.into()))?;
+            let (chain, key) = pem::identity(&cert_name, &cert.into(), &key_name, &key.into())?;
             Some((chain, Arc::new(key)))
         }
         (None, None) => None,

@@ -1,5 +1,4 @@
-//! The line about a run that is about to begin: its users, its load and how long it lasts. Whoever starts the run prints
-//! it.
+//! The line that announces a run: its users, its load and its length. Printed by the process that starts the run.
 
 use super::Plan;
 use crate::config::{Load, LoadPart, RunConfig};

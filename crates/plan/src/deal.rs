@@ -1,9 +1,9 @@
 //! Assignment of users to scenarios: exactly in the proportion of the weights, from the first user on.
 //!
 //! Scenarios are paired off, lightest first, into a tree (Huffman, 1952). At each fork, the first n users are divided
-//! in the rounded proportion, whatever n is. So after every user each scenario has what is due to it within about one
-//! user, and any full period of the weights is exact. A user's scenario is a pure function of its number: the threads
-//! of the engine need not agree on anything, and weights of a million cost no more than weights of one.
+//! in the rounded proportion, for any n. So after every user each scenario has its due number within about one user,
+//! and any full period of the weights is exact. A user's scenario is a pure function of its number: the threads of the
+//! engine need not agree on anything, and weights of a million cost no more than weights of one.
 
 use super::Scenario;
 use std::cmp::Reverse;

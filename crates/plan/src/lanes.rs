@@ -77,15 +77,15 @@ impl Lanes {
     /// more than a million users.
     pub(crate) fn shares(&self) -> Vec<(usize, u64)> {
         /// More users would take too long to count.
-        const MOST: u64 = 1_000_000;
+        const MAX_USERS: u64 = 1_000_000;
         let Some(lane) = self.0.iter().find(|lane| lane.owner.is_none()) else {
             return Vec::new();
         };
         let mut users = vec![0; lane.scenarios.len()];
-        for user in 0..lane.users.min(MOST) {
+        for user in 0..lane.users.min(MAX_USERS) {
             users[lane.deal.scenario_of(user)] += 1;
         }
-        if lane.users > MOST {
+        if lane.users > MAX_USERS {
             return Vec::new();
         }
         lane.scenarios.iter().copied().zip(users).collect()

@@ -84,7 +84,7 @@ impl Plan {
         }
     }
 
-    /// Gives the requests of each task the name of their scenario, even if there is only one: some threshold asks for
+    /// Gives the requests of each task the name of their scenario, even if there is only one: some threshold requires
     /// it.
     pub fn name_scenarios(&mut self) {
         for scenario in &mut self.scenarios {
@@ -152,7 +152,7 @@ impl Plan {
     }
 
     /// Returns a warning for each threshold whose name is that of a task, too, in which requests without a name count
-    /// under it: what the threshold is about, and how to choose.
+    /// under it: the requests that the threshold is about, and the way to choose others.
     pub fn ambiguous_thresholds(&self, thresholds: &[Threshold]) -> Vec<String> {
         let mut warnings = Vec::new();
         for threshold in thresholds.iter().filter(|one| one.can_be_of_tasks()) {

@@ -30,7 +30,7 @@ pub fn without_ids(path: &str) -> Cow<'_, str> {
 
 /// Returns whether a segment of a path is a number, a UUID or a hash of at least 16 hexadecimal digits.
 fn is_id(segment: &str) -> bool {
-    /// The least length from which a hash is told from a word.
+    /// The least length at which a hash is distinguished from a word.
     const HASH: usize = 16;
     let hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let has_digit = segment.bytes().any(|byte| byte.is_ascii_digit());
@@ -41,7 +41,7 @@ fn is_id(segment: &str) -> bool {
 }
 
 /// Returns whether two paths differ only in ids, or only in the last of several segments: then they are pages of one
-/// kind, told apart by titles.
+/// kind, distinguished by titles.
 pub fn are_alike(one: &str, other: &str) -> bool {
     // Most are: nothing has to be put together to see it.
     if let (Some((above, _)), Some((also, _))) = (one.rsplit_once('/'), other.rsplit_once('/'))

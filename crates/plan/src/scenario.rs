@@ -74,7 +74,7 @@ pub struct Scenario {
     pub host: Option<String>,
     /// The order of the tasks within one iteration.
     pub order: TaskOrder,
-    /// The pause after each task that has none of its own.
+    /// The pause after each task without one of its own.
     pub wait: Wait,
     /// The tags by which `--tags` may choose it, with all its tasks.
     pub tags: Vec<String>,

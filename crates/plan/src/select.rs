@@ -8,7 +8,8 @@ use lgoose_base::threshold::Threshold;
 use lgoose_base::wildcard::fits;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Keeps of the plan what the configuration of a run chooses: scenarios by name, tasks by tags. Returns what is left out.
+/// Keeps the part of the plan that the configuration of a run chooses: scenarios by name, tasks by tags. Returns the
+/// part that is left out.
 ///
 /// # Errors
 /// A name or a tag that nothing in the plan has, or a choice that leaves nothing to run.
@@ -33,7 +34,7 @@ fn titles(plan: &Plan) -> Titles {
     plan.scenarios.iter().map(of).collect()
 }
 
-/// What a selection has left out of a plan.
+/// The part that a selection has left out of a plan.
 #[derive(Debug)]
 pub struct LeftOut {
     before: Titles,

@@ -1,6 +1,6 @@
 //! The pause after a task: its length, given when the task or the iteration was due and how long it took.
 //!
-//! The engine asks and sleeps; nothing here reads a clock.
+//! The engine calls this and sleeps; nothing here reads a clock.
 
 use lgoose_base::units;
 use std::f64::consts::TAU;

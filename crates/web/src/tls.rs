@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 /// A mistake that names the flag and the file.
 pub(super) fn acceptor(cert: &Path, key: Option<&PathBuf>) -> Result<TlsAcceptor, Diagnostic> {
     let key = key.map_or(cert, PathBuf::as_path);
-    let (chain, key) = pem::identity(("--web-cert", &cert.into()), ("--web-key", &key.into()))?;
+    let (chain, key) = pem::identity("--web-cert", &cert.into(), "--web-key", &key.into())?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 /// Returns a URL with `***` in place of each user name and password in it; any other text as it is.
 pub fn masked_url(url: &str) -> Cow<'_, str> {
-    masked(url, &ENDS)
+    masked(url, &AUTHORITY_ENDS)
 }
 
 /// Returns a line of a plan with `***` in place of each user name and password of the URLs in it.
 pub(super) fn masked_line(line: &str) -> Cow<'_, str> {
-    masked(line, &[&ENDS[..], &['"', '\'']].concat())
+    masked(line, &[&AUTHORITY_ENDS[..], &['"', '\'']].concat())
 }
 
 /// Returns an address or a URL that was refused with `***` in place of all that stands before its last '@': it may lack its
@@ -25,9 +25,9 @@ pub fn masked_address(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Splits a URL into what stands before its credentials, these, and what stands behind their '@'; `None` if it has none.
+/// Splits a URL into the part before its credentials, these, and the part behind their '@'; `None` if it has none.
 pub fn split_credentials(url: &str) -> Option<(&str, &str, &str)> {
-    let authority = authority(url, 0, &ENDS)?;
+    let authority = authority(url, 0, &AUTHORITY_ENDS)?;
     let at = authority.start + url[authority.clone()].rfind('@')?;
     Some((
         &url[..authority.start],
@@ -37,10 +37,10 @@ pub fn split_credentials(url: &str) -> Option<(&str, &str, &str)> {
 }
 
 /// The characters that end the authority of a URL.
-const ENDS: [char; 4] = ['/', '?', '#', '\\'];
+const AUTHORITY_ENDS: [char; 4] = ['/', '?', '#', '\\'];
 
-/// Returns the next authority of a URL in a text: what stands between two slashes and one of `ends`. As browsers read them,
-/// '\\' is a slash, and there may be more than two.
+/// Returns the next authority of a URL in a text: the part between two slashes and one of `ends`. As browsers read
+/// them, '\\' is a slash, and there may be more than two.
 fn authority(text: &str, from: usize, ends: &[char]) -> Option<Range<usize>> {
     let is_slash = |byte: &u8| matches!(byte, b'/' | b'\\');
     let bytes = &text.as_bytes()[from..];

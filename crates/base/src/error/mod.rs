@@ -1,7 +1,7 @@
 //! The kinds of errors that lgoose reports, and their exit codes.
 //!
-//! A mistake of the plan's author is a [`Diagnostic`]: it names the file and the line and says what to do. Failures of
-//! the target are never errors here; they are measurements. Everything else is [`Trouble`] inside lgoose.
+//! A mistake of the plan's author is a [`Diagnostic`]: it names the file, the line and the remedy. Failures of the
+//! target are never errors here; they are measurements. Everything else is [`Trouble`] inside lgoose.
 
 mod credentials;
 mod printable;
@@ -32,14 +32,14 @@ pub mod exit {
     pub const ABORTED: u8 = 130;
 }
 
-/// The reason why lgoose cannot do what it was asked to do.
+/// The reason why lgoose cannot perform a command.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The plan, a flag or a file that the author wrote is wrong.
     #[error("{0}")]
     Mistake(Diagnostic),
     /// Something outside the plan: a port in use, a full disk, no memory. Names the path or address, the limit that was
-    /// hit and what to change.
+    /// hit and the remedy.
     #[error(transparent)]
     Trouble(Trouble),
 }
@@ -134,15 +134,15 @@ impl Diagnostic {
         }))
     }
 
-    /// Sets the place of the mistake. `line` counts from 1; `source` is the whole file, from which the line is quoted: of a
-    /// long one, the part around what is marked.
+    /// Sets the place of the mistake. `line` counts from 1; `source` is the whole file, from which the line is quoted:
+    /// of a long one, the part around the mark.
     pub fn at(mut self, file: impl Into<String>, line: Option<u32>, source: &str) -> Self {
         let text = line.and_then(|line| source.lines().nth(line.saturating_sub(1) as usize));
         let marked = self.0.mark.as_ref().filter(|mark| !mark.text.is_empty());
         let text = text.map(|text| {
             let masked = masked_line(text);
             if let Cow::Owned(masked) = &masked {
-                // What is marked may be part of what is not shown.
+                // The mark may lie in the masked part.
                 return quoted(masked.trim_end(), None);
             }
             let wrong = marked.and_then(|mark| {
@@ -189,7 +189,7 @@ impl Diagnostic {
         self.0.backtrace.as_deref()
     }
 
-    /// Returns the diagnostic as the text of a warning: for what is allowed, but probably not intended.
+    /// Returns the diagnostic as the text of a warning: for code that is allowed, but probably not intended.
     pub fn as_warning(&self) -> String {
         self.to_string().replacen("error", "warning", 1)
     }
@@ -230,14 +230,16 @@ impl std::error::Error for Diagnostic {}
 
 /// Returns a line as it is quoted, with the bytes of it that are wrong: of a long one, 200 bytes around these.
 fn quoted(line: &str, wrong: Option<Range<usize>>) -> (String, Option<Range<usize>>) {
-    const MOST: usize = 200;
-    if line.len() <= MOST {
+    const MAX_SHOWN: usize = 200;
+    if line.len() <= MAX_SHOWN {
         return (line.to_owned(), wrong);
     }
     let centre = wrong.as_ref().map_or(0, |wrong| wrong.start);
-    let from = centre.saturating_sub(MOST / 4).min(line.len() - MOST);
+    let from = centre
+        .saturating_sub(MAX_SHOWN / 4)
+        .min(line.len() - MAX_SHOWN);
     let from = line.floor_char_boundary(from);
-    let to = line.floor_char_boundary(from + MOST);
+    let to = line.floor_char_boundary(from + MAX_SHOWN);
     let before = if from > 0 { "…" } else { "" };
     let after = if to < line.len() { "…" } else { "" };
     let shown = format!("{before}{}{after}", &line[from..to]);
@@ -264,10 +266,10 @@ pub fn carets(line: &str, place: Range<usize>) -> String {
 /// The words with which `response:ensure()` raises, before the reason why the request failed.
 pub const NOT_AS_EXPECTED: &str = "the response is not as expected: ";
 
-/// Returns the first 200 bytes of a response body that is JSON or plain text, which usually says what was wrong; `None`
+/// Returns the first 200 bytes of a response body that is JSON or plain text, which usually names the problem; `None`
 /// for any other body.
 pub fn excerpt(content_type: Option<&str>, body: &[u8]) -> Option<String> {
-    const MOST: usize = 200;
+    const MAX_SHOWN: usize = 200;
     let kind = content_type.unwrap_or_default().to_ascii_lowercase();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     let is_text = match kind {
@@ -278,9 +280,9 @@ pub fn excerpt(content_type: Option<&str>, body: &[u8]) -> Option<String> {
     if !is_text || body.is_empty() {
         return None;
     }
-    let mut start = String::from_utf8_lossy(&body[..body.len().min(MOST)]);
-    if body.len() > MOST {
-        // Where the cut goes through a character.
+    let mut start = String::from_utf8_lossy(&body[..body.len().min(MAX_SHOWN)]);
+    if body.len() > MAX_SHOWN {
+        // The cut may go through a character.
         let whole = start.trim_end_matches('\u{fffd}').len();
         let text = start.to_mut();
         text.truncate(whole);
@@ -332,8 +334,8 @@ const WORDS_ELSEWHERE: [(&str, &str); 35] = [
 /// Near: a Damerau-Levenshtein distance of at most a third of the longer word, at least one.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// No candidate is so long; the distance takes the square of the length.
-    const LONGEST: usize = 100;
-    if word.len() > LONGEST {
+    const MAX_WORD: usize = 100;
+    if word.len() > MAX_WORD {
         return None;
     }
     let elsewhere = WORDS_ELSEWHERE.iter().filter(|(theirs, _)| *theirs == word);

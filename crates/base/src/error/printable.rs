@@ -20,7 +20,7 @@ pub fn cut(mut message: String) -> String {
     message
 }
 
-/// Returns the name under which what has this name is counted.
+/// Returns the name under which this name is counted.
 pub fn bounded_name(name: &str) -> Cow<'_, str> {
     if name.len() <= MOST_BYTES_OF_NAME {
         return name.into();
@@ -54,10 +54,12 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     }
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
-        match hostile(c) {
-            true if c as u32 > 0xff => safe += &format!("\\u{{{:x}}}", c as u32),
-            true => safe += &format!("\\x{:02x}", c as u32),
-            false => safe.push(c),
+        if !hostile(c) {
+            safe.push(c);
+        } else if c as u32 > 0xff {
+            safe += &format!("\\u{{{:x}}}", c as u32);
+        } else {
+            safe += &format!("\\x{:02x}", c as u32);
         }
     }
     safe.into()

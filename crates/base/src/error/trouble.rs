@@ -1,4 +1,4 @@
-//! Trouble inside lgoose: what was attempted, with which file or address, why it failed and what to do.
+//! Trouble inside lgoose: the attempted action, its file or address, the reason and the remedy.
 
 use super::cut;
 use std::error::Error;

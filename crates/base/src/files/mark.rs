@@ -16,7 +16,7 @@ const ATTRIBUTE: &str = "user.lgoose";
 const BEING_WRITTEN: &[u8] = b"being written";
 
 /// The most bytes of a value.
-const LONGEST: usize = 64;
+const MAX_VALUE: usize = 64;
 
 /// Marks a file that is about to be written.
 pub(super) fn begin(file: &File) {
@@ -50,7 +50,7 @@ pub(super) fn check(file: &File) -> Result<(), FileError> {
     if metadata.nlink() > 1 {
         return Err(PathRefusal::Linked.into());
     }
-    let mut value = [0; LONGEST];
+    let mut value = [0; MAX_VALUE];
     let refusal = match fgetxattr(file, ATTRIBUTE, &mut value[..]) {
         Ok(length) if value[..length] == *BEING_WRITTEN => return Ok(()),
         Ok(length) if value[..length] == *state(&metadata).as_bytes() => return Ok(()),

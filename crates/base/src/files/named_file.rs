@@ -59,7 +59,7 @@ impl NamedFile {
     /// Checks that the plan may read the file; returns its path without links.
     ///
     /// # Errors
-    /// Why it may not, or what the file system says.
+    /// The reason why it may not, or the error of the file system.
     pub fn real_path(&self) -> Result<PathBuf, FileError> {
         match self.contained() {
             Some(folder) => Ok(folder.locate(&self.path, FileUse::Read)?.path),
@@ -70,7 +70,7 @@ impl NamedFile {
     /// Opens the file to be read. It may be larger than the memory.
     ///
     /// # Errors
-    /// Why the plan may not read it, or as `open_of_any_size`.
+    /// The reason why the plan may not read it, or as `open_of_any_size`.
     pub fn open_of_any_size(&self) -> Result<File, FileError> {
         let Some(folder) = self.contained() else {
             return Ok(open_of_any_size(&self.place(FileUse::Read))?);
@@ -106,7 +106,7 @@ impl NamedFile {
     /// nothing else.
     ///
     /// # Errors
-    /// Why the plan may not use it, or what the file system says of the file or its folder.
+    /// The reason why the plan may not use it, or the file system's error for the file or its folder.
     pub fn check(&self, usage: FileUse) -> Result<(), FileError> {
         let Some(folder) = self.contained() else {
             return Ok(self.make_folder(usage)?);
@@ -120,10 +120,10 @@ impl NamedFile {
         own(&folder.locate(&self.path, usage)?).map(drop)
     }
 
-    /// Checks what the words of a path of a plan show, without a look at the file system.
+    /// Checks the words of a path of a plan, without a look at the file system.
     ///
     /// # Errors
-    /// Why the plan may not use it.
+    /// The reason why the plan may not use it.
     pub fn check_words(&self, usage: FileUse) -> Result<(), PathRefusal> {
         match self.contained() {
             Some(_) => check_words(&self.path, usage),
@@ -134,7 +134,7 @@ impl NamedFile {
     /// Creates the file, or truncates an existing one, without waiting: a pipe may have no reader yet, or never.
     ///
     /// # Errors
-    /// Why the plan may not write it, or what the file system says.
+    /// The reason why the plan may not write it, or the error of the file system.
     pub fn create(&self) -> Result<CreatedFile, FileError> {
         let Some(folder) = self.contained() else {
             return Ok(CreatedFile {
@@ -163,7 +163,7 @@ impl NamedFile {
     /// Writes the file in one step: a reader finds the old file or the new one, even after a crash, and never a part.
     ///
     /// # Errors
-    /// Why the plan may not write it, or what the file system says.
+    /// The reason why the plan may not write it, or the error of the file system.
     pub fn replace(&self, bytes: &[u8]) -> Result<(), FileError> {
         let Some(folder) = self.contained() else {
             self.make_folder(FileUse::Write)?;
@@ -216,7 +216,7 @@ fn own(location: &FileLocation) -> Result<Option<File>, FileError> {
 #[derive(Debug)]
 pub struct CreatedFile {
     file: File,
-    /// Whether it has the mark of the files of plans, which tells its final state once it is closed.
+    /// Whether it has the mark of the files of plans, which records its final state once it is closed.
     marking: Marking,
 }
 

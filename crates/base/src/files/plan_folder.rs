@@ -1,6 +1,6 @@
-//! The folder of a plan, and the one way from a path that a plan names to a file. The plan may be that of a stranger, so
-//! that what it names lies in its folder or below, symbolic links included. It writes nothing below a name that begins with
-//! a dot: such files steer other programs (`.git/config`, `.bashrc`). `--allow-files` lifts these rules.
+//! The folder of a plan, and the one way from a path that a plan names to a file. The plan may be that of a stranger,
+//! so the files that it names lie in its folder or below, symbolic links included. It writes nothing below a name that
+//! begins with a dot: such files steer other programs (`.git/config`, `.bashrc`). `--allow-files` lifts these rules.
 
 use super::reading::or_here;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -11,10 +11,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-/// How far the paths of a plan reach.
+/// The reach of the paths of a plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FileReach {
-    /// The plan's folder and what is below.
+    /// The plan's folder and everything below.
     #[default]
     Folder,
     /// Every file that lgoose may open (`--allow-files`).
@@ -155,7 +155,7 @@ impl PlanFolder {
     /// Returns the path of the folder that it reads from, without links.
     ///
     /// # Errors
-    /// What the file system says.
+    /// The error of the file system.
     pub fn real_path(&self) -> io::Result<PathBuf> {
         self.reads.canonicalize()
     }
@@ -181,7 +181,7 @@ impl PlanFolder {
     /// the files of a plan are stand here.
     ///
     /// # Errors
-    /// Why the plan may not use it, or what the file system says of its folders.
+    /// The reason why the plan may not use it, or the file system's error for its folders.
     pub(super) fn locate(&self, path: &Path, usage: FileUse) -> Result<FileLocation, FileError> {
         check_words(path, usage)?;
         if usage == FileUse::Write {
@@ -202,7 +202,7 @@ impl PlanFolder {
     }
 }
 
-/// Checks what the words of a path show, without a look at the file system.
+/// Checks the words of a path, without a look at the file system.
 pub(super) fn check_words(path: &Path, usage: FileUse) -> Result<(), PathRefusal> {
     let bytes = path.as_os_str().as_bytes();
     if bytes.contains(&0) {

@@ -8,8 +8,8 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-/// The folders of the descriptors of this process, by their numbers: what a shell hands over by them, as in
-/// `lgoose <(generate)`, may be a pipe.
+/// The folders of the descriptors of this process, by their numbers: a shell may hand over pipes by them, as in `lgoose
+/// <(generate)`.
 const DESCRIPTORS: [&str; 2] = ["/dev/fd", "/proc/self/fd"];
 
 /// Returns whether a path is that of a descriptor of this process, and not only begins like one: `..` leads from there
@@ -68,7 +68,7 @@ pub(super) fn open_of_any_size(path: &Path) -> io::Result<File> {
     )
 }
 
-/// Checks that what was opened is a regular file.
+/// Checks that the opened file is a regular one.
 pub(super) fn regular(file: File) -> io::Result<File> {
     let metadata = file.metadata()?;
     let kind = metadata.file_type();
@@ -86,9 +86,9 @@ pub(super) fn regular(file: File) -> io::Result<File> {
 
 /// Checks that a file of that many bytes may be kept. It may have no contents and still be that long.
 pub(super) fn fits(length: u64) -> io::Result<()> {
-    /// Below it nobody needs to look at the machine.
-    const SMALL: u64 = 1 << 20;
-    if length < SMALL {
+    /// Smaller files need no look at the machine.
+    const SMALL_FILE: u64 = 1 << 20;
+    if length < SMALL_FILE {
         return Ok(());
     }
     match machine::memory_there_is().filter(|most| length > *most) {
@@ -113,17 +113,18 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_all(open(path)?)
 }
 
-/// Reads what a file or a pipe has, which is not told beforehand for a pipe and for a file that grows.
+/// Reads all of a file or a pipe. The length is not known beforehand for a pipe and for a growing file.
 ///
 /// # Errors
 /// Those of reading, and one in words if it is larger than the memory.
 pub fn read_all(input: impl io::Read) -> io::Result<Vec<u8>> {
-    // A buffer that grows is there twice.
+    // A growing buffer exists twice while it is moved.
     let most = machine::memory_there_is().map_or(u64::MAX, |most| most / 2);
     read_at_most(input, most)
 }
 
-/// The most bytes of a text that people write: a plan, a module, a list of variables. What reads it takes a multiple of them.
+/// The most bytes of a text that people write: a plan, a module, a list of variables. Reading it takes a multiple of
+/// that.
 const MOST_TEXT: u64 = 8 << 20;
 
 fn read_at_most(input: impl io::Read, most: u64) -> io::Result<Vec<u8>> {

@@ -2,7 +2,7 @@
 
 use super::read;
 
-/// Where control groups are found.
+/// The folder of control groups.
 pub(super) const ROOT: &str = "/sys/fs/cgroup";
 
 /// The folder of a control group, with the version of its kind.

@@ -1,16 +1,16 @@
-//! Memory: what the machine and its control groups have, what is free, what this process has taken.
+//! Memory: the size and the free part of the machine's and its control groups', and the use of this process.
 
 use super::groups::{GroupVersion, counter, own_groups};
 use super::{cores, read};
 use rustix::process::{Resource, getrlimit};
 
-/// Memory that is left free at least: what a run grows by until it is seen to, and until its users have ended.
-const SPARE: u64 = 64 << 20;
+/// Memory that is left free at least: the growth of a run until it is noticed, and until its users have ended.
+const SPARE_MEMORY: u64 = 64 << 20;
 
 /// The same for each core, whose users grow at the same time.
 const SPARE_PER_CORE: u64 = 32 << 20;
 
-/// Bytes of memory that can be had without swapping.
+/// Bytes of memory that are available without swapping.
 fn available_memory() -> Option<u64> {
     amount(&read("/proc/meminfo")?, "MemAvailable:")
 }
@@ -25,8 +25,8 @@ pub fn taken_memory() -> Option<u64> {
     amount(&read("/proc/self/status")?, "VmRSS:")
 }
 
-/// Bytes of memory that a run may take unless it says how much: as much as there is, less where the address space is
-/// limited ('ulimit -v') and the kernel would refuse more.
+/// Bytes of memory that a run may take by default: all that there is, less where the address space is limited ('ulimit
+/// -v') and the kernel would refuse more.
 pub fn usual_memory() -> Option<u64> {
     let most = memory_there_is()?;
     match addresses() {
@@ -35,8 +35,8 @@ pub fn usual_memory() -> Option<u64> {
     }
 }
 
-/// Bytes of memory that this process may take before the kernel would have to end one: nine tenths of what the machine or
-/// its control group has, and of what is free now beside what the process has; less where little is free.
+/// Bytes of memory that this process may take before the kernel would have to end one: nine tenths of the memory of the
+/// machine or its control group, and of the free memory together with the process's own; less where little is free.
 pub(crate) fn memory_there_is() -> Option<u64> {
     let (limit, used) = group_memory().unwrap_or((u64::MAX, 0));
     let total = total_memory()?.min(limit);
@@ -45,15 +45,15 @@ pub(crate) fn memory_there_is() -> Option<u64> {
     Some(most.min(usable(total)))
 }
 
-/// Returns what may be taken of memory that is free: nine tenths, but not what must stay free for each core; at least
+/// Returns the usable part of free memory: nine tenths, but not the part that must stay free for each core; at least
 /// half.
 fn usable(free: u64) -> u64 {
-    let spare = SPARE + cores() as u64 * SPARE_PER_CORE;
+    let spare = SPARE_MEMORY + cores() as u64 * SPARE_PER_CORE;
     free - spare.max(free / 10).min(free / 2)
 }
 
-/// Bytes of memory that the limit on the address space leaves beside what the process has; `None` without a limit. A third
-/// of the addresses: between large pieces of memory, the allocator leaves up to twice as many unused.
+/// Bytes of memory that the limit on the address space leaves in addition to the process's own; `None` without a limit.
+/// A third of the addresses: between large pieces of memory, the allocator leaves up to twice as many unused.
 fn addresses() -> Option<u64> {
     let limit = getrlimit(Resource::As).current?;
     let status = read("/proc/self/status")?;
@@ -68,8 +68,8 @@ fn free_addresses(status: &str, limit: u64) -> Option<u64> {
     Some(limit.saturating_sub(size).saturating_add(reserved))
 }
 
-/// The limit on memory of this process's control group with the least left, and what is used of it: what its processes
-/// hold, not what the kernel keeps of files and gives up when it has to. `None` without a limit.
+/// The limit on memory of this process's control group with the least left, and its used part: the memory that its
+/// processes hold, without the kernel's cache of files, which it gives up when it has to. `None` without a limit.
 fn group_memory() -> Option<(u64, u64)> {
     let limits = own_groups("memory").into_iter().filter_map(|group| {
         let (limit, used, cache) = match group.version {

@@ -1,5 +1,5 @@
-//! The machine and what it gives this process: processor, kernel, descriptors, local ports, memory, processor time.
-//! What the kernel, or a system other than Linux, does not report is `None` or zero. Knows nothing about runs.
+//! The machine and its resources for this process: processor, kernel, descriptors, local ports, memory, processor time.
+//! Facts that the kernel, or a system other than Linux, does not report are `None` or zero. Knows nothing about runs.
 
 mod groups;
 mod memory;
@@ -46,7 +46,7 @@ pub fn can_open_descriptors() -> std::io::Result<()> {
 }
 
 fn open_some() -> std::io::Result<()> {
-    // More than what a command that sends nothing has open at a time; each pair is two.
+    // More than a command that sends nothing has open at a time; each pair is two.
     const PAIRS: usize = 4;
     let pairs = (0..PAIRS).map(|_| std::os::unix::net::UnixStream::pair());
     pairs.collect::<Result<Vec<_>, _>>().map(drop)
@@ -81,14 +81,14 @@ pub fn kernel() -> String {
     words.join(" ")
 }
 
-/// How long the calling thread has been on a core, and ready for one without getting it.
+/// The time that the calling thread has been on a core, and ready for one without getting it.
 pub fn thread_time() -> (Duration, Duration) {
     let on_core = Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default();
     let waited = read("/proc/thread-self/schedstat").and_then(|text| waited_for_core(&text));
     (on_core, waited.unwrap_or_default())
 }
 
-/// For how long the machine has been suspended since it was started; zero where the system does not say.
+/// The time for which the machine has been suspended since it was started; zero where the system does not report it.
 pub fn suspended() -> Duration {
     #[cfg(target_os = "linux")]
     {
@@ -101,13 +101,13 @@ pub fn suspended() -> Duration {
     Duration::ZERO
 }
 
-/// How long all threads of the process have been on a core.
+/// The time that all threads of the process have been on a core.
 pub fn process_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
-/// Whether whoever started this process wants it to ignore the signal with that number, as 'nohup' does with the end of
-/// the terminal.
+/// Whether this process was started to ignore the signal with that number, as 'nohup' does with the end of the
+/// terminal.
 pub fn ignores(signal: i32) -> bool {
     read("/proc/self/status").is_some_and(|text| ignored(&text, signal))
 }

@@ -3,11 +3,12 @@
 use super::read;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 
-/// How many local ports connections to one address may have.
+/// The number of local ports for connections to one address.
 pub fn local_ports() -> Option<u64> {
-    let (first, last) = port_range(&read("/proc/sys/net/ipv4/ip_local_port_range")?)?;
-    Some(u64::from(last - first) + 1)
+    let range = port_range(&read("/proc/sys/net/ipv4/ip_local_port_range")?)?;
+    Some(range.len() as u64)
 }
 
 /// Sockets of TCP that are open or hold their local port for another minute, of all processes and to all addresses.
@@ -16,13 +17,13 @@ pub fn socket_count() -> Option<u64> {
     Some(sockets_of(&text, "inuse")? + sockets_of(&text, "tw")?)
 }
 
-/// The address to which most local ports are taken, and by what. Asks the kernel for every socket, which takes some
-/// microseconds each.
+/// The address to which most local ports are taken, and its connections. Reads every socket from the kernel, which
+/// takes some microseconds each.
 pub fn busiest_destination() -> Option<Destination> {
     let range = port_range(&read("/proc/sys/net/ipv4/ip_local_port_range")?)?;
     let sockets =
         ["tcp", "tcp6"].map(|name| read(&format!("/proc/net/{name}")).unwrap_or_default());
-    busiest(&sockets, range)
+    busiest(&sockets, &range)
 }
 
 /// A remote address and port, and the connections to it from one address of this machine.
@@ -37,10 +38,10 @@ pub struct Destination {
 }
 
 /// `32768 60999`: the first and the last port.
-fn port_range(text: &str) -> Option<(u16, u16)> {
+fn port_range(text: &str) -> Option<RangeInclusive<u16>> {
     let mut ends = text.split_whitespace().map(str::parse::<u16>);
     let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
-    (first <= last).then_some((first, last))
+    (first <= last).then_some(first..=last)
 }
 
 /// `TCP: inuse 5 orphan 0 tw 100 alloc 7 mem 1`.
@@ -53,7 +54,7 @@ fn sockets_of(text: &str, name: &str) -> Option<u64> {
 
 /// Counts sockets by where they come from and go to: a local port can be taken once for each pair. Each table has a line
 /// of names, then `  0: 0100007F:9C40 0100007F:1F90 06 …` with addresses and ports in hexadecimal digits and the state.
-fn busiest(tables: &[String], (first, last): (u16, u16)) -> Option<Destination> {
+fn busiest(tables: &[String], range: &RangeInclusive<u16>) -> Option<Destination> {
     const TIME_WAIT: &str = "06";
     let mut counts = HashMap::<(&str, &str), (u64, u64)>::new();
     for line in tables.iter().flat_map(|table| table.lines().skip(1)) {
@@ -67,7 +68,7 @@ fn busiest(tables: &[String], (first, last): (u16, u16)) -> Option<Destination> 
         };
         let port = u16::from_str_radix(port, 16).ok();
         let listens = remote.ends_with(":0000");
-        if listens || port.is_none_or(|port| !(first..=last).contains(&port)) {
+        if listens || port.is_none_or(|port| !range.contains(&port)) {
             continue;
         }
         let (open, waiting) = counts.entry((from, remote)).or_default();
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn ports_and_sockets_are_read() {
-        assert_eq!(port_range("32768\t60999\n"), Some((32_768, 60_999)));
+        assert_eq!(port_range("32768\t60999\n"), Some(32_768..=60_999));
         assert_eq!(port_range("9 8"), None);
         assert_eq!(port_range("all"), None);
         let sockets =
@@ -143,8 +144,8 @@ mod tests {
             open: 3,
             waiting: 0,
         };
-        assert_eq!(busiest(&tables, (40_000, 40_009)), Some(expected));
-        assert_eq!(busiest(&tables, (50_000, 50_009)), None);
+        assert_eq!(busiest(&tables, &(40_000..=40_009)), Some(expected));
+        assert_eq!(busiest(&tables, &(50_000..=50_009)), None);
         let mut tcp6 = String::from("names\n");
         for port in ["9C40", "9C41", "9C42", "9C43"] {
             let local = format!("0000000000000000FFFF00000100007F:{port}");
@@ -156,6 +157,6 @@ mod tests {
             open: 0,
             waiting: 4,
         };
-        assert_eq!(busiest(&[tcp, tcp6], (40_000, 40_009)), Some(expected));
+        assert_eq!(busiest(&[tcp, tcp6], &(40_000..=40_009)), Some(expected));
     }
 }

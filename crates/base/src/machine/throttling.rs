@@ -1,5 +1,5 @@
-//! The limit on processor time that a control group sets, as that of a container, and how often and for how long the kernel has held
-//! the group back for it.
+//! The limit on processor time that a control group sets, as that of a container, and the number and duration of the
+//! kernel's throttling for it.
 
 use super::groups::{ControlGroup, GroupVersion, counter, own_groups};
 use std::time::Duration;
@@ -7,17 +7,17 @@ use std::time::Duration;
 /// A limit on processor time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CpuLimit {
-    /// How many cores may be used, such as 0.5.
+    /// The number of cores that may be used, such as 0.5.
     pub cores: f64,
     group: ControlGroup,
 }
 
-/// How often a control group has been held back since it was made, and for how long, all cores together.
+/// The throttling of a control group since it was made, all cores together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HeldBack {
-    /// How often.
+    /// The number of throttled periods.
     pub times: u64,
-    /// For how long.
+    /// The throttled time.
     pub time: Duration,
 }
 
@@ -48,7 +48,7 @@ impl CpuLimit {
         self.group.version
     }
 
-    /// Returns how often and for how long the kernel has held the group back; `None` where it does not say.
+    /// Returns the throttling of the group; `None` where the kernel does not report it.
     pub fn held_back(&self) -> Option<HeldBack> {
         let stat = self.group.read("cpu.stat")?;
         let time = match self.group.version {
@@ -80,7 +80,7 @@ mod tests {
 
     /// Path and text of a file.
     type File = (&'static str, &'static str);
-    /// Cores of the limit, the kind of its group, and how often and for how many milliseconds that was held back.
+    /// Cores of the limit, the kind of its group, and the number and milliseconds of its throttling.
     type Limit = (f64, GroupVersion, Option<(u64, u128)>);
 
     /// Makes a folder of control groups with these files.
@@ -94,7 +94,7 @@ mod tests {
         root
     }
 
-    /// Returns the lowest limit, the kind of its group, and how often and for how many milliseconds its group was held back.
+    /// Returns the lowest limit, the kind of its group, and the number and milliseconds of its throttling.
     fn found(files: &[File], list: &str) -> Option<Limit> {
         let root = groups(files);
         let root = root.path().to_str().expect("UTF-8");

@@ -1,10 +1,10 @@
-//! Settings of the kernel that bear on a load test, and how late this machine wakes a thread.
+//! Settings of the kernel that bear on a load test, and the delay with which this machine wakes a thread.
 
 use super::read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What counts the time: `tsc` and `arch_sys_counter` are read in nanoseconds, others in a microsecond.
+/// The kernel's clock source: `tsc` and `arch_sys_counter` are read in nanoseconds, others in a microsecond.
 pub fn clock_source() -> Option<String> {
     word("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 }
@@ -14,7 +14,7 @@ pub fn frequency_governor() -> Option<String> {
     word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 }
 
-/// How many runnable threads there were in the latest minute.
+/// The number of runnable threads in the latest minute.
 pub fn load_average() -> Option<f64> {
     read("/proc/loadavg")?.split(' ').next()?.parse().ok()
 }
@@ -28,7 +28,7 @@ pub fn tracked_connections() -> Option<(u64, u64)> {
     Some((number("nf_conntrack_max")?, number("nf_conntrack_count")?))
 }
 
-/// How late a thread wakes that wants to sleep for a millisecond: the median and the worst of so many times.
+/// The delays with which a thread wakes that sleeps for a millisecond: the median and the worst of so many times.
 pub fn wake_up_delays(times: usize) -> (Duration, Duration) {
     const NAP: Duration = Duration::from_millis(1);
     let mut delays: Vec<Duration> = (0..times.max(1))

@@ -78,7 +78,7 @@ pub enum FigureKind {
     Count,
     /// The share of checks that passed.
     Checks,
-    /// The age of the oldest request so far, answered or still under way.
+    /// The age of the oldest request so far, complete or still under way.
     Oldest,
     /// The value of a custom metric, as the report shows it.
     Value,
@@ -142,7 +142,7 @@ impl Threshold {
         }
     }
 
-    /// Returns whether the limit is on how many failed, and so says how many may.
+    /// Returns whether the limit is on the number or the share of failures.
     pub fn is_on_failures(&self) -> bool {
         match self.figure {
             FigureKind::Failures | FigureKind::Checks => true,
@@ -172,7 +172,7 @@ impl Threshold {
     /// Checks that the threshold's parts fit together.
     ///
     /// # Errors
-    /// A sentence that says which parts do not, and what to write.
+    /// A sentence that says which parts do not, and the correct form.
     pub fn check(&self) -> Result<(), String> {
         if self.during.is_some_and(|during| during < SHORTEST_WINDOW) {
             return Err("'during' needs at least 1s".to_owned());

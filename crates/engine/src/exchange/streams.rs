@@ -63,7 +63,7 @@ impl OpenStream {
         let request = op.request.clone();
         let body = request.stream()?.clone();
         let trace = sender.session.start_trace(&request);
-        let stream = ResponseStream::new(body, (&op.request.url, &op.expect), start, after_stop);
+        let stream = ResponseStream::new(body, &op.request.url, &op.expect, start, after_stop);
         operation.store(op);
         let flight = Flight::new(sender.shared.clone(), start, operation.row_at(0));
         let sending = Rc::new(Sending {

@@ -357,7 +357,7 @@ pub(crate) fn judged(
     }
     let origin = sender.origin_of(task);
     if let Ok(response) = &mut exchange.outcome {
-        if let Some(line) = response.odd_line() {
+        if let Some(line) = response.malformed_header() {
             count_malformed_head(sender, op, origin, line);
         }
         // Decoded, a list of small responses may take more memory than a user may have.
@@ -374,7 +374,7 @@ pub(crate) fn judged(
 fn count_malformed_head(sender: &Sender, op: &RequestOp, origin: Origin<'_>, line: &str) {
     let recorder = &mut *sender.shared.recorder.borrow_mut();
     recorder.counter("odd heads", 1.0);
-    if !sender.shared.has_shown_odd_line.replace(true) {
+    if !sender.shared.has_shown_malformed_header.replace(true) {
         let name = op.row_name(origin.name(), sender.shared.config.request_names);
         recorder.warn(format!(
             "responses of '{} {name}' have lines in their head that break HTTP, such as '{line}': lgoose reads them \

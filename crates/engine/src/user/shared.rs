@@ -66,7 +66,7 @@ pub(crate) struct ShardState {
     /// Whether a user that computes for long has been warned of.
     pub(super) has_shown_heavy_user: Cell<bool>,
     /// Whether a response with an odd line in its head has been warned of.
-    pub(crate) has_shown_odd_line: Cell<bool>,
+    pub(crate) has_shown_malformed_header: Cell<bool>,
     /// VMs of users that were cut off.
     pub(crate) late_vms: Rc<LateVms>,
     /// How long plans have been told of requests of users that were cut off.
@@ -110,7 +110,7 @@ impl ShardState {
             late_vms: Rc::default(),
             light_steps: Cell::default(),
             has_shown_heavy_user: Cell::default(),
-            has_shown_odd_line: Cell::default(),
+            has_shown_malformed_header: Cell::default(),
             late_reporting: Cell::default(),
             heartbeat,
             halted: context.halted.clone(),

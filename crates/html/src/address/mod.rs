@@ -1,8 +1,8 @@
 //! Resolution of addresses as a page writes them to absolute URLs. Driven by `assets`.
 //!
-//! `Url::join` takes 300–500 ns, so addresses that it would only copy (an absolute path, a path beside the page,
-//! the site's own absolute URL; no dots, no spaces, ASCII) are put together as strings, and a test holds both
-//! to the same answers.
+//! `Url::join` takes 300–500 ns, so addresses that it would only copy (an absolute path, a path beside the page, the
+//! site's own absolute URL; no dots, no spaces, ASCII) are put together as strings, and a test compares the results of
+//! both.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -22,8 +22,8 @@ pub(super) enum AddressOwner {
     Foreign,
 }
 
-/// The address of a page: absolute, without fragment. It is parsed only where that is needed: pages
-/// mostly have addresses that are told from it without.
+/// The address of a page: absolute, without fragment. It is parsed only where that is needed: most addresses of a page
+/// are resolved without parsing.
 #[derive(Debug)]
 pub struct PageAddress {
     text: String,
@@ -94,14 +94,14 @@ impl From<&Url> for PageAddress {
 /// A resolver of the addresses of one page.
 pub(super) struct AddressResolver<'a> {
     page: &'a PageAddress,
-    /// What a `<base href>` has declared; only the first counts.
+    /// The base that a `<base href>` has declared; only the first counts.
     base: Option<Base>,
-    /// What the page's addresses may still cost, in bytes to be copied.
+    /// The remaining cost for the page's addresses, in bytes to be copied.
     work: Cell<usize>,
 }
 
-/// What the addresses of a page may cost, in bytes to be copied, which takes some tenths of a second: a hundred thousand of
-/// 2 KB each. Short references may be to a long base, and to one that is known.
+/// The largest cost of the addresses of a page, in bytes to be copied, which takes some tenths of a second: a hundred
+/// thousand of 2 KB each. Short references may be to a long base, and to one that is known.
 const MOST_WORK: usize = 256 << 20;
 /// The cost of each byte of a host. One of 240 Chinese letters, the worst, takes 90 us.
 const HOST_WORK: usize = 64;
@@ -193,14 +193,14 @@ impl<'a> AddressResolver<'a> {
         self.affords(work).then(|| join(base.url(), raw))?
     }
 
-    /// Takes the cost of an address from what is left; returns whether there was enough.
+    /// Takes the cost of an address from the remaining cost; returns whether there was enough.
     fn affords(&self, work: usize) -> bool {
         let remaining = self.work.get().checked_sub(work);
         self.work.set(remaining.unwrap_or(0));
         remaining.is_some()
     }
 
-    /// Returns what relative addresses are joined to, and whose it is.
+    /// Returns the base of relative addresses, and its owner.
     fn base(&self) -> (&PageAddress, AddressOwner) {
         match &self.base {
             Some(base) => (&base.address, base.host),

@@ -1,4 +1,4 @@
-//! Which addresses references give.
+//! Tests of the URLs that references resolve to.
 
 use url::Url;
 
@@ -105,7 +105,7 @@ fn the_first_base_moves_relative_addresses_only() {
         resolve(&resolver, "http://site/x.js"),
         own("http://site/x.js")
     );
-    // What a page itself says about another site is passed on.
+    // Credentials that a page itself writes for another site are passed on.
     let mut resolver = AddressResolver::new(&page);
     resolver.set_base("http://ada:pw@cdn/a/");
     for (raw, found) in [

@@ -20,7 +20,7 @@ use types::ScriptKind;
 pub struct PageUrls {
     /// The links of a page; of its assets, those of its own site.
     pub urls: Vec<String>,
-    /// What the page says of each of them about naming it in requests; `None` if it says nothing.
+    /// The referrer policy that the page sets for each of them; `None` if it sets none.
     pub policies: Vec<Option<ReferrerPolicy>>,
     /// The assets of other sites.
     pub foreign: Vec<String>,
@@ -33,13 +33,13 @@ pub struct PageUrls {
 /// name for itself, in `<link rel=canonical>` or `<base href>`, the URLs of that name are the page's own, and are returned
 /// with the page's scheme, host and port.
 ///
-/// They are: scripts that a browser runs, modules too, but none for browsers without modules; images, with every candidate
-/// of `srcset` and of `<picture>` (a browser picks one by its screen; so that a run does not depend on a screen, all are
-/// listed), the posters of videos, image buttons, `<image>` and `<use>` of drawings; stylesheets that are not disabled, and
-/// `@import` at the head of a `<style>`; icons, manifests, and what `<link>` preloads or prefetches. `<base href>` is
-/// honoured from where it stands. What stands in comments, `<noscript>`, `<template>` and scripts is not loaded. Left out
-/// are films and sounds, pages in frames, and images that stylesheets name. `None` if the list would take more than
-/// `most_bytes`: a long base makes long URLs of short references.
+/// They are: scripts that a browser runs, modules too, but none for browsers without modules; images, with every
+/// candidate of `srcset` and of `<picture>` (a browser picks one by its screen; so that a run does not depend on a
+/// screen, all are listed), the posters of videos, image buttons, `<image>` and `<use>` of drawings; stylesheets that
+/// are not disabled, and `@import` at the head of a `<style>`; icons, manifests, and preloads or prefetches of
+/// `<link>`. `<base href>` is honoured from where it stands. The contents of comments, `<noscript>`, `<template>` and
+/// scripts are not loaded. Left out are films and sounds, pages in frames, and images that stylesheets name. `None` if
+/// the list would take more than `most_bytes`: a long base makes long URLs of short references.
 pub fn assets_within(body: &[u8], page: &PageAddress, most_bytes: usize) -> Option<PageUrls> {
     let mut found = AssetList::new(page, most_bytes);
     let mut names = OwnNames::default();
@@ -134,7 +134,7 @@ pub fn links_within(body: &[u8], page: &PageAddress, most_bytes: usize) -> Optio
                 if hides_page {
                     found.policy = Some(ReferrerPolicy::NoReferrer);
                 }
-                // Its link is followed once the page is there, with what the page says then.
+                // Its link is followed once the page is there, with the page's policy by then.
                 let at_end = std::mem::take(&mut found.page_policy);
                 found.add_attribute(href.filter(|href| !is_jump(href)));
                 found.page_policy = at_end;
@@ -167,7 +167,7 @@ pub fn links(body: &[u8], page: &Url) -> Vec<String> {
     links.unwrap_or_default().urls
 }
 
-/// The attribute with which an element says what its request tells of the page.
+/// The attribute with the referrer policy of an element's request.
 const POLICY: &[u8] = b"referrerpolicy";
 
 /// Returns whether an address is a place on the page itself.
@@ -204,7 +204,7 @@ fn read<'a, const N: usize>(scanner: &mut Scanner<'a>, names: [&[u8]; N]) -> [Op
 struct LinkElement<'a> {
     rel: &'a [u8],
     href: Option<&'a [u8]>,
-    /// What is preloaded: `as`.
+    /// The type of a preload: `as`.
     purpose: Option<&'a [u8]>,
     kind: Option<&'a [u8]>,
     media: Option<&'a [u8]>,
@@ -316,10 +316,10 @@ impl OwnNames {
     }
 }
 
-/// The most addresses of a page that are looked at; a hundred times what large pages have.
+/// The most addresses of a page that are looked at; a hundred times as many as large pages have.
 const MOST_ADDRESSES: usize = 100_000;
 
-/// What is known of a URL that was found.
+/// The facts known about a URL.
 #[derive(Clone, Copy)]
 struct FoundUrl {
     owner: AddressOwner,
@@ -330,9 +330,9 @@ struct FoundUrl {
 struct AssetList<'p> {
     resolver: AddressResolver<'p>,
     urls: IndexMap<String, FoundUrl, RandomState>,
-    /// What the current element says about naming the page.
+    /// The referrer policy of the current element.
     policy: Option<ReferrerPolicy>,
-    /// What the page has said of all that comes after.
+    /// The page's referrer policy for everything that follows.
     page_policy: Option<ReferrerPolicy>,
     /// The number of addresses that were looked at.
     seen: usize,
@@ -402,10 +402,10 @@ impl<'p> AssetList<'p> {
         let Some(owner) = self.resolver.resolve(address, &mut self.url) else {
             return;
         };
-        const EACH: usize = 64;
+        const URL_BYTES: usize = 64;
         const USUAL: usize = 16;
         // Once here and once in the list.
-        let bytes = 2 * (self.url.len() + EACH);
+        let bytes = 2 * (self.url.len() + URL_BYTES);
         if self.urls.is_empty() {
             self.urls.reserve(USUAL);
         }

@@ -1,4 +1,4 @@
-//! Which assets and links a page has.
+//! Tests of the assets and links of a page.
 
 use super::{MOST_ADDRESSES, assets, assets_within, candidates, links, links_within};
 use crate::{ReferrerPolicy, fixture, title};
@@ -88,7 +88,7 @@ fn any_bytes_are_read_without_harm() {
     let page = [fixture::UMAMI.as_bytes(), &fixture::drupal7(1)].concat();
     let whole = assets(&page, &url);
     for end in 0..page.len() {
-        // A page cut anywhere lists a part of what the whole page lists, or a cut '@import'.
+        // A page cut anywhere lists a part of the whole page's list, or a cut '@import'.
         let cut = assets(&page[..end], &url);
         assert!(cut.iter().zip(&whole).all(|(a, b)| a == b), "cut at {end}");
         title(&page[..end]);
@@ -130,7 +130,7 @@ fn a_page_may_have_another_name_for_its_own_site() {
         own(&["/a.js?v=1", "/b.png"]),
         "https://cdn.test/c.png".to_owned(),
     );
-    // It may come after what it is about.
+    // It may come after the addresses that it applies to.
     for html in [
         format!("{canonical}{assets}"),
         format!("{assets}{canonical}"),
@@ -159,7 +159,7 @@ fn an_image_in_more_sizes_than_any_page_has_ends_the_list() {
 
 #[test]
 fn addresses_are_looked_at_until_they_have_cost_too_much() {
-    // Each is the same: what is known already costs as much as what is new.
+    // Each is the same: a known address costs as much as a new one.
     let base = format!("<base href='/{}/'>", "b".repeat(1 << 20));
     let copied = format!("{base}{}<img src=/last>", "<img src=b>".repeat(300));
     assert_eq!(of(&copied).len(), 1);

@@ -1,5 +1,5 @@
-//! Which types of scripts, stylesheets and images a browser takes, by the attributes `type`, `language` and `as`. What it
-//! does not take, it does not fetch.
+//! Types of scripts, stylesheets and images that a browser takes, by the attributes `type`, `language` and `as`. It
+//! does not fetch others.
 
 /// A script that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub(super) fn is_style(kind: Option<&[u8]>) -> bool {
 
 /// Returns whether browsers show images of this type.
 pub(super) fn is_image(kind: Option<&[u8]>) -> bool {
-    const SHOWN: [&[u8]; 11] = [
+    const SHOWN_TYPES: [&[u8]; 11] = [
         b"image/apng",
         b"image/avif",
         b"image/bmp",
@@ -74,7 +74,7 @@ pub(super) fn is_image(kind: Option<&[u8]>) -> bool {
         b"image/webp",
         b"image/x-icon",
     ];
-    is_none_or(kind, &SHOWN)
+    is_none_or(kind, &SHOWN_TYPES)
 }
 
 /// Returns whether a browser preloads something for this purpose (`as`), of this type.

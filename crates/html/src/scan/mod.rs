@@ -134,9 +134,9 @@ impl<'a> Scanner<'a> {
     #[inline]
     fn until_tag(&self) -> Option<usize> {
         // Every other tag follows another at once: there a search would cost more than the rest of the tag.
-        const NEAR: usize = 4;
+        const NEAR_BYTES: usize = 4;
         let rest = self.page.get(self.at..)?;
-        let near = rest.iter().take(NEAR).position(|&byte| byte == b'<');
+        let near = rest.iter().take(NEAR_BYTES).position(|&byte| byte == b'<');
         near.or_else(|| memchr(b'<', rest))
     }
 
@@ -204,7 +204,7 @@ impl<'a> Scanner<'a> {
                     self.at = tag;
                     return &page[from..tag];
                 }
-                self.at = tag + 2; // what was read as a name may hold the next '<'
+                self.at = tag + 2; // the text read as a name may hold the next '<'
             }
         }
         self.at = page.len();

@@ -6,7 +6,7 @@ use rustls::CertificateError;
 use rustls::pki_types::ServerName;
 use std::fmt;
 
-/// With whom hands are shaken.
+/// The other side of a handshake.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Peer<'a> {
     /// The site of that name.
@@ -17,7 +17,7 @@ pub(crate) enum Peer<'a> {
 }
 
 impl Peer<'_> {
-    /// What it is.
+    /// Its name in a message.
     fn kind(self) -> &'static str {
         match self {
             Peer::Site(_) => "the server",
@@ -27,7 +27,7 @@ impl Peer<'_> {
     }
 }
 
-/// Its name, of which a proxy says that it is one.
+/// Its name; that of a proxy says so.
 impl fmt::Display for Peer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

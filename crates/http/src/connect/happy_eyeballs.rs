@@ -11,8 +11,8 @@ use tokio::net::{TcpSocket, TcpStream};
 /// The time to wait for an address before the next one is tried too (RFC 8305, section 5).
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// The first connection that any of the addresses accepts. They are tried in order: the next one when one has failed
-/// or has not answered for a quarter of a second, while earlier attempts go on.
+/// Connects to the first of the addresses that accepts. They are tried in order: the next one when one has failed or
+/// has not responded for a quarter of a second, while earlier attempts go on.
 pub(super) async fn race(
     addresses: &[SocketAddr],
     local: Option<IpAddr>,

@@ -1,6 +1,6 @@
-//! Reads and writes of a socket without TLS. They ask the kernel directly and register nothing as long as the socket is
-//! known to be ready: by way of the C library, whose calls may be cancelled, and of tokio's own calls, a small request
-//! would cost some 2 % more.
+//! Reads and writes of a socket without TLS. They call the kernel directly and register nothing as long as the socket
+//! is known to be ready: by way of the C library, whose calls may be cancelled, and of tokio's own calls, a small
+//! request would cost some 2 % more.
 
 use rustix::net::{RecvFlags, SendFlags};
 use std::io;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead as _, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::coop;
 
-/// Has the kernel drop what is received, instead of copying it (tcp(7)). Elsewhere than on Linux the flag means
+/// Lets the kernel drop received bytes, instead of copying them (tcp(7)). Elsewhere than on Linux the flag means
 /// something else.
 #[cfg(target_os = "linux")]
 const DISCARD: RecvFlags = RecvFlags::TRUNC;
@@ -83,8 +83,8 @@ pub(super) fn poll_write(
     }
 }
 
-/// Reads what is there. A read that does not fill `bytes` has emptied the socket: tokio is told that it would block, so
-/// that nobody asks the kernel again before there is more.
+/// Reads the available bytes. A read that does not fill `bytes` has emptied the socket: it is reported to tokio as one
+/// that would block, so that nobody reads again before there is more.
 fn receive(tcp: &TcpStream, bytes: &mut [u8], flags: RecvFlags) -> io::Result<usize> {
     let mut last = None;
     let result = tcp.try_io(Interest::READABLE, || {

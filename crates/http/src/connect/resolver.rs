@@ -16,14 +16,14 @@ pub struct Resolver {
     cache: Mutex<HashMap<String, CacheEntry>>,
     /// The addresses that '--resolve' sets.
     pinned: HashMap<(String, u16), Vec<IpAddr>>,
-    /// The time for which an answer is cached; `None`: as long as the process runs.
+    /// The time for which addresses are cached; `None`: as long as the process runs.
     ttl: Option<Duration>,
     /// A site inside the test in place of any host.
     #[cfg(any(test, feature = "test-support"))]
     script: Option<super::fixture::ResponseDelay>,
 }
 
-/// The answer for one host.
+/// The addresses of one host.
 #[derive(Debug, Clone)]
 struct CacheEntry {
     requested_at: Instant,
@@ -31,8 +31,8 @@ struct CacheEntry {
 }
 
 impl Resolver {
-    /// A resolver that returns the addresses of each `pinned` host and port without a look-up, and looks up again what
-    /// it has cached for longer than `ttl`. The host '*' stands for all that have no pin of their own.
+    /// A resolver that returns the addresses of each `pinned` host and port without a look-up, and looks up again those
+    /// that it has cached for longer than `ttl`. The host '*' stands for all that have no pin of their own.
     pub fn new(
         pinned: impl IntoIterator<Item = ((String, u16), Vec<IpAddr>)>,
         ttl: Option<Duration>,
@@ -85,13 +85,13 @@ impl Resolver {
         if self.pinned.is_empty() {
             return None;
         }
-        // The dot at the end of a name that is complete is none of the pin's.
+        // The dot at the end of a complete name is not part of the pin's.
         let host = host.trim_end_matches('.');
         let of = |host: &str| self.pinned.get(&(host.to_owned(), port));
         of(host).or_else(|| of("*")).map(Vec::as_slice)
     }
 
-    /// The answer for `host`, shared by all callers while it is fresh.
+    /// The addresses of `host`, shared by all callers while they are fresh.
     fn cached_or_new(&self, host: &str) -> Arc<OnceCell<Vec<IpAddr>>> {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || CacheEntry {

@@ -114,8 +114,8 @@ impl NetStream {
         }
     }
 
-    /// Whether there is nothing to read: no bytes, no end and no error. Of a plain connection that costs no system call,
-    /// since tokio knows it.
+    /// Whether there is nothing to read: no bytes, no end and no error. For a plain connection, this costs no system
+    /// call, since tokio knows it.
     pub(crate) fn is_quiet(&mut self, cx: &mut Context<'_>) -> bool {
         if let Socket::Plain(tcp) = &self.socket
             && tcp.poll_read_ready(cx).is_pending()

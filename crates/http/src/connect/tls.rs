@@ -47,8 +47,8 @@ impl Tls {
     pub fn new(options: &TlsOptions, version: Version) -> Result<Tls, Diagnostic> {
         let ca = options.ca.as_ref().map(authorities).transpose()?;
         let identity = match (&options.cert, &options.key) {
-            (Some(cert), Some(key)) => Some(pem::identity(("--cert", cert), ("--key", key))?),
-            (Some(cert), None) => Some(pem::identity(("--cert", cert), ("--cert", cert))?),
+            (Some(cert), Some(key)) => Some(pem::identity("--cert", cert, "--key", key)?),
+            (Some(cert), None) => Some(pem::identity("--cert", cert, "--cert", cert)?),
             (None, Some(_)) => {
                 return Err(Diagnostic::new("'--key' is given without '--cert'")
                     .help("name the certificate that the key belongs to with '--cert FILE'"));

@@ -1,5 +1,6 @@
-//! Tunnels through proxies for what does not go by way of `reqwest`: plain sockets, and https sites whose host is an IPv6
-//! address, for which that knows no certificate, since it leaves the brackets around it. The connector drives it.
+//! Tunnels through proxies for connections that `reqwest` does not make: plain sockets, and https sites whose host is
+//! an IPv6 address, for which `reqwest` knows no certificate, since it leaves the brackets around it. Driven by the
+//! connector.
 
 use crate::failure::{ErrorClass, Failure};
 use crate::target::Origin;

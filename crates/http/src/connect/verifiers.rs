@@ -63,7 +63,7 @@ impl ServerCertVerifier for AcceptAny {
     }
 }
 
-/// The verifier of `--ca`: accepts what the authorities in the file have signed, and the certificates in it
+/// The verifier of `--ca`: accepts certificates that the authorities in the file have signed, and those in it
 /// themselves. Those that `openssl req -x509` makes for a test site are self-signed and marked as authorities, which
 /// webpki refuses for a site; browsers and curl accept them.
 #[derive(Debug)]

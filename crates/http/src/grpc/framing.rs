@@ -9,12 +9,12 @@ use flate2::write::GzEncoder;
 use lgoose_base::units::show_size;
 use std::io::{Read as _, Write as _};
 
-/// The length of what stands before a message.
+/// The length of the head before a message.
 const HEAD: usize = 5;
 const COMPRESSED: u8 = 1;
 const TRAILERS: u8 = 0x80;
 
-/// How messages are compressed.
+/// The compression of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MessageCoding {
     /// Not compressed.
@@ -22,7 +22,7 @@ pub enum MessageCoding {
     Identity,
     /// Compressed by gzip.
     Gzip,
-    /// One that lgoose does not have.
+    /// A coding that lgoose does not support.
     Other,
 }
 
@@ -56,7 +56,7 @@ fn write_framed(out: &mut Vec<u8>, flags: u8, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// What a body has: a message, or the trailers of gRPC-Web.
+/// An item of a body: a message, or the trailers of gRPC-Web.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Framed {
     Message(Bytes),
@@ -72,7 +72,7 @@ pub(crate) struct MessageReader {
     /// Whether trailers come in the body.
     is_web: bool,
     unread: Vec<u8>,
-    /// How much of it is read.
+    /// The number of its bytes already read.
     read: usize,
 }
 
@@ -107,7 +107,7 @@ impl MessageReader {
     /// Reads the next message that has come completely.
     ///
     /// # Errors
-    /// It is too long, or not as gRPC has it.
+    /// It is too long, or malformed.
     pub(crate) fn next(&mut self) -> Result<Option<Framed>, Failure> {
         let bytes = &self.unread[self.read..];
         let Some((&[flags, l3, l2, l1, l0], rest)) = bytes.split_first_chunk::<HEAD>() else {
@@ -145,7 +145,7 @@ impl MessageReader {
                 return wrong("a message is compressed, and no 'grpc-encoding' says how");
             }
             MessageCoding::Other => {
-                return wrong("messages are compressed in a way that lgoose has not offered");
+                return wrong("messages are compressed by a method that lgoose has not offered");
             }
         }
         let mut decoded = Vec::new();

@@ -1,5 +1,5 @@
-//! The side of a call of gRPC that its request has: what the plan sends, how the messages of the response are framed, its
-//! trailers and its status. It rides on the body of a response that is read while it comes, and knows no schema.
+//! The transport side of a gRPC call: the bytes that the plan sends, the framing of the response's messages, its
+//! trailers and its status. It works on a response body that is read while it arrives, and knows no schema.
 
 mod framing;
 mod status;
@@ -23,7 +23,7 @@ const MOST_UNSENT: usize = 64 << 10;
 /// The reason of a stream that is reset because nobody needs it any more (RFC 9113, section 7).
 const CANCEL: u32 = 8;
 
-/// What a call is besides its request.
+/// The terms of a call beside its request.
 #[derive(Debug, Clone, Default)]
 pub struct CallTerms {
     /// Whether it has one request and one response, whose body is complete when it is sent.
@@ -34,11 +34,11 @@ pub struct CallTerms {
     pub is_web: bool,
     /// Whether it ends when its time is up, however much comes.
     pub has_deadline: bool,
-    /// How its messages are compressed.
+    /// The compression of its messages.
     pub coding: MessageCoding,
     /// The statuses that count as success; empty: OK.
     pub expected: Vec<GrpcCode>,
-    /// Why it is not sent at all.
+    /// The reason why it is not sent at all.
     pub refusal: Option<Arc<str>>,
 }
 
@@ -53,23 +53,23 @@ pub struct GrpcCall {
     reader: RefCell<MessageReader>,
     /// Whether the head of the response says that its body has messages.
     has_messages: Cell<bool>,
-    /// How many messages have come.
+    /// The number of messages received.
     messages: Cell<u64>,
     /// Trailers as lines of HTTP/1.1.
     trailers: RefCell<Option<Bytes>>,
-    /// What the plan has sent, and whether it will send no more.
+    /// The bytes that the plan has sent, and whether it will send no more.
     unsent: RefCell<Vec<u8>>,
     is_sent: Cell<bool>,
     has_sent: Cell<bool>,
     /// Whether its head has gone out.
     is_open: Cell<bool>,
-    /// Whether the transport has taken some of what is sent, which cannot be sent once more.
+    /// Whether the transport has taken sent bytes, which cannot be sent once more.
     is_taken: Cell<bool>,
     /// The reason for which the server has reset its stream.
     reset: Cell<Option<u32>>,
     /// Whether the plan has cancelled it.
     is_cancelled: Cell<bool>,
-    /// When its time is up, if it has a deadline.
+    /// The end of its time, if it has a deadline.
     due: Cell<Option<Instant>>,
     /// The task that sends it.
     sender: RefCell<Option<Waker>>,
@@ -219,7 +219,7 @@ impl GrpcCall {
         }
     }
 
-    /// Takes what is to be sent.
+    /// Takes the unsent bytes.
     pub(super) fn take_unsent(&self) -> Bytes {
         let unsent = self.unsent.take();
         if !unsent.is_empty() {
@@ -229,7 +229,7 @@ impl GrpcCall {
         unsent.into()
     }
 
-    /// Whether nothing more is to be sent than what was taken.
+    /// Whether nothing more is to be sent after the bytes already taken.
     pub(super) fn is_sent(&self) -> bool {
         self.is_sent.get() && self.unsent.borrow().is_empty()
     }
@@ -240,7 +240,7 @@ impl GrpcCall {
         Some(Failure::new(ErrorClass::Decoding, &**refusal))
     }
 
-    /// Notes when its time is up.
+    /// Notes the end of its time.
     pub(super) fn set_due(&self, due: Instant) {
         self.due.set(Some(due));
     }
@@ -255,7 +255,7 @@ impl GrpcCall {
         self.is_open.get()
     }
 
-    /// Whether what has gone out of it cannot be sent once more.
+    /// Whether bytes of it have gone out, which cannot be sent once more.
     pub(super) fn is_taken(&self) -> bool {
         self.is_taken.get()
     }
@@ -265,12 +265,12 @@ impl GrpcCall {
         self.reset.set(reason);
     }
 
-    /// How it has ended, once it has.
+    /// The status with which it has ended, once it has.
     pub fn status(&self) -> Option<GrpcStatus> {
         self.status.borrow().clone()
     }
 
-    /// Notes that its plan cannot read what has come.
+    /// Notes that its plan cannot read a received message.
     pub fn fail(&self, details: &str) {
         let status = GrpcStatus::own(GrpcCode::INTERNAL, details);
         self.status.replace(Some(status));
@@ -336,7 +336,7 @@ impl GrpcCall {
         GrpcStatus::of_http(http, why)
     }
 
-    /// Returns the status that the server has sent, unless what came is not what belongs to it.
+    /// Returns the status that the server has sent, unless the received messages do not fit it.
     fn checked(&self, status: GrpcStatus) -> GrpcStatus {
         let own = |details: &str| GrpcStatus::own(GrpcCode::INTERNAL, details);
         if self.reader.borrow().held() > 0 {
@@ -372,15 +372,15 @@ impl GrpcCall {
 
 /// Returns a time as `grpc-timeout` has it: at most eight digits and a unit.
 pub fn timeout_value(time: std::time::Duration) -> String {
-    const MOST: u128 = 99_999_999;
+    const MAX_COUNT: u128 = 99_999_999;
     let units = [
         (time.as_nanos(), 'n'),
         (time.as_micros(), 'u'),
         (time.as_millis(), 'm'),
         (u128::from(time.as_secs()), 'S'),
     ];
-    let fitting = units.into_iter().find(|(count, _)| *count <= MOST);
-    let (count, unit) = fitting.unwrap_or((MOST, 'S'));
+    let fitting = units.into_iter().find(|(count, _)| *count <= MAX_COUNT);
+    let (count, unit) = fitting.unwrap_or((MAX_COUNT, 'S'));
     format!("{count}{unit}")
 }
 

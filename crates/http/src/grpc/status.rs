@@ -1,4 +1,4 @@
-//! The statuses of gRPC, and what stands for one where the server has sent none: `statuscodes.md` and
+//! The statuses of gRPC, and their substitutes where the server has sent none: `statuscodes.md` and
 //! `http-grpc-status-mapping.md` of gRPC's own documents.
 
 use crate::failure::{ErrorClass, Failure};
@@ -66,7 +66,7 @@ impl GrpcCode {
         self.0
     }
 
-    /// What stands for the HTTP status of a response that has no status of gRPC.
+    /// Maps the HTTP status of a response that has no status of gRPC.
     fn of_http(status: u16) -> GrpcCode {
         match status {
             400 => GrpcCode::INTERNAL,
@@ -78,7 +78,7 @@ impl GrpcCode {
         }
     }
 
-    /// What stands for the reason for which a server has reset the stream (RFC 9113, section 7).
+    /// Maps the reason for which a server has reset the stream (RFC 9113, section 7).
     fn of_reset(reason: u32) -> GrpcCode {
         match reason {
             // REFUSED_STREAM, CANCEL, ENHANCE_YOUR_CALM, INADEQUATE_SECURITY
@@ -102,11 +102,11 @@ impl GrpcCode {
     }
 }
 
-/// How a call has ended.
+/// The end of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrpcStatus {
     pub code: GrpcCode,
-    /// What the server says of it, or why there is no status of its own.
+    /// The server's message, or the reason for the lack of a status of its own.
     pub details: String,
     /// Whether lgoose has found it, and no server has sent it.
     pub(crate) is_own: bool,
@@ -136,7 +136,7 @@ impl GrpcStatus {
         GrpcStatus::own(code, failure.to_string())
     }
 
-    /// The status of a response that has none of gRPC.
+    /// The status for a response without one of gRPC.
     pub(super) fn of_http(status: u16, why: &str) -> GrpcStatus {
         let details = match status {
             200 => why.to_owned(),
@@ -152,7 +152,7 @@ impl GrpcStatus {
         let number = std::str::from_utf8(number).ok();
         let number = number.and_then(|number| number.trim().parse::<u64>().ok());
         let Some(number) = number else {
-            let details = "the server's 'grpc-status' is no number";
+            let details = "the server's 'grpc-status' is not a number";
             return Some(GrpcStatus::own(GrpcCode::UNKNOWN, details));
         };
         let details = find("grpc-message").map(|(_, text)| {

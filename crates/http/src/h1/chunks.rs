@@ -35,8 +35,8 @@ enum ChunkState {
 const MAX_OVERHEAD: usize = 16 * 1024;
 
 impl ChunkDecoder {
-    /// Moves the content of `input` to `body`. Returns true when the last chunk has ended; then what is left in
-    /// `input` does not belong to the response.
+    /// Moves the content of `input` to `body`. Returns true when the last chunk has ended; the rest of `input` does not
+    /// belong to the response then.
     ///
     /// # Errors
     /// A [`Failure`] of class `protocol`.

@@ -9,7 +9,7 @@ use crate::read_buffer::READ_SIZE;
 use bytes::{Bytes, BytesMut};
 use http::Method;
 
-/// What reading the response to a request depends on.
+/// The rules for reading the response to a request.
 #[derive(Debug, Clone)]
 pub(crate) struct ResponseRules<'a> {
     pub(crate) method: &'a Method,
@@ -24,15 +24,15 @@ pub(crate) enum ReadOutcome {
     Head(ResponseHead),
     /// The head is complete, and nobody wants the body, of which so many bytes are still to come.
     Discarding(RawResponse, u64),
-    /// The server answered that it wants the body.
+    /// The server requests the body by an interim response.
     Continue,
     /// The head is not complete.
     Partial,
 }
 
 impl ReadOutcome {
-    /// The outcome of reading `received` bytes where the body had `left` bytes to come. Bytes that follow it were not
-    /// asked for: the connection is then not to be used again.
+    /// The outcome of reading `received` bytes where the body had `remaining` bytes to come. Bytes that follow it were
+    /// not requested: the connection is then not to be used again.
     pub(super) fn after(received: u64, mut response: RawResponse, remaining: u64) -> ReadOutcome {
         match remaining.checked_sub(received) {
             None => {
@@ -44,10 +44,10 @@ impl ReadOutcome {
         }
     }
 
-    /// Notes a line of the head that is no header line.
-    fn with_odd_line(mut self, odd_line: Option<Box<str>>) -> ReadOutcome {
+    /// Notes a malformed line of the head.
+    fn with_malformed_header(mut self, malformed_header: Option<Box<str>>) -> ReadOutcome {
         if let Some(head) = self.head_mut() {
-            head.odd_line = odd_line;
+            head.malformed_header = malformed_header;
         }
         self
     }
@@ -83,7 +83,7 @@ pub(crate) fn read_start(
         let parsed = match ResponseHead::parse(bytes, rules.method) {
             Ok(parsed) => parsed,
             Err(failure) => {
-                let read = read_odd_start(bytes, failure, rules, interim, partial)?;
+                let read = read_malformed_start(bytes, failure, rules, interim, partial)?;
                 return Ok(match read {
                     ReadOutcome::Partial if continues => ReadOutcome::Continue,
                     read => read,
@@ -140,9 +140,9 @@ pub(crate) fn read_start(
     }
 }
 
-/// Parses the start of a response that has failed to parse: odd lines are rare, so they are looked for only here.
+/// Parses the start of a response that has failed to parse: malformed headers are rare, so they are looked for only here.
 #[cold]
-fn read_odd_start(
+fn read_malformed_start(
     bytes: &[u8],
     failure: Failure,
     rules: &ResponseRules<'_>,
@@ -150,9 +150,9 @@ fn read_odd_start(
     partial: &mut BytesMut,
 ) -> Result<ReadOutcome, Failure> {
     match mended(bytes) {
-        MendedHead::Whole(bytes, odd_line) => {
+        MendedHead::Whole(bytes, malformed_header) => {
             let read = read_start(&bytes, rules, interim, partial)?;
-            Ok(read.with_odd_line(odd_line))
+            Ok(read.with_malformed_header(malformed_header))
         }
         MendedHead::Partial => {
             partial.extend_from_slice(bytes);
@@ -196,14 +196,14 @@ impl BodyBuffer {
         self.limits.stream.is_some()
     }
 
-    /// Lets the reader of a stream take what has come before more is read, however fast it comes.
+    /// Lets the reader of a stream take the received bytes before more are read, however fast they come.
     pub(super) async fn let_read(&self) {
         if self.is_stream() {
             tokio::task::yield_now().await;
         }
     }
 
-    /// Hands on what has come with the head, if the body is a stream.
+    /// Hands on the bytes that came with the head, if the body is a stream.
     pub(super) fn begin(&mut self) -> Result<(), Failure> {
         if self.is_stream() {
             self.length = 0;
@@ -218,7 +218,7 @@ impl BodyBuffer {
         reserve_more(&mut self.bytes, READ_SIZE, remaining);
     }
 
-    /// Counts what was appended after the first `before` bytes, and drops it unless bodies are kept.
+    /// Counts the bytes appended after the first `before` ones, and drops them unless bodies are kept.
     pub(super) fn count_from(&mut self, before: usize) -> Result<(), Failure> {
         let count = self.bytes.len() - before;
         self.length += count as u64;

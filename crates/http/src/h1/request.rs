@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, header};
 
 /// The size of a chunk in a chunked request body.
-const CHUNK: usize = 16 * 1024;
+const CHUNK_BYTES: usize = 16 * 1024;
 
 /// Appends a request line and the headers that every request has.
 pub(crate) fn write_start(out: &mut Vec<u8>, method: &Method, path: &str, host: &HeaderValue) {
@@ -34,7 +34,7 @@ impl RequestFraming {
 }
 
 /// Appends the length of the body, the empty line and the body, chunked if the headers say so. Returns the offset of
-/// the body if the server must be asked before it is sent.
+/// the body if it is sent only after '100 Continue'.
 pub(crate) fn write_end(out: &mut Vec<u8>, hop: &Hop, framing: RequestFraming) -> Option<usize> {
     if !framing.chunked
         && let Some(length) = hop.content_length()
@@ -55,7 +55,7 @@ pub(crate) fn write_end(out: &mut Vec<u8>, hop: &Hop, framing: RequestFraming) -
 
 /// Appends a body in chunks.
 fn write_chunks(out: &mut Vec<u8>, body: &Bytes) {
-    for chunk in body.chunks(CHUNK) {
+    for chunk in body.chunks(CHUNK_BYTES) {
         out.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
         out.extend_from_slice(chunk);
         out.extend_from_slice(b"\r\n");

@@ -1,5 +1,5 @@
-//! Sending of a request over HTTP/1.1, and what the server answers before it has all of it. Driven by the exchange of a
-//! connection.
+//! Sending of a request over HTTP/1.1, and responses that come before the server has all of it. Driven by the exchange
+//! of a connection.
 
 use super::connection::Connection;
 use super::reader::{ReadOutcome, ResponseRules, read_start};
@@ -14,15 +14,15 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead as _, AsyncWrite as _, AsyncWriteExt as _, ReadBuf};
 
-/// The time after which the body is sent although the server has not answered 'Expect: 100-continue' (as in curl).
+/// The time after which the body is sent although the server has not responded to 'Expect: 100-continue' (as in curl).
 const CONTINUE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The ways in which the sending of a large request ends.
 enum SendEnd {
     Sent,
-    /// The server has answered, and wants no more.
+    /// The server has responded, and takes no more of the body.
     Responded(ReadOutcome),
-    /// The server has closed while it answered.
+    /// The server has closed the connection while it responded.
     Closed,
     Broken(std::io::Error),
 }
@@ -41,9 +41,9 @@ pub(super) async fn write(connection: &mut Connection, bytes: &[u8]) -> std::io:
     connection.stream.flush().await
 }
 
-/// Sends a large request, and reads what the server answers meanwhile. If that is its refusal, or the whole of its
-/// response, the rest is not sent, and the connection is not used again; returns the response then. A server that
-/// answers while it reads gets the rest all the same.
+/// Sends a large request, and reads the response meanwhile. If that is its refusal, or the whole of its response, the
+/// rest is not sent, and the connection is not used again; returns the response then. A server that responds while it
+/// reads gets the rest all the same.
 pub(super) async fn send_listening(
     connection: &mut Connection,
     bytes: &[u8],
@@ -127,8 +127,8 @@ fn poll_more(
     })
 }
 
-/// Sends the head, and then the body if the server wants it or does not answer in time. Returns the final
-/// response if that came instead (RFC 9110, section 10.1.1).
+/// Sends the head, and then the body if the server requests it or does not respond in time. Returns the final response
+/// if that came instead (RFC 9110, section 10.1.1).
 pub(super) async fn send_expecting(
     connection: &mut Connection,
     head: &[u8],

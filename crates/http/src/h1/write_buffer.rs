@@ -11,7 +11,7 @@ pub(crate) struct WriteBuffer(RefCell<Vec<u8>>);
 #[derive(Debug)]
 pub(crate) struct EncodedRequest<'a> {
     pub(crate) bytes: Vec<u8>,
-    /// The offset of the body, if the server is asked before the body is sent.
+    /// The offset of the body, if it is sent only after '100 Continue'.
     pub(crate) body_at: Option<usize>,
     /// Until it is given back.
     buffer: Option<&'a WriteBuffer>,

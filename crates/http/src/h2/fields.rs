@@ -34,7 +34,7 @@ impl<'a> FieldWriter<'a> {
         }
     }
 
-    /// The most bytes of all fields together, as the settings tell the server.
+    /// The most bytes of all fields together, as announced in the settings.
     pub(super) const MOST: usize = MAX_HEAD;
 
     /// Takes one field.

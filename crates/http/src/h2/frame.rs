@@ -2,16 +2,16 @@
 
 /// The length of a frame's head in bytes.
 pub(super) const HEAD: usize = 9;
-/// The longest frame that is read: the limit for a peer that has not been told another one.
+/// The longest frame that is read: the limit for a peer without another one in its settings.
 pub(super) const MAX_FRAME: usize = 16_384;
 /// The largest window of flow control.
 pub(super) const MAX_WINDOW: i64 = (1 << 31) - 1;
-/// The flow-control windows of a stream and of the whole connection. They are those of Chrome: enough for any page,
-/// so that the window is never what is measured.
+/// The flow-control windows of a stream and of the whole connection. They are those of Chrome: enough for any page, so
+/// that the window never determines a measurement.
 pub(crate) const STREAM_WINDOW: u32 = 6 << 20;
 pub(crate) const CONNECTION_WINDOW: u32 = 15 << 20;
 
-/// What a client sends before its first frame (RFC 9113, section 3.4).
+/// The bytes that a client sends before its first frame (RFC 9113, section 3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub(super) const DATA: u8 = 0;
@@ -41,7 +41,7 @@ pub(super) const ENABLE_CONNECT_PROTOCOL: u16 = 8;
 /// The head of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FrameHead {
-    /// The length of what follows, in bytes.
+    /// The length of the payload, in bytes.
     pub(super) length: usize,
     pub(super) kind: u8,
     pub(super) flags: u8,

@@ -1,6 +1,6 @@
 //! An HTTP/2 connection with its socket. Each task that waits for something on the connection drives it: a request
-//! costs one write, one read, and no task other than that of its user. While nobody waits, an attendant task drives
-//! the connection: it answers pings while a user thinks, and closes what the server has closed.
+//! costs one write, one read, and no task other than that of its user. While nobody waits, an attendant task drives the
+//! connection: it responds to pings while a user thinks, and closes its side after the server.
 
 use super::engine::Engine;
 use super::frame::H2ErrorCode;
@@ -47,7 +47,7 @@ impl H2Connection {
         link
     }
 
-    /// Writes and reads what can be done at once. From now on, the socket wakes the task of `cx`, and no task that
+    /// Writes and reads as much as possible at once. From now on, the socket wakes the task of `cx`, and no task that
     /// polled before.
     pub(super) fn poll(&self, cx: &mut Context<'_>) {
         let mut stream = self.stream.borrow_mut();
@@ -96,7 +96,7 @@ impl H2Connection {
                 Poll::Ready(Ok(())) if filled.filled().is_empty() => return Err(None),
                 Poll::Ready(Ok(())) => engine.read(filled.filled()),
             }
-            // What is to be written now goes out with the next request, if that comes at once, and else by the attendant.
+            // The pending bytes go out with the next request, if that comes at once, and else by the attendant.
             if engine.has_only_response() {
                 return Ok(());
             }
@@ -184,7 +184,7 @@ fn write(
     }
 }
 
-/// Tells the server goodbye, as far as this is possible without waiting, and closes the connection.
+/// Sends GOAWAY, as far as this is possible without waiting, and closes the connection.
 fn close(engine: &mut Engine, mut stream: NetStream) {
     let mut cx = Context::from_waker(Waker::noop());
     if !engine.has_ended() {

@@ -9,14 +9,14 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// Time limit for the answer to a ping. A server that takes longer only costs a new connection.
+/// Time limit for the response to a ping. A server that takes longer only costs a new connection.
 const PONG_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What is known about whether the server is still there.
+/// Knowledge of whether the server is still there.
 #[derive(Debug, Default)]
 pub(super) struct Liveness {
     doubtful: Cell<bool>,
-    /// When the unanswered ping was sent.
+    /// The time at which the ping under way was sent.
     ping_sent: Cell<Option<Instant>>,
 }
 
@@ -31,7 +31,7 @@ impl Liveness {
         self.doubtful.get()
     }
 
-    /// Whether the server answers a ping in time. While a ping is under way, further callers wait for the same one.
+    /// Whether the server responds to a ping in time. While a ping is under way, further callers wait for the same one.
     pub(super) async fn is_alive(&self, link: &H2Connection) -> bool {
         let sent = self.ping_sent.get().unwrap_or_else(|| self.send_ping(link));
         let pong = poll_fn(|cx| {

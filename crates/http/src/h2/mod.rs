@@ -75,13 +75,13 @@ impl SharedConnection {
     pub(super) async fn takes_tunnels(&self) -> bool {
         let takes = || self.link.engine.borrow().takes_tunnels();
         if takes().is_none() {
-            // What answers a ping has sent its settings before.
+            // A server that responds to a ping has sent its settings before.
             self.is_alive().await;
         }
         takes() == Some(true)
     }
 
-    /// Whether the server answers a ping within a short time.
+    /// Whether the server responds to a ping within a short time.
     pub(super) async fn is_alive(&self) -> bool {
         self.liveness.is_alive(&self.link).await
     }
@@ -204,7 +204,7 @@ impl OpenRequest<'_> {
     /// Drives the connection; ready once the stream has ended, or has become a tunnel.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let link = &self.connection.link;
-        // The waker is taken out: this task need not be woken for what it finds itself.
+        // The waker is taken out: this task need not be woken for events that it finds itself.
         let mut engine = link.engine.borrow_mut();
         let waker = engine
             .stream(self.key)

@@ -9,11 +9,11 @@ use crate::message::{BodyLimits, BodyPart, InterimResponses, body_too_large};
 use bytes::Bytes;
 use std::task::Waker;
 
-/// Where a head has its status, and the one of HTTP/1.1 that switches protocols.
+/// The place of the status in a head, and the status of HTTP/1.1 that switches protocols.
 const SWITCHED: (std::ops::Range<usize>, &[u8]) = (9..12, b"101");
 
 /// The initial capacity for a head and a small body.
-const SMALL: usize = 256;
+const SMALL_RESPONSE: usize = 256;
 
 /// The state of a stream.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct H2Stream {
     pub(super) bytes_received: u64,
     /// The bytes of the frames with its head and its body that were written, likewise.
     pub(super) bytes_sent: u64,
-    /// How it ended.
+    /// Its end.
     pub(super) outcome: Option<Result<(), Failure>>,
     /// The waker of the task that waits for it.
     pub(super) waker: Option<Waker>,
@@ -55,10 +55,10 @@ pub(super) struct H2Stream {
     interim: InterimResponses,
 }
 
-/// How far a stream that is to carry another protocol is (RFC 8441).
+/// The progress of a stream that is to carry another protocol (RFC 8441).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TunnelState {
-    /// It was asked for; it stays so where the response is one like others.
+    /// It was requested; it stays so where the response is an ordinary one.
     Requested,
     /// The bytes of both sides follow.
     Open,
@@ -66,7 +66,7 @@ enum TunnelState {
     Finished,
 }
 
-/// Reasons to end a stream because of what the server sent.
+/// Reasons to end a stream for a fault of the server.
 #[derive(Debug)]
 pub(super) enum StreamFault {
     /// The server broke the protocol.
@@ -82,7 +82,7 @@ impl From<H2ErrorCode> for StreamFault {
 }
 
 impl H2Stream {
-    /// The stream of a request that is not sent yet. `is_head` tells whether its method is HEAD.
+    /// The stream of a request that is not sent yet. `is_head` is whether its method is HEAD.
     pub(super) fn new(
         key: u64,
         block: &[u8],
@@ -137,14 +137,15 @@ impl H2Stream {
         self.tunnel = Some(TunnelState::Finished);
     }
 
-    /// Takes the head of the response that has opened a tunnel: what follows is what the server sends through it.
+    /// Takes the head of the response that has opened a tunnel: the bytes that follow are those through the tunnel.
     pub(super) fn take_head(&mut self) -> Option<Vec<u8>> {
         let length = self.head.filter(|_| self.is_tunnel())?;
         let first = self.bytes.split_off(length);
         Some(std::mem::replace(&mut self.bytes, first))
     }
 
-    /// Takes what the plan has sent in a call since. Returns whether what is unsent now is the end of the request.
+    /// Takes the bytes that the plan has sent in a call since. Returns whether the unsent bytes are the end of the
+    /// request.
     pub(super) fn refill(&mut self) -> bool {
         if self.unsent.is_empty()
             && let Some(call) = self.call()
@@ -180,7 +181,7 @@ impl H2Stream {
         }
     }
 
-    /// Increases what may be sent. Returns false if the server allows more than the protocol does.
+    /// Increases the window for sending. Returns false if the server allows more than the protocol does.
     pub(super) fn widen(&mut self, bytes: i64) -> bool {
         self.send_window += bytes;
         self.send_window <= MAX_WINDOW
@@ -207,7 +208,7 @@ impl H2Stream {
             });
         }
         self.bytes.clear();
-        self.bytes.reserve(SMALL);
+        self.bytes.reserve(SMALL_RESPONSE);
         let mut fields = FieldWriter::of_response(&mut self.bytes);
         let fits = read(&mut fields)?;
         let (valid, status, declared) = (fields.valid, fields.status, fields.declared);
@@ -224,7 +225,7 @@ impl H2Stream {
                 self.bytes.extend_from_slice(b"\r\n");
                 self.head = Some(self.bytes.len());
                 let is_tunnel = self.tunnel.is_some() && matches!(status, 200..300);
-                // What accepts a tunnel is 101 in HTTP/1.1 (RFC 8441, section 5).
+                // The status that accepts a tunnel is 101 in HTTP/1.1 (RFC 8441, section 5).
                 let status = if is_tunnel { 101 } else { status };
                 if is_tunnel {
                     self.bytes[SWITCHED.0].copy_from_slice(SWITCHED.1);

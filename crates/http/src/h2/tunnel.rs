@@ -10,9 +10,9 @@ use bytes::{Bytes, BytesMut};
 use std::task::{Context, Poll};
 
 /// The most bytes that the stream takes at once.
-const PIECE: usize = 64 << 10;
+const MAX_PIECE: usize = 64 << 10;
 
-/// The capacity of what has come that an idle stream keeps.
+/// The capacity for received bytes that an idle stream keeps.
 const IDLE_CAPACITY: usize = 1024;
 
 /// Such a stream. If it is dropped before it is finished, it is reset, and the connection is in doubt.
@@ -39,7 +39,7 @@ impl H2Tunnel {
 
     /// Drives the connection, and wakes the task of `cx` when the stream has changed.
     fn drive(&self, cx: &mut Context<'_>) {
-        // The waker is taken out: this task need not be woken for what it finds itself.
+        // The waker is taken out: this task need not be woken for events that it finds itself.
         self.with_stream(|stream| stream.waker.take());
         self.connection.link.poll(cx);
         self.with_stream(|stream| stream.waker = Some(cx.waker().clone()));
@@ -50,7 +50,7 @@ impl H2Tunnel {
         engine.stream(self.key).map(act)
     }
 
-    /// Takes what has come. Ready with the number of bytes, 0 at the end.
+    /// Takes the received bytes. Ready with the number of bytes, 0 at the end.
     fn take(&mut self, into: &mut BytesMut) -> Poll<Result<usize, Failure>> {
         let taken = self.with_stream(|stream| match &stream.outcome {
             _ if !stream.bytes.is_empty() => {
@@ -101,7 +101,7 @@ impl SocketStream for H2Tunnel {
         if self.poll_flush(cx)?.is_pending() {
             return Poll::Pending;
         }
-        let count = bytes.len().min(PIECE);
+        let count = bytes.len().min(MAX_PIECE);
         self.with_stream(|stream| stream.unsent = Bytes::copy_from_slice(&bytes[..count]));
         self.sent += count as u64;
         Poll::Ready(Ok(count))
@@ -116,8 +116,8 @@ impl SocketStream for H2Tunnel {
         self.is_flushed()
     }
 
-    /// Where the server has read everything, the stream is reset, as browsers do it: servers that have ended their side expect no
-    /// more data on it.
+    /// If the server has read everything, the stream is reset, as browsers do it: servers that have ended their side
+    /// expect no more data on it.
     fn finish(&mut self, cx: &mut Context<'_>, is_read: bool) {
         self.is_finished = true;
         if !is_read {

@@ -6,7 +6,7 @@ use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 use std::time::SystemTime;
 
-/// What has been read of a date.
+/// The parts of a date read so far.
 #[derive(Default)]
 struct DateParts {
     year: Option<i16>,
@@ -17,7 +17,7 @@ struct DateParts {
     offset: i32,
 }
 
-/// Reads a date; `None` if it is none.
+/// Reads a date; `None` if it is not one.
 pub(crate) fn read_date(text: &str) -> Option<SystemTime> {
     let text = text.trim().trim_matches('"');
     if let Ok(moment) = text.parse::<Timestamp>() {
@@ -71,7 +71,7 @@ impl DateParts {
     }
 }
 
-/// Reads the month that a text begins with, from 1; `None` if it begins with none.
+/// Reads the month that a text begins with, from 1; `None` if it does not begin with one.
 pub(crate) fn read_month(text: &[u8]) -> Option<i8> {
     const MONTHS: [&[u8; 3]; 12] = [
         b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov",

@@ -6,7 +6,7 @@ use crate::failure::{ErrorClass, Failure};
 use bytes::Bytes;
 use std::cell::OnceCell;
 
-/// What is known of an encoded body beside its bytes, which each reader brings.
+/// The facts about an encoded body beside its bytes, which each reader brings.
 #[derive(Debug)]
 pub(super) struct EncodedBody {
     codings: Codings,
@@ -33,7 +33,7 @@ impl EncodedBody {
         }
     }
 
-    /// What decoding has given; `None` before.
+    /// The result of decoding; `None` before.
     pub(super) fn get_decoded(&self) -> Option<&Result<Bytes, Failure>> {
         self.decoded.get()
     }

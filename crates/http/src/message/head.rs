@@ -1,6 +1,6 @@
-//! The head of a response: parsed by `httparse`, with what frames the body and decides what comes next. Pure; knows
-//! no socket. The other transports write their heads as HTTP/1.1 would have sent them, and those are parsed here,
-//! too.
+//! The head of a response: parsed by `httparse`, with the framing of the body and the facts that decide the next step.
+//! Pure; knows no socket. The other transports write their heads as HTTP/1.1 would have sent them, and those are parsed
+//! here, too.
 
 use crate::failure::{ErrorClass, Failure};
 #[cfg(feature = "reqwest")]
@@ -58,12 +58,12 @@ pub(crate) struct ResponseHead {
     /// Whether the connection can be used again.
     pub(crate) keep_alive: bool,
     pub(crate) sets_cookie: bool,
-    /// Where the value of `Location` is, unless that is empty: it leads nowhere then.
+    /// The range of the value of `Location`, unless that is empty: it leads nowhere then.
     pub(crate) location: Option<Range<usize>>,
     /// Whether the body has a content or transfer coding to remove.
     pub(crate) is_encoded: bool,
-    /// The first line that is no header line as the standard has them, if one was left out or mended.
-    pub(crate) odd_line: Option<Box<str>>,
+    /// The first malformed line, if one was left out or mended.
+    pub(crate) malformed_header: Option<Box<str>>,
 }
 
 impl ResponseHead {
@@ -114,7 +114,7 @@ impl ResponseHead {
             sets_cookie: false,
             location: None,
             is_encoded: false,
-            odd_line: None,
+            malformed_header: None,
         };
         let mut fields = FramingFields::default();
         for header in response.headers.iter() {
@@ -143,7 +143,7 @@ struct FramingFields {
 }
 
 impl FramingFields {
-    /// Notes a header: what frames the body in `self`, everything else in `head`.
+    /// Notes a header: the framing of the body in `self`, everything else in `head`.
     fn note(
         &mut self,
         header: &httparse::Header<'_>,
@@ -180,7 +180,7 @@ impl FramingFields {
                 head.is_encoded |= !header.value.trim_ascii().eq_ignore_ascii_case(b"chunked");
                 for coding in header.value.split(|byte| *byte == b',') {
                     let coding = coding.trim_ascii();
-                    // An empty element counts for nothing (RFC 9110, section 5.6.1), and so does the coding that is none.
+                    // An empty element does not count (RFC 9110, section 5.6.1), nor does the coding `identity`.
                     if !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity") {
                         self.transfer_encoding = true;
                         self.chunked = coding.eq_ignore_ascii_case(b"chunked");

@@ -3,7 +3,7 @@
 use crate::failure::{ErrorClass, Failure};
 
 /// The most interim responses before a final one: more than any server sends, few enough to do no harm.
-const MOST: u32 = 100;
+const MAX_INTERIM: u32 = 100;
 
 /// The interim responses of one request so far.
 #[derive(Debug, Default)]
@@ -21,10 +21,10 @@ impl InterimResponses {
     /// A [`Failure`] of class `protocol` if there are too many.
     pub(crate) fn count(&mut self) -> Result<(), Failure> {
         self.0 += 1;
-        if self.0 > MOST {
+        if self.0 > MAX_INTERIM {
             Err(Failure::new(
                 ErrorClass::Protocol,
-                format!("more than {MOST} interim responses"),
+                format!("more than {MAX_INTERIM} interim responses"),
             ))
         } else {
             Ok(())

@@ -7,7 +7,7 @@ mod encoded;
 mod encoding;
 mod head;
 mod interim;
-mod odd_lines;
+mod malformed_headers;
 mod patience;
 mod raw;
 mod referrer;
@@ -21,7 +21,7 @@ pub(super) use encoding::decode;
 pub(super) use head::head_as_text;
 pub(super) use head::{Framing, MAX_HEAD, ResponseHead, headers, write_header};
 pub(super) use interim::InterimResponses;
-pub(super) use odd_lines::{MendedHead, mended};
+pub(super) use malformed_headers::{MendedHead, mended};
 use patience::DecodingTime;
 pub(super) use raw::{
     BodyLimits, BodyPart, RawResponse, body_too_large, reserve_more, reserve_rest,
@@ -46,7 +46,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// One request as a plan asks for it.
+/// One request of a plan.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The method, such as GET.
@@ -67,7 +67,7 @@ pub struct Request {
     pub extras: Option<Rc<RequestExtras>>,
 }
 
-/// The number of redirects to follow for a request, and what happens at one more.
+/// The number of redirects to follow for a request, and the outcome at one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redirects {
     /// As the run sets it. If it sets nothing, ten are followed, and one more is a failure.
@@ -97,19 +97,19 @@ pub struct RequestExtras {
     pub cookies: Vec<(String, String)>,
     /// The page that contains the link to it.
     pub referrer: Option<Referrer>,
-    /// The credentials with which it answers a challenge of digest authentication.
+    /// The credentials for challenges of digest authentication.
     pub digest: Option<Rc<DigestCredentials>>,
-    /// Where its response goes piece by piece, instead of being kept.
+    /// The receiver of its response piece by piece, in place of a whole body.
     pub stream: Option<Rc<StreamedBody>>,
 }
 
 impl RequestExtras {
     /// The memory that they take, in bytes.
     pub fn bytes(&self) -> usize {
-        /// What a cookie takes beside its texts.
-        const EACH: usize = size_of::<(String, String)>();
+        /// The memory of a cookie beside its texts.
+        const COOKIE_BYTES: usize = size_of::<(String, String)>();
         let cookies = self.cookies.iter();
-        let cookies = cookies.map(|(name, value)| name.len() + value.len() + EACH);
+        let cookies = cookies.map(|(name, value)| name.len() + value.len() + COOKIE_BYTES);
         let referrer = self.referrer.as_ref().map_or(0, Referrer::bytes);
         size_of::<RequestExtras>() + cookies.sum::<usize>() + referrer
     }
@@ -150,7 +150,7 @@ impl Request {
         self.extras.as_ref()?.referrer.as_ref()
     }
 
-    /// Where its response goes piece by piece, if its reader takes it so.
+    /// The receiver of its response piece by piece, if its reader takes it so.
     pub fn stream(&self) -> Option<&Rc<StreamedBody>> {
         self.extras.as_ref()?.stream.as_ref()
     }
@@ -176,7 +176,7 @@ impl Request {
 pub struct Response {
     /// The status of the final response.
     pub status: u16,
-    /// How the user's cache took part in it.
+    /// The part of the user's cache in it.
     pub cache: CacheUse,
     /// The target of the last hop, after redirects.
     pub target: Target,
@@ -184,21 +184,21 @@ pub struct Response {
     bytes: Bytes,
     head_length: usize,
     /// Boxed: in most tests, most bodies are not compressed, and few redirects set cookies.
-    beside: Option<Box<ResponseExtras>>,
+    extras: Option<Box<ResponseExtras>>,
 }
 
-/// What few responses have.
+/// The fields that few responses have.
 #[derive(Debug)]
 struct ResponseExtras {
     encoded: Option<EncodedBody>,
     /// The `Set-Cookie` lines of the redirects before the response.
     hop_cookies: Vec<Vec<u8>>,
-    odd_line: Option<Box<str>>,
+    malformed_header: Option<Box<str>>,
     left_site: bool,
 }
 
 impl Response {
-    /// A response from `target`. When an encoded body is decoded, it may take up to `max_body` bytes. `left_site` tells
+    /// A response from `target`. When an encoded body is decoded, it may take up to `max_body` bytes. `left_site` is
     /// whether redirects have led to another host.
     pub(super) fn new(
         mut raw: RawResponse,
@@ -207,23 +207,23 @@ impl Response {
         hop_cookies: Vec<Vec<u8>>,
         left_site: bool,
     ) -> Response {
-        let odd_line = raw.head.odd_line.take();
+        let malformed_header = raw.head.malformed_header.take();
         let head = &raw.head;
         let is_encoded = head.is_encoded && raw.bytes.len() > head.length;
         let encoded =
             is_encoded.then(|| EncodedBody::of(&headers(&raw.bytes[..head.length]), max_body));
         let has_more =
-            encoded.is_some() || !hop_cookies.is_empty() || odd_line.is_some() || left_site;
+            encoded.is_some() || !hop_cookies.is_empty() || malformed_header.is_some() || left_site;
         Response {
             cache: CacheUse::Nothing,
             status: head.status,
             target,
             head_length: head.length,
-            beside: has_more.then(|| {
+            extras: has_more.then(|| {
                 Box::new(ResponseExtras {
                     encoded,
                     hop_cookies,
-                    odd_line,
+                    malformed_header,
                     left_site,
                 })
             }),
@@ -251,7 +251,7 @@ impl Response {
             target,
             bytes: body.into(),
             head_length: 0,
-            beside: None,
+            extras: None,
         }
     }
 
@@ -264,11 +264,11 @@ impl Response {
             target: self.target.clone(),
             bytes: self.bytes.clone(),
             head_length: self.head_length,
-            beside: encoded.map(|encoded| {
+            extras: encoded.map(|encoded| {
                 Box::new(ResponseExtras {
                     encoded: Some(encoded),
                     hop_cookies: Vec::new(),
-                    odd_line: None,
+                    malformed_header: None,
                     left_site: false,
                 })
             }),
@@ -314,9 +314,9 @@ impl Response {
         let decoded = self.encoded().and_then(EncodedBody::get_decoded);
         let more = decoded.and_then(|decoded| decoded.as_ref().ok());
         let hops = self
-            .beside
+            .extras
             .as_ref()
-            .map_or(&[][..], |beside| &beside.hop_cookies);
+            .map_or(&[][..], |extras| &extras.hop_cookies);
         self.bytes.len()
             + self.target.path.len()
             + more.map_or(0, Bytes::len)
@@ -337,41 +337,42 @@ impl Response {
 
     /// Forgets the decoded body if it is large. The next reader decodes it again.
     pub fn forget_decoded(&mut self) {
-        const LARGE: usize = 1 << 20;
-        let beside = self.beside.as_mut();
-        let Some(encoded) = beside.and_then(|beside| beside.encoded.as_mut()) else {
+        const LARGE_BODY: usize = 1 << 20;
+        let extras = self.extras.as_mut();
+        let Some(encoded) = extras.and_then(|extras| extras.encoded.as_mut()) else {
             return;
         };
         if let Some(Ok(body)) = encoded.get_decoded()
-            && body.len() > LARGE
+            && body.len() > LARGE_BODY
         {
             *encoded = encoded.afresh();
         }
     }
 
-    /// Forgets head and body for good, and the path of its target if that is longer than what logs show.
+    /// Forgets head and body for good, and the path of its target if that is longer than logs show it.
     pub fn forget(&mut self) {
-        const LONG: usize = 1024;
+        const LONG_PATH: usize = 1024;
         self.bytes = Bytes::new();
         self.head_length = 0;
-        self.beside = None;
-        if self.target.path.len() > LONG {
+        self.extras = None;
+        if self.target.path.len() > LONG_PATH {
             self.target.path = Rc::default();
         }
     }
 
-    /// The first line of the head that was none as the standard has them, if one was left out or mended.
-    pub fn odd_line(&self) -> Option<&str> {
-        self.beside.as_ref()?.odd_line.as_deref()
+    /// The first malformed line of the head, if one was left out or mended.
+    pub fn malformed_header(&self) -> Option<&str> {
+        self.extras.as_ref()?.malformed_header.as_deref()
     }
 
-    /// Whether redirects have led to another host or port than the one that was asked. From http to https of a host is none.
+    /// Whether redirects have led to another host or port than the requested one. From http to https of a host does not
+    /// count.
     pub fn left_site(&self) -> bool {
-        self.beside.as_ref().is_some_and(|beside| beside.left_site)
+        self.extras.as_ref().is_some_and(|extras| extras.left_site)
     }
 
     fn encoded(&self) -> Option<&EncodedBody> {
-        self.beside.as_ref()?.encoded.as_ref()
+        self.extras.as_ref()?.encoded.as_ref()
     }
 
     fn decoded(&self) -> Option<&Result<Bytes, Failure>> {
@@ -386,9 +387,9 @@ impl Response {
     /// The `Set-Cookie` lines of the redirects before the response, then those of the response.
     pub fn set_cookie_lines(&self) -> Vec<Vec<u8>> {
         let hops = self
-            .beside
+            .extras
             .as_ref()
-            .map_or(&[][..], |beside| &beside.hop_cookies);
+            .map_or(&[][..], |extras| &extras.hop_cookies);
         let own = self.headers().into_iter();
         let own = own.filter(|(name, _)| name == "set-cookie");
         hops.iter()
@@ -425,15 +426,15 @@ impl Response {
     }
 }
 
-/// How the user's cache took part in a response.
+/// The part of the user's cache in a response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CacheUse {
     /// Not at all: the site sent the response.
     #[default]
     Nothing,
-    /// The response is from the cache, and the site was not asked.
+    /// The response is from the cache, without a request to the site.
     Fresh,
-    /// The response is from the cache: the site was asked, and said that it is still valid.
+    /// The response is from the cache: the site has confirmed that it is still valid.
     NotModified,
 }
 
@@ -441,7 +442,7 @@ pub enum CacheUse {
 /// protocol.
 #[derive(Debug)]
 pub struct Exchange<T = Response, F = Transfer> {
-    /// When it began.
+    /// The time at which it began.
     pub start: Instant,
     /// The number of the connection that carried it, with redirects that of the last hop; `None` if there was no
     /// connection or it is reqwest's.
@@ -450,7 +451,7 @@ pub struct Exchange<T = Response, F = Transfer> {
     pub latency: Duration,
     /// The phases, summed over all hops.
     pub timings: Phases,
-    /// What has flowed for it, over all hops.
+    /// The traffic, over all hops.
     pub transfer: F,
     /// The trace that its hops carried; `None` if requests have no trace context, or if the one that the plan set is
     /// not valid. Boxed: most runs have no traces.
@@ -460,7 +461,7 @@ pub struct Exchange<T = Response, F = Transfer> {
 }
 
 impl Exchange {
-    /// How the user's cache took part in the response.
+    /// The part of the user's cache in the response.
     pub fn cache(&self) -> CacheUse {
         let response = self.outcome.as_ref();
         response.map_or(CacheUse::Nothing, |response| response.cache)

@@ -6,9 +6,9 @@ use std::cell::Cell;
 use std::io::{BufRead, Error, ErrorKind, Read, Result};
 use std::time::Duration;
 
-/// The compressed bytes that a decoder gets between two looks at the clock: what costs the most (brotli with a context
-/// map every 80 bytes) takes 15 ms for so many.
-const PIECE: usize = 16 * 1024;
+/// The compressed bytes that a decoder gets between two looks at the clock: the most costly coding (brotli with a
+/// context map every 80 bytes) takes 15 ms for so many.
+const PIECE_BYTES: usize = 16 * 1024;
 
 /// The decoded bytes between two looks at the clock.
 const SLICE: u64 = 128 * 1024;
@@ -22,7 +22,7 @@ pub(super) struct DecodingTime {
 }
 
 impl DecodingTime {
-    /// So much time.
+    /// Makes a time of that length.
     pub(super) fn new(limit: Duration) -> DecodingTime {
         DecodingTime {
             limit,
@@ -62,7 +62,7 @@ impl DecodingTime {
     }
 }
 
-/// The processor time that this thread has used: what it has not got on a busy machine is no fault of a body.
+/// The processor time that this thread has used: waiting for a core on a busy machine is no fault of a body.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap_or_default()
@@ -82,7 +82,7 @@ impl<'a> BodyPieces<'a> {
     pub(super) fn of(body: &'a [u8], patience: &'a DecodingTime) -> BodyPieces<'a> {
         BodyPieces {
             rest: body,
-            piece: PIECE,
+            piece: PIECE_BYTES,
             patience,
         }
     }
@@ -97,7 +97,7 @@ impl BufRead for BodyPieces<'_> {
     fn fill_buf(&mut self) -> Result<&[u8]> {
         if self.piece == 0 && !self.rest.is_empty() {
             self.patience.check()?;
-            self.piece = PIECE;
+            self.piece = PIECE_BYTES;
         }
         Ok(&self.rest[..self.rest.len().min(self.piece)])
     }
@@ -128,8 +128,8 @@ pub(super) fn read_slices(
     decoded: &mut Vec<u8>,
 ) -> Result<()> {
     let mut remaining = most;
-    // A limit of its own for each slice: a reader that gave less than it is asked for would have all of the vector's
-    // capacity set to zeros first.
+    // A limit of its own for each slice: for a reader that returned less than requested, all of the vector's capacity
+    // would be set to zeros first.
     let mut slice = decoder.take(0);
     loop {
         slice.set_limit(SLICE.min(remaining));

@@ -28,7 +28,7 @@ pub(crate) struct BodyLimits {
     pub(crate) retain_failed: bool,
     /// The room that it shares with others, if there is one.
     pub(crate) room: Option<Rc<BodyRoom>>,
-    /// Where it goes piece by piece, instead of being kept.
+    /// The receiver of the body piece by piece, if it is not kept.
     pub(crate) stream: Option<Rc<StreamedBody>>,
 }
 
@@ -54,7 +54,7 @@ impl BodyLimits {
             stream: None,
             retain_body: match discard {
                 Discard::OfRun | Discard::Nothing => true,
-                // The cache may answer a later request that wants the body.
+                // The cache may serve a later request that reads the body.
                 Discard::Successful => config.cache,
                 Discard::All => false,
             },
@@ -63,7 +63,7 @@ impl BodyLimits {
         }
     }
 
-    /// Tells the stream of the head, if the body is one.
+    /// Passes the head to the stream, if the body is one.
     pub(crate) fn begin(&self, status: u16, head: &[u8]) {
         if let Some(stream) = &self.stream {
             stream.begin(status, head);
@@ -159,12 +159,12 @@ impl Drop for BodyPart {
     }
 }
 
-/// Reserves room for the rest of a body, of which `left` bytes are announced. The more has come, the more is believed: a
-/// body twice its size while it moves would be memory that no limit knows.
+/// Reserves room for the rest of a body, of which `remaining` bytes are announced. The more bytes have come, the more
+/// of the announcement is trusted: a body that is moved takes twice its size for a while, which no limit counts.
 pub(crate) fn reserve_rest(bytes: &mut BytesMut, remaining: u64) {
     /// The most bytes that are reserved just because of a length.
     const TRUSTED_LENGTH: usize = 1024 * 1024;
-    /// How many times the bytes received are reserved for the rest.
+    /// The factor of received bytes by which room for the rest is reserved.
     const TRUSTED_GROWTH: usize = 7;
     let trusted = bytes
         .len()
@@ -173,8 +173,8 @@ pub(crate) fn reserve_rest(bytes: &mut BytesMut, remaining: u64) {
     bytes.reserve(usize::try_from(remaining).map_or(trusted, |remaining| remaining.min(trusted)));
 }
 
-/// Reserves room for a piece of a body of which no length is announced, and which may have `left` more bytes. Once much has
-/// come, room for more than the piece: it would double each time.
+/// Reserves room for a piece of a body of which no length is announced, and which may have `remaining` more bytes. Once
+/// much has come, room for more than the piece: it would double each time.
 pub(crate) fn reserve_more(bytes: &mut BytesMut, piece: usize, remaining: u64) {
     const MUCH: usize = 256 * 1024;
     if bytes.len() >= MUCH && bytes.capacity() - bytes.len() < piece {
@@ -196,7 +196,7 @@ pub enum Discard {
 }
 
 impl Discard {
-    /// Returns what a request says, or the setting of the run.
+    /// Returns the request's setting, or that of the run.
     pub(crate) fn or(self, of_run: Discard) -> Discard {
         match self {
             Discard::OfRun => of_run,
@@ -219,20 +219,20 @@ mod tests {
 
     #[test]
     fn a_large_body_of_unknown_length_moves_while_it_is_small() {
-        const PIECE: usize = 64 * 1024;
+        const PIECE_BYTES: usize = 64 * 1024;
         const END: usize = 60 * 1024 * 1024;
         let (mut body, mut moved) = (BytesMut::new(), Vec::new());
         while body.len() < END {
             let (before, remaining) = (body.capacity(), (END - body.len()) as u64);
-            reserve_more(&mut body, PIECE, remaining);
-            body.extend_from_slice(&[b'x'; PIECE]);
+            reserve_more(&mut body, PIECE_BYTES, remaining);
+            body.extend_from_slice(&[b'x'; PIECE_BYTES]);
             if body.capacity() != before {
                 moved.push(body.len());
             }
         }
         let last = moved.last().expect("it grows");
         assert!(*last < END / 3 && moved.len() < 9, "{moved:?}");
-        assert!(body.capacity() <= END + PIECE, "{}", body.capacity());
+        assert!(body.capacity() <= END + PIECE_BYTES, "{}", body.capacity());
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
         assert!(one.grow(6) && other.grow(4) && !room.is_full());
         assert!(!other.grow(1) && room.is_full());
         drop(other);
-        // What has been given up for want of room is missing, whatever comes.
+        // Bytes given up for want of room are missing, whatever comes.
         assert!(!one.grow(1));
         assert!(BodyPart::default().grow(100));
     }

@@ -1,12 +1,11 @@
-//! The page that contains the link to a request, and what the request tells the server about it: `Referer` and
-//! `Origin`, by the policy of the page (the W3C's Referrer Policy, and "append a request `Origin` header" of the Fetch
-//! standard).
+//! The page that contains the link to a request, and the headers of the request that name it: `Referer` and `Origin`,
+//! by the policy of the page (the W3C's Referrer Policy, and "append a request `Origin` header" of the Fetch standard).
 
 use crate::target::Target;
 use http::{HeaderValue, Method};
 use lgoose_html::ReferrerPolicy;
 
-/// The URL of a page, with what requests from it may tell of it.
+/// The URL of a page, with its policy for requests.
 #[derive(Debug, Clone)]
 pub struct Referrer {
     url: HeaderValue,
@@ -15,7 +14,7 @@ pub struct Referrer {
     policy: ReferrerPolicy,
 }
 
-/// How much of a page a request names. A redirect never makes it more.
+/// The part of a page's URL that a request sends. A redirect never makes it more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NamedPage {
     /// Nothing.
@@ -70,8 +69,8 @@ impl Referrer {
         self.text().starts_with("https:") && !target.origin.secure
     }
 
-    /// How much of the page a request to `target` names. `policy` is that of a redirect on the way, which replaces the
-    /// page's own.
+    /// The part of the page's URL that a request to `target` sends. `policy` is that of a redirect on the way, which
+    /// replaces the page's own.
     pub(crate) fn named_to(&self, target: &Target, policy: Option<ReferrerPolicy>) -> NamedPage {
         use NamedPage::{Nothing, Origin, Whole};
         let (own, down) = (self.is_of(target), self.is_downgrade(target));
@@ -94,9 +93,9 @@ impl Referrer {
             }
         };
         /// A longer URL is cut to its origin, as the Fetch standard has it.
-        const LONGEST: usize = 4096;
+        const MAX_URL: usize = 4096;
         match self.url.len() {
-            ..=LONGEST => named,
+            ..=MAX_URL => named,
             _ => named.min(Origin),
         }
     }

@@ -1,5 +1,5 @@
-//! The body of a response that its reader takes while it comes: the transports put pieces in as they arrive, each with its
-//! time, and the reader takes them out. What nobody takes is bounded. One request has one.
+//! The body of a response that its reader takes while it arrives: the transports put pieces in as they arrive, each
+//! with its time, and the reader takes them out. Untaken bytes are bounded. Each is the body of one request.
 
 use super::head::headers;
 use crate::failure::{ErrorClass, Failure};
@@ -30,7 +30,7 @@ pub struct StreamedBody {
     socket: Option<SocketSide>,
     /// The call of gRPC that it belongs to.
     call: Option<Box<GrpcCall>>,
-    /// When the head came, and whether the handshake of a WebSocket is still to be checked.
+    /// The time at which the head came, and whether the handshake of a WebSocket is still to be checked.
     head_at: Cell<Option<Instant>>,
     opening: Cell<bool>,
     /// The bytes in them, and those that the reader has taken and still holds.
@@ -40,7 +40,7 @@ pub struct StreamedBody {
     encoded: Cell<bool>,
     /// The messages that the plan has sent and that have come, as far as they are counted.
     messages: Cell<[u64; 2]>,
-    /// When the latest byte came.
+    /// The time at which the latest byte came.
     latest: Cell<Option<Instant>>,
     /// Whether the reader has closed it, and whether nothing more comes.
     closed: Cell<bool>,
@@ -50,10 +50,10 @@ pub struct StreamedBody {
     closing: Notify,
 }
 
-/// What has come of a body: bytes, or a message of a WebSocket.
+/// A received piece of a body: bytes, or a message of a WebSocket.
 #[derive(Debug)]
 pub struct StreamPiece {
-    /// When the piece arrived.
+    /// The time at which the piece arrived.
     pub at: Instant,
     /// Its bytes.
     pub bytes: Bytes,
@@ -103,7 +103,7 @@ impl StreamedBody {
         }
     }
 
-    /// Takes the head of a response. That of a redirect or a challenge is none of the stream: the final one follows.
+    /// Takes the head of a response. That of a redirect or a challenge is not the stream's: the final one follows.
     pub fn begin(&self, status: u16, head: &[u8]) {
         self.latest.set(Some(Instant::now()));
         if !is_redirect(status) && status != 401 {
@@ -178,10 +178,11 @@ impl StreamedBody {
 
     fn add(&self, piece: StreamPiece) -> Result<(), Failure> {
         /// Messages may be empty.
-        const ROOM: usize = 64 << 10;
+        const PIECES_ROOM: usize = 64 << 10;
         let waiting = self.waiting.get() + piece.bytes.len();
         let pieces = self.pieces.borrow().len() * size_of::<StreamPiece>();
-        if waiting + self.held.get() > self.max_buffer || pieces > self.max_buffer.max(ROOM) {
+        if waiting + self.held.get() > self.max_buffer || pieces > self.max_buffer.max(PIECES_ROOM)
+        {
             let most = show_size(self.max_buffer as f64);
             let detail = if self.held.get() > self.waiting.get() {
                 format!("a message of the stream is longer than {most} ('max_buffer')")
@@ -277,7 +278,7 @@ impl StreamedBody {
         self.call.as_deref()
     }
 
-    /// When the head of the response came.
+    /// The time at which the head of the response came.
     pub fn head_at(&self) -> Option<Instant> {
         self.head_at.get()
     }
@@ -300,7 +301,7 @@ impl StreamedBody {
         self.waiting.get()
     }
 
-    /// Notes how many bytes the reader holds of what it took: the beginning of a message.
+    /// Notes the number of taken bytes that the reader still holds: the beginning of a message.
     pub fn hold(&self, bytes: usize) {
         self.held.set(bytes);
     }

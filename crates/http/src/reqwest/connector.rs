@@ -1,5 +1,5 @@
-//! Traces of the connections that `reqwest` opens: when each begins and ends, and when names are looked up, which the
-//! resolver of the process does. A task-local value ties a connection to the request that asked for it.
+//! Traces of the connections that `reqwest` opens: the beginning and the end of each, and the look-ups of names by the
+//! resolver of the process. A task-local value ties a connection to the request that it was opened for.
 
 use crate::connect::Resolver;
 use crate::failure::Failure;
@@ -71,10 +71,12 @@ impl ConnectTrace {
     pub(super) fn apply(&self, stopwatch: &mut Stopwatch) -> bool {
         let events = self.events();
         let connecting = events.under_way > 0;
-        stopwatch.enter(match connecting {
-            true if events.resolving => |phases| &mut phases.dns,
-            true => |phases| &mut phases.connect,
-            false => |phases| &mut phases.first_byte,
+        stopwatch.enter(if !connecting {
+            |phases| &mut phases.first_byte
+        } else if events.resolving {
+            |phases| &mut phases.dns
+        } else {
+            |phases| &mut phases.connect
         });
         if let Some(resolved) = events.resolved {
             stopwatch.lap_at(resolved, |phases| &mut phases.dns);
@@ -167,7 +169,7 @@ impl SharedResolver {
         }
     }
 
-    /// The port for which a name is looked up: `--resolve` needs it, and reqwest does not tell it.
+    /// The port for which a name is looked up: `--resolve` needs it, and reqwest does not pass it.
     fn port_of(&self, name: &str, trace: &ConnectTrace) -> u16 {
         let mut proxies = self.proxies.iter();
         match proxies.find(|(proxy, _)| name == proxy) {

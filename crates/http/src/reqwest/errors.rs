@@ -1,7 +1,7 @@
-//! The failures for errors of `reqwest`. An error hides what went wrong in a chain of causes from several libraries.
-//! The first known cause decides, and the failure has the words of the direct transport where it has some.
+//! The failures for errors of `reqwest`. An error hides the problem in a chain of causes from several libraries. The
+//! first known cause decides, and the failure has the words of the direct transport where it has some.
 //!
-//! Types decide, not texts, except where a library has no type: what a SOCKS proxy replies, and three errors of hyper.
+//! Types decide, not texts, except where a library has no type: replies of a SOCKS proxy, and three errors of hyper.
 
 use super::connector::ResolveError;
 use crate::config::ClientConfig;
@@ -52,10 +52,12 @@ pub(super) fn failure(error: &reqwest::Error, origin: &Origin, config: &ClientCo
         causes.tcp = causes.tcp.or(cause.downcast_ref());
         causes.deepest = Some(cause);
     }
-    match error.is_connect() {
-        true => causes.connecting(origin, config),
-        false if error.is_builder() => Failure::new(ErrorClass::BadUrl, causes.words()),
-        false => causes.exchanging(origin),
+    if error.is_connect() {
+        causes.connecting(origin, config)
+    } else if error.is_builder() {
+        Failure::new(ErrorClass::BadUrl, causes.words())
+    } else {
+        causes.exchanging(origin)
     }
 }
 
@@ -92,7 +94,7 @@ impl ErrorCauses<'_> {
     /// The failure of opening a connection.
     fn connecting(&self, origin: &Origin, config: &ClientConfig) -> Failure {
         let proxy = config.transport.proxy_for(origin);
-        // A site without TLS has no certificate, and its handshake is none of the tunnel's.
+        // For a site without TLS, an error of TLS is the proxy's.
         let of_proxy =
             proxy.filter(|_| self.tunnel.is_some() || !origin.secure && self.tls.is_some());
         if let Some(error) = self.tls {
@@ -152,7 +154,7 @@ impl ErrorCauses<'_> {
             }
             (Some(error), None) if error.is_parse() => {
                 let words = self.words();
-                // What came instead is unknown; most often it is a TLS alert.
+                // The bytes that came instead are unknown; most often they are a TLS alert.
                 let hint = if !origin.secure && words.starts_with(WRONG_VERSION) {
                     "; if the server speaks TLS, use https://"
                 } else {

@@ -172,7 +172,7 @@ fn check_pin(client: &Client, origin: &Origin) -> Result<(), Failure> {
     Err(Failure::new(ErrorClass::Connect, detail))
 }
 
-/// The length of a request as HTTP/1.1 has it; what reqwest adds is not part of it.
+/// The length of a request as HTTP/1.1 has it, without the headers that reqwest adds.
 fn length_of(request: &reqwest::Request) -> u64 {
     let url = request.url();
     let path = url.path().len() + url.query().map_or(0, |query| 1 + query.len());

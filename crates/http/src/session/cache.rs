@@ -1,5 +1,6 @@
-//! The cache of one user, like that of a browser: what a browser would not request again is taken from here, and what
-//! may have changed is requested with its validators. [`freshness`](super::freshness) knows what the headers mean.
+//! The cache of one user, like that of a browser: responses that a browser would not request again are taken from here,
+//! and those that may have changed are requested with their validators. [`freshness`](super::freshness) interprets the
+//! headers.
 
 use super::Session;
 use super::exchange::OutgoingHop;
@@ -19,7 +20,7 @@ use tokio::time::Instant;
 /// The most bytes that are kept; beyond it, the oldest responses go first.
 const MOST_BYTES: usize = 8 << 20;
 /// The memory of a response besides its bytes, approximately.
-const EACH: usize = 2048;
+const ENTRY_BYTES: usize = 2048;
 
 /// The cache of a user.
 #[derive(Debug, Default)]
@@ -42,7 +43,7 @@ struct CachedResponse {
 
 impl CachedResponse {
     fn weight(&self) -> usize {
-        EACH + self.response.held_bytes()
+        ENTRY_BYTES + self.response.held_bytes()
     }
 }
 
@@ -113,7 +114,7 @@ impl Cache {
         })
     }
 
-    /// Calls `read` with what the cache has for a request, with what the request wants, and with its headers.
+    /// Calls `read` with the cache's entry for a request, with the request's cache mode, and with its headers.
     fn look_up<R>(
         &self,
         session: &Session,
@@ -198,7 +199,7 @@ impl Cache {
     }
 }
 
-/// The target of a request, if the cache has to do with it.
+/// The target of a request, if it is cacheable.
 fn cacheable(session: &Session, request: &Request) -> Option<Target> {
     let cacheable = request.method == Method::GET
         && request.body.is_empty()

@@ -1,4 +1,4 @@
-//! Digest authentication (RFC 7616), over `digest_auth`: keeps the challenges of sites and computes the answers of
+//! Digest authentication (RFC 7616), over `digest_auth`: keeps the challenges of sites and computes the headers of
 //! requests. The first request to a site gets a 401 and is sent again; the next ones reuse the nonce.
 
 use crate::hop::Hop;
@@ -9,9 +9,9 @@ use http::HeaderValue;
 use std::rc::Rc;
 
 /// The most sites whose challenges a user keeps.
-const MOST: usize = 16;
+const MAX_SITES: usize = 16;
 
-/// The state of a user that answers challenges.
+/// The digest authentication of a user.
 #[derive(Debug, Default)]
 pub(super) struct DigestState {
     /// The credentials for all requests of the user.
@@ -50,7 +50,7 @@ impl DigestState {
     pub(super) fn remember(&mut self, target: &Target, challenge: WwwAuthenticateHeader) {
         self.challenges
             .retain(|(origin, _)| !origin.same(&target.origin));
-        if self.challenges.len() == MOST {
+        if self.challenges.len() == MAX_SITES {
             self.challenges.remove(0);
         }
         self.challenges.push((target.origin.clone(), challenge));
@@ -66,7 +66,7 @@ pub(super) fn challenge_of(response: &RawResponse) -> Option<WwwAuthenticateHead
     lines.find_map(|(_, value)| challenge(value))
 }
 
-/// The first digest challenge in a `WWW-Authenticate` line that can be answered, among those of any schemes.
+/// The first supported digest challenge in a `WWW-Authenticate` line, among those of any schemes.
 fn challenge(line: &[u8]) -> Option<WwwAuthenticateHeader> {
     // The parser counts characters but cuts bytes.
     let line = std::str::from_utf8(line)
@@ -117,7 +117,7 @@ fn items(line: &str) -> impl Iterator<Item = &str> {
     items.map(str::trim)
 }
 
-/// The scheme that an item begins with and what follows it; `None` if it is a further parameter.
+/// The scheme that an item begins with and the rest after it; `None` if it is a further parameter.
 fn scheme(item: &str) -> Option<(&str, &str)> {
     let (word, rest) = item.split_once([' ', '\t']).unwrap_or((item, ""));
     let is_parameter = word.contains('=') || rest.trim_start().starts_with('=');

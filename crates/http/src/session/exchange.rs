@@ -47,14 +47,14 @@ impl<'a> OutgoingHop<'a> {
     ) -> Result<RawResponse, Failure> {
         let (session, origin) = (self.session, &self.target.origin);
         session.client.config.allowed.check(&origin.host)?;
-        // reqwest does not tell whether a response has begun.
+        // reqwest does not show whether a response has begun.
         let counts_bytes = session.client.config.transport.is_direct();
         let (mut again, mut resent) = (false, false);
         let call = self.request.call();
         loop {
             #[cfg_attr(
                 not(feature = "reqwest"),
-                expect(unused_mut, reason = "only reqwest tells it with the answer")
+                expect(unused_mut, reason = "only reqwest reports it with the response")
             )]
             let (mut channel, mut reused) = if self.request.socket().is_some() {
                 let opening = session.pool.for_socket(&session.client, origin, progress);

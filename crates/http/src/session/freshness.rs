@@ -1,25 +1,25 @@
-//! What the head of a response says to a user's cache (RFC 9111): whether it may be kept, for how long it holds, and how the
-//! site is asked whether it still does. Where the standard leaves a choice, or a site breaks it, this is what Chromium does.
+//! The rules of a response's head for a user's cache (RFC 9111): whether it may be kept, for how long it holds, and the
+//! headers that revalidate it. Where the standard leaves a choice, or a site breaks it, this does as Chromium does.
 //! Pure; the clock is an argument.
 
 use crate::message::read_date;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::time::{Duration, SystemTime};
 
-/// The head of a response that is kept, with what its request has to say about another one.
+/// The head of a response that is kept, with the headers of its request that matter for another one.
 #[derive(Debug)]
 pub(super) struct KeptHead {
     status: u16,
     headers: HeaderMap,
     received: SystemTime,
-    /// How long it holds from then on.
+    /// The time for which it holds from then on.
     holds_for: Duration,
-    /// What the headers of the request were that `Vary` names; `None` if no other request is alike.
+    /// The values of the request's headers that `Vary` names; `None` if no other request is alike.
     varied: Option<Vec<(HeaderName, Vec<HeaderValue>)>>,
 }
 
 impl KeptHead {
-    /// The head of a response to a request with those headers; `None` if it is not to be kept, or of no use.
+    /// The head of a response to a request with those headers; `None` if it must not be kept, or is of no use.
     pub(super) fn new(
         status: u16,
         headers: HeaderMap,
@@ -52,13 +52,13 @@ impl KeptHead {
             .is_some_and(|varied| varied.iter().all(same))
     }
 
-    /// Whether it may be used without asking the site.
+    /// Whether it may be used without a request to the site.
     pub(super) fn is_fresh(&self, now: SystemTime) -> bool {
         now.duration_since(self.received).unwrap_or_default() < self.holds_for
     }
 
-    /// Calls `put` with the headers that ask the site whether it still holds. One for another request than the present is
-    /// told by its `ETag` alone.
+    /// Calls `put` with the conditional headers that revalidate it. A response to a request with other headers is
+    /// revalidated by its `ETag` alone.
     pub(super) fn each_condition(
         &self,
         matches: bool,
@@ -72,7 +72,7 @@ impl KeptHead {
         }
     }
 
-    /// Takes over what a 304 says. Returns whether it is to be kept further.
+    /// Takes over the headers of a 304. Returns whether it is to be kept further.
     pub(super) fn confirm(
         &mut self,
         new: &HeaderMap,
@@ -91,7 +91,7 @@ impl KeptHead {
         !has_value(&self.headers, &header::CACHE_CONTROL, "no-store")
     }
 
-    /// Only whole successful responses are asked about.
+    /// Only whole successful responses are revalidated.
     fn validator(&self, name: &HeaderName) -> Option<&HeaderValue> {
         let value = self.headers.get(name).filter(|_| self.status == 200);
         value.filter(|value| !value.is_empty())
@@ -109,7 +109,7 @@ impl KeptHead {
         read_date(self.headers.get(name)?.to_str().ok()?)
     }
 
-    /// How long the response holds from its date (section 4.2.1).
+    /// The time for which the response holds from its date (section 4.2.1).
     fn lifetime(&self) -> Duration {
         let headers = &self.headers;
         if has_value(headers, &header::CACHE_CONTROL, "no-cache")
@@ -122,7 +122,7 @@ impl KeptHead {
         }
         let date = self.date(&header::DATE).unwrap_or(self.received);
         if headers.contains_key(header::EXPIRES) {
-            // What is no date, such as 0, is in the past (section 5.3).
+            // A value that is no date, such as 0, is in the past (section 5.3).
             let expires = self
                 .date(&header::EXPIRES)
                 .unwrap_or(SystemTime::UNIX_EPOCH);
@@ -155,12 +155,12 @@ impl KeptHead {
     }
 }
 
-/// What a request wants of the cache.
+/// The cache mode of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CacheRequest {
-    /// What it has, while that is fresh.
+    /// A cached response, while it is fresh.
     Fresh,
-    /// What it has, if the site says that it holds.
+    /// A cached response, if the site confirms it.
     Confirmed,
     /// Nothing: the response is to replace it.
     New,
@@ -214,7 +214,7 @@ fn varied(
 ) -> Option<Vec<(HeaderName, Vec<HeaderValue>)>> {
     let names = values(response, &header::VARY).filter(|name| !name.is_empty());
     let one = |name: &str| {
-        // A '*' is no name.
+        // A '*' is not a name.
         let name = HeaderName::from_bytes(name.as_bytes())
             .ok()
             .filter(|_| name != "*")?;

@@ -33,8 +33,8 @@ pub(super) struct HopHead<'a> {
 }
 
 impl<'a> HopHead<'a> {
-    /// Writes an HTTP/1.1 request to `out`. Returns the offset of its body if the server must be asked before the
-    /// body is sent (RFC 9110, section 10.1.1).
+    /// Writes an HTTP/1.1 request to `out`. Returns the offset of its body if that is sent only after '100 Continue'
+    /// (RFC 9110, section 10.1.1).
     pub(super) fn write_http1(&self, out: &mut Vec<u8>, trace: Option<&Trace>) -> Option<usize> {
         let host = self.host_header();
         write_start(out, &self.hop.method, &self.target.path, &host);
@@ -110,7 +110,7 @@ impl<'a> HopHead<'a> {
         if let Some(context) = sent(trace) {
             encode_text(out, TRACEPARENT.as_str(), &context.header());
         }
-        // What a call sends may have no end yet.
+        // The messages of a call may have no end yet.
         if let Some(length) = self.hop.content_length()
             && self.request.call().is_none()
         {

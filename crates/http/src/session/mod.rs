@@ -1,5 +1,5 @@
-//! The session of one user, which holds what the user's browser would hold: cookies, default headers, redirects and
-//! up to six connections a host. Every send returns an [`Exchange`] with its times, whether it succeeded or not.
+//! The session of one user, with the state of a browser: cookies, default headers, redirects and up to six connections
+//! a host. Every send returns an [`Exchange`] with its times, whether it succeeded or not.
 
 mod cache;
 mod cookies;
@@ -53,7 +53,7 @@ pub struct Session {
     /// Headers of this user, which replace defaults of the same name.
     headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
     jar: RefCell<CookieJar>,
-    /// Made only for users that answer challenges.
+    /// Made only for users with digest authentication.
     digest: RefCell<Option<Box<DigestState>>>,
     /// Present if users cache responses as a browser does.
     cache: Option<Box<Cache>>,
@@ -92,7 +92,7 @@ impl Session {
         self.client.open_connections()
     }
 
-    /// What opens sockets on which the plan speaks a protocol of its own.
+    /// Returns the opener of sockets on which the plan speaks a protocol of its own.
     pub fn sockets(&self) -> &Rc<SocketOpener> {
         self.sockets
             .get_or_init(|| Rc::new(SocketOpener::new(self.client.clone())))
@@ -147,7 +147,7 @@ impl Session {
         self.client.config.referer
     }
 
-    /// Sets the room for the bodies of all requests from now on; `None`: each may have what a request may.
+    /// Sets the room for the bodies of all requests from now on; `None`: each body has the limit of a request.
     pub fn set_room(&self, room: Option<Rc<BodyRoom>>) {
         self.room.replace(room);
     }
@@ -189,7 +189,7 @@ impl Session {
         self.jar.borrow_mut().clear();
     }
 
-    /// Sets the credentials with which all requests from now on answer challenges; `None` removes them.
+    /// Sets the credentials for challenges of all requests from now on; `None` removes them.
     pub fn set_digest(&self, credentials: Option<DigestCredentials>) {
         let mut digest = self.digest.borrow_mut();
         if credentials.is_some() || digest.is_some() {
@@ -252,8 +252,8 @@ impl Session {
         headers
     }
 
-    /// Sends one request that begins at `start` as part of `trace`. It has no error: the outcome in the exchange says
-    /// what happened. `meter` counts what flows meanwhile; it is new, and has it also if this future is dropped.
+    /// Sends one request that begins at `start` as part of `trace`. It has no error: the exchange has the outcome.
+    /// `meter` counts the bytes transferred meanwhile; it is new, and keeps its counts if this future is dropped.
     pub async fn send(
         &self,
         request: &Request,
@@ -411,7 +411,7 @@ impl Session {
         self.base.borrow().resolve(&request.url)
     }
 
-    /// The credentials with which a request answers challenges, on the site that it is meant for.
+    /// The credentials of a request for challenges of the site that it is meant for.
     fn digest_credentials(&self, request: &Request) -> Option<Rc<DigestCredentials>> {
         let own = request.extras.as_ref();
         let own = own.and_then(|extras| extras.digest.clone());

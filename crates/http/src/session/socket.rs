@@ -1,5 +1,5 @@
-//! The connection of a WebSocket while it is open: what the plan has sent goes out, what comes is handed on, and pings and
-//! closes are answered. Part of the request that opened it.
+//! The connection of a WebSocket while it is open: sends the plan's messages, hands on those received, and responds to
+//! pings and closes. Part of the request that opened it.
 
 use crate::failure::{ErrorClass, Failure};
 use crate::message::StreamedBody;
@@ -16,7 +16,7 @@ use std::task::{Context, Poll, ready};
 /// Serves the connection of a WebSocket until it is closed.
 ///
 /// # Errors
-/// The handshake is wrong, or the server broke a rule, or closed without being asked with another code than 1000.
+/// The handshake is wrong, or the server broke a rule, or closed unprompted with another code than 1000.
 pub(super) async fn serve(
     body: &StreamedBody,
     socket: &SocketSide,
@@ -117,7 +117,7 @@ impl Serving<'_> {
         let is_own = self.socket.is_closing.get();
         self.socket.close(&CloseFrame::of(close.code));
         self.flush().await;
-        // What answers a close comes after it was read.
+        // The server's reply to a close comes after it has read that.
         self.finish(is_own).await;
         self.socket.closed.replace(Some(close.clone()));
         match close.code {
@@ -144,13 +144,13 @@ impl Serving<'_> {
         .await;
     }
 
-    /// Sends what waits, as far as the connection takes it.
+    /// Sends the waiting bytes, as far as the connection takes them.
     async fn flush(&mut self) {
         let sent = poll_fn(|cx| self.poll_send(cx));
         let _in_time = tokio::time::timeout(CLOSE_TIMEOUT, sent).await;
     }
 
-    /// Sends what waits, and waits until something has come. Returns the number of bytes, 0 at the end.
+    /// Sends the waiting bytes, and waits for received ones. Returns their number, 0 at the end.
     async fn transfer(&mut self, buffer: &ReadBuffer) -> Result<usize, Failure> {
         loop {
             let socket = self.socket;

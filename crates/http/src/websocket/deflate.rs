@@ -1,15 +1,15 @@
-//! Compression of the messages of WebSocket (RFC 7692): what an extension header says, and a direction of a connection.
+//! Compression of WebSocket messages (RFC 7692): the extension header, and one direction of a connection.
 
 use bytes::Bytes;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-/// What a client offers. Without `client_max_window_bits` a server cannot ask it for a smaller window.
+/// The offer of a client. Without `client_max_window_bits` a server cannot request a smaller window of it.
 pub(crate) const OFFER: &str = "permessage-deflate";
 
-/// What ends each compressed message and is not sent (section 7.2.1).
+/// The end of each compressed message, which is not sent (section 7.2.1).
 const TAIL: [u8; 4] = [0x00, 0x00, 0xff, 0xff];
 
-/// What both sides have agreed on.
+/// The terms that both sides have agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DeflateTerms {
     pub(crate) server_keeps_context: bool,
@@ -17,7 +17,7 @@ pub(crate) struct DeflateTerms {
 }
 
 impl DeflateTerms {
-    /// Reads what a server has agreed to; `None` if that was not offered.
+    /// Reads a server's agreement; `None` if it was not offered.
     pub(crate) fn read(extensions: &str) -> Option<DeflateTerms> {
         let mut parts = extensions.split(';').map(str::trim);
         if parts.next()? != OFFER {
@@ -40,7 +40,7 @@ impl DeflateTerms {
                 ("client_no_context_takeover", None, _) if terms.client_keeps_context => {
                     terms.client_keeps_context = false;
                 }
-                // A smaller window needs nothing of who reads it.
+                // A smaller window requires nothing of its reader.
                 ("server_max_window_bits", Some(_), Some(8..=15_u8)) => {}
                 _ => return None,
             }
@@ -63,7 +63,7 @@ pub(crate) struct Inflater {
     decompress: Decompress,
 }
 
-/// What a compressed message has become.
+/// The result of inflating a compressed message.
 pub(crate) enum Inflated {
     Message(Bytes),
     TooLarge,
@@ -280,7 +280,7 @@ mod tests {
                 let compressed = deflater.deflate(&message);
                 assert_same(&peer.inflate(&compressed, *length), &message, keeps_context);
             }
-            // What has made the first message too short, and with a context every one after it.
+            // A case that has made the first message too short, and with a context every one after it.
             for length in (31_000..70_000).step_by(199) {
                 let message = letters(&mut random, length, 64);
                 let compressed = deflater.deflate(&message);
@@ -320,7 +320,7 @@ mod tests {
                 let [one, two, three] = [&parts[0], &parts[1], &parts[2]];
                 let [mut one, mut two] =
                     [one, two].map(|part| peer.deflate(part, DeflateFlush::Finish));
-                // What follows is no end of theirs.
+                // The further bytes are not their end.
                 one.pop();
                 two.pop();
                 let last = peer.deflate(three, DeflateFlush::SyncFlush);

@@ -18,7 +18,7 @@ pub(crate) enum Opcode {
     Pong = 10,
 }
 
-/// What the server has sent.
+/// A message or control frame of the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Incoming {
     Message { is_text: bool, bytes: Bytes },
@@ -36,7 +36,7 @@ pub struct CloseFrame {
     pub reason: String,
 }
 
-/// What is wrong with the bytes of the server, and the code with which the connection is closed for it.
+/// The problem with the bytes of the server, and the code with which the connection is closed for it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FrameMistake {
     pub(crate) code: u16,
@@ -72,7 +72,7 @@ fn not_utf8(detail: &'static str) -> FrameMistake {
 }
 
 impl FrameMistake {
-    /// A message, or what waits for the plan, is larger than allowed.
+    /// A message, or the bytes waiting for the plan, are larger than allowed.
     pub(crate) fn too_large(detail: &'static str) -> FrameMistake {
         FrameMistake {
             code: TOO_LARGE,
@@ -90,7 +90,7 @@ impl FrameMistake {
     }
 }
 
-/// Reader of what a server sends.
+/// Reader of a server's frames.
 #[derive(Debug)]
 pub(crate) struct FrameReader {
     unread: BytesMut,
@@ -141,7 +141,7 @@ impl FrameReader {
         Ok(None)
     }
 
-    /// Takes a frame; returns what it completes.
+    /// Takes a frame; returns the message that it completes.
     fn take(
         &mut self,
         header: &FrameHeader,
@@ -306,7 +306,7 @@ fn close_frame(payload: &[u8]) -> Result<CloseFrame, FrameMistake> {
     }
 }
 
-/// Writer of what a client sends: every frame is masked with another key (section 5.3).
+/// Writer of a client's frames: each is masked with another key (section 5.3).
 #[derive(Debug)]
 pub(crate) struct FrameWriter {
     masks: Xoshiro256PlusPlus,
@@ -382,8 +382,8 @@ impl FrameWriter {
     }
 }
 
-/// Reads bytes in pieces of a size, as messages of at most `max_message` bytes; returns what was found, and the mistake that
-/// ended it. For tests and the fuzz target.
+/// Reads bytes in pieces of a size, as messages of at most `max_message` bytes; returns the messages, and the mistake
+/// that ended them. For tests and the fuzz target.
 pub(crate) fn read_in_pieces(
     bytes: &[u8],
     size: usize,

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use http::{HeaderName, HeaderValue, header};
 use sha1::{Digest as _, Sha1};
 
-/// What the server adds to the key before it hashes it.
+/// The text that the server adds to the key before it hashes it.
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// Returns the URL of the request that opens a WebSocket, if a URL is one of those: `ws:` is `http:`, and `wss:` is `https:`.
@@ -22,7 +22,7 @@ pub fn over_http(url: &str) -> Option<String> {
     }
 }
 
-/// What a client offers.
+/// The offer of a client.
 #[derive(Debug, Clone)]
 pub struct SocketOffer {
     key: String,
@@ -30,7 +30,7 @@ pub struct SocketOffer {
     compresses: bool,
 }
 
-/// What the server has agreed to.
+/// The terms that the server has agreed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SocketTerms {
     pub(crate) deflate: Option<DeflateTerms>,
@@ -74,7 +74,7 @@ impl SocketOffer {
     /// Checks a response of status 101 (section 4.1). Over a stream of HTTP/2, no key was sent (RFC 8441, section 5).
     ///
     /// # Errors
-    /// A [`Failure`] of class `protocol` that says what is wrong with it.
+    /// A [`Failure`] of class `protocol` that names the problem.
     pub(crate) fn check(
         &self,
         headers: &[(String, Vec<u8>)],
@@ -93,7 +93,7 @@ impl SocketOffer {
         };
         if !is_tunnel {
             if !has("upgrade", "websocket") || !has("connection", "upgrade") {
-                return Err(wrong("the response to the handshake is no upgrade"));
+                return Err(wrong("the response to the handshake is not an upgrade"));
             }
             let mut hash = Sha1::new();
             hash.update(&self.key);

@@ -15,12 +15,12 @@ use std::time::Duration;
 pub(crate) use stream::SocketStream;
 use tokio::sync::Notify;
 
-/// How long the other side may take for its part of a close.
+/// The time limit of the other side for its part of a close.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The most bytes that wait to be sent before whoever sends more has to wait.
 const MOST_UNSENT: usize = 64 << 10;
 
-/// The side of a WebSocket that belongs to its request: the connection, and what waits to be sent.
+/// The side of a WebSocket that belongs to its request: the connection, and the unsent bytes.
 #[derive(Debug)]
 pub struct SocketSide {
     pub(crate) offer: SocketOffer,
@@ -61,7 +61,7 @@ impl SocketSide {
         self.first.replace(first.to_vec());
     }
 
-    /// Takes what carries the messages after such a response.
+    /// Takes the stream that carries the messages after such a response.
     pub(crate) fn connect(&self, stream: impl SocketStream + 'static) {
         self.connection.replace(Some(Box::new(stream)));
     }

@@ -1,4 +1,4 @@
-//! What carries the bytes of a WebSocket once its handshake is over.
+//! The byte stream of a WebSocket once its handshake is over.
 
 use crate::connect::NetStream;
 use crate::failure::Failure;
@@ -26,8 +26,8 @@ pub(crate) trait SocketStream: Debug {
     /// Ready once everything has gone out.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>>;
 
-    /// Ends this side after the closing handshake. Unless the server is known to have read everything, it is told that nothing
-    /// more comes.
+    /// Ends this side after the closing handshake. Unless the server is known to have read everything, it is notified
+    /// of the end.
     fn finish(&mut self, cx: &mut Context<'_>, is_read: bool);
 
     /// Whether it is a stream of a shared connection (RFC 8441), whose handshake has no key.

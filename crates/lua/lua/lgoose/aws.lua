@@ -1,4 +1,4 @@
----Signatures of requests as the services of AWS and those like them check them (Signature Version 4).
+---Signatures of requests for services of AWS and compatible ones (Signature Version 4).
 ---
 ---    local aws = require "lgoose.aws"
 ---    local sign = aws.signer { region = "eu-central-1", service = "s3", key = env "AWS_ACCESS_KEY_ID", secret = env "AWS_SECRET_ACCESS_KEY" }

@@ -1,19 +1,19 @@
----What plans against Drupal share, from version 7 on: log in, forms and their tokens, search, pages with
----their assets. Drupal answers 200 to most mistakes, so each of these looks at what the page says; a request
----that did not do what it was for is counted as failed, and nothing is raised.
+---Common steps of plans against Drupal, from version 7 on: logging in, forms and their tokens, search, pages with
+---their assets. Drupal responds to most mistakes with status 200, so each of these functions looks for the page's
+---error message; a request that did not have its effect is counted as failed, and no error is raised.
 ---
 ---    local drupal = require "lgoose.drupal"
 ---
 ---@class lgoose.drupal
 local drupal = {}
 
----Where Drupal keeps the scripts, styles and images of its pages.
+---The folders in which Drupal keeps the scripts, styles and images of its pages.
 ---@type string[]
 drupal.ASSETS = { "/core", "/misc", "/modules", "/sites", "/themes" }
 
 local LOGIN_FORM = "#user-login, #user-login-form"
 
--- Longer pages say more than why they refuse.
+-- Longer pages contain more than the reason for a refusal.
 local SHORT_PAGE = 2000
 
 -- The options of each function that has some of its own.
@@ -40,8 +40,8 @@ local function read_options(name, options)
   return options
 end
 
----The text of the page's error message, as Drupal 7 or a later one shows it; that of a refusal (403) which is all of its
----page, as when flood control blocks logins.
+---Returns the text of the page's error message, as shown by Drupal 7 or later; or the whole text of a short refusal (403),
+---as when flood control blocks logins.
 ---@param page lgoose.Response
 ---@return string? message # nil if the page shows none
 function drupal.error_message(page)
@@ -58,7 +58,7 @@ function drupal.error_message(page)
   end
 end
 
----A form of a page. If it is not there, the page's request counts as failed.
+---Returns a form of a page. If the page does not have it, its request counts as failed.
 ---@param page lgoose.Response
 ---@param css string # such as "#comment-form"
 ---@return lgoose.Form? form # nil if there is none
@@ -68,8 +68,8 @@ function drupal.form(page, css)
   return form
 end
 
----What Drupal puts into a form to know it again. `user:submit` sends these by itself; they are for requests
----that are put together by hand.
+---Returns the fields by which Drupal recognises a form. `user:submit` sends them by itself; use them in requests
+---that you build by hand.
 ---@param form lgoose.Form
 ---@return table<string, any> tokens # form_id, form_build_id and, except for anonymous users, form_token
 function drupal.tokens(form)
@@ -77,17 +77,17 @@ function drupal.tokens(form)
   return { form_id = fields.form_id, form_build_id = fields.form_build_id, form_token = fields.form_token }
 end
 
----Submits a form. An answer with an error message counts as failed for that message, whatever its status.
+---Submits a form. A response with an error message counts as failed with that message, whatever its status.
 ---@param user lgoose.User
 ---@param form lgoose.Form
----@param fields? table<string, string|number|boolean> # over the form's own
+---@param fields? table<string, string|number|boolean> # these override the form's own
 ---@param options? lgoose.Options
----@return lgoose.Response answer
+---@return lgoose.Response response
 function drupal.submit(user, form, fields, options)
-  local answer = user:submit(form, fields, options)
-  local message = drupal.error_message(answer)
-  if message then answer:fail("refused: " .. message) end
-  return answer
+  local response = user:submit(form, fields, options)
+  local message = drupal.error_message(response)
+  if message then response:fail("refused: " .. message) end
+  return response
 end
 
 ---@class lgoose.drupal.LoginOptions
@@ -95,14 +95,14 @@ end
 ---@field form? string # CSS of the form (default: that of Drupal 7 and that of later ones)
 ---@field name? string # the row of the report (default: the task's name)
 
----Logs in with the form of Drupal 7 or of a later one, and looks whether it worked: a wrong password is
----answered with 200 and the form once more.
+---Logs in with the form of Drupal 7 or later, and checks whether it worked: the response to a wrong password has
+---status 200 and the same form again.
 ---@param user lgoose.User
 ---@param name string
 ---@param password string
 ---@param options? lgoose.drupal.LoginOptions
 ---@return boolean logged_in
----@return string? why # the reason if not
+---@return string? reason # why it failed
 function drupal.log_in(user, name, password, options)
   options = read_options("log_in", options)
   local row = options.name
@@ -110,28 +110,28 @@ function drupal.log_in(user, name, password, options)
   local failed = page.error
   local form = drupal.form(page, options.form or LOGIN_FORM)
   if not form then return false, failed or "there is no login form" end
-  local answer = user:submit(form, { name = name, pass = password }, { name = row })
-  local message = drupal.error_message(answer)
-  if answer.ok and answer.redirects == 0 then
-    answer:fail("not logged in: " .. (message or "the form came back"))
-  elseif answer.ok and answer:contains 'id="user-login' then
-    answer:fail "not logged in: the page after the login still has the login form"
-  elseif answer.status >= 400 and message then
-    answer:fail("not logged in: " .. answer.status .. ", " .. message)
+  local response = user:submit(form, { name = name, pass = password }, { name = row })
+  local message = drupal.error_message(response)
+  if response.ok and response.redirects == 0 then
+    response:fail("not logged in: " .. (message or "the form came back"))
+  elseif response.ok and response:contains 'id="user-login' then
+    response:fail "not logged in: the page after the login still has the login form"
+  elseif response.status >= 400 and message then
+    response:fail("not logged in: " .. response.status .. ", " .. message)
   end
-  if answer.ok then return true end
-  return false, answer.error
+  if response.ok then return true end
+  return false, response.error
 end
 
 ---@class lgoose.drupal.SearchOptions
 ---@field path? string # the page with the search form (default: "/search/node")
 ---@field form? string # CSS of the form (default: "#search-form")
 ---@field name? string # the row of the report (default: the task's name)
----@field expect? lgoose.Expect # of the page of results
+---@field expect? lgoose.Expect # expectations about the page of results
 
 ---Searches the site: gets the page with the form and submits it.
 ---@param user lgoose.User
----@param keys string # what to look for
+---@param keys string # the words to search for
 ---@param options? lgoose.drupal.SearchOptions
 ---@return lgoose.Response? results # nil if there is no form
 function drupal.search(user, keys, options)
@@ -144,8 +144,8 @@ end
 
 ---@class lgoose.drupal.PageOptions
 ---@field status? integer|integer[] # the status that the page must have (default: any below 400)
----@field title? string # what the page's title must begin with
----@field text? string|string[] # what the page must contain
+---@field title? string # text that the page's title must start with
+---@field text? string|string[] # text that the page must contain
 ---@field name? string # the row of the page in the report (default: the task's name)
 ---@field assets? string|string[]|fun(url: string): boolean # which assets to load (default: drupal.ASSETS)
 ---@field asset_name? string # the row of the assets in the report (default: "static asset")
@@ -179,7 +179,7 @@ function drupal.load_assets(user, page, filter, name)
   return (user:fetch(page:assets(filter or drupal.ASSETS), { name = name or "static asset" }))
 end
 
--- The most arguments of each; what is passed beyond them raises, as Lua would drop it in silence.
+-- The most arguments of each function; more raise an error, since Lua would drop them silently.
 for name, most in pairs {
   error_message = 1,
   form = 2,

@@ -1,4 +1,4 @@
----JSON Web Tokens (RFC 7519): made for a site that checks them, or read from one that gives them.
+---JSON Web Tokens (RFC 7519): created for a site that verifies them, or decoded when a site has issued them.
 ---
 ---    local jwt = require "lgoose.jwt"
 ---    user:bearer(jwt.encode({ sub = user.id, exp = os.time() + 300 }, env "JWT_SECRET"))
@@ -7,7 +7,7 @@ local jwt = {}
 
 ---@class lgoose.jwt.Options
 ---@field algorithm? "HS256"|"HS384"|"HS512"|"RS256"|"RS384"|"RS512"|"PS256"|"PS384"|"PS512"|"ES256"|"ES384"|"EdDSA" # (default: "HS256")
----@field header? table<string, any> # more fields of the head, such as kid
+---@field header? table<string, any> # additional header fields, such as kid
 
 local OPTIONS = { algorithm = true, header = true }
 local SECRETS = { HS256 = hash.hmac_sha256, HS384 = hash.hmac_sha384, HS512 = hash.hmac_sha512 }
@@ -33,13 +33,13 @@ function jwt.encode(claims, key, options)
   return text .. "." .. base64.encode(signature, "url")
 end
 
----Returns the claims and the head of a token. Its signature is not checked: that is up to the site.
+---Returns the claims and the header of a token. The signature is not verified: that is up to the site.
 ---@param token string
 ---@return table<string, any> claims
 ---@return table<string, any> header
 function jwt.decode(token)
   local head, claims = tostring(token):match "^([^.]+)%.([^.]+)%.[^.]*$"
-  if not head then error("jwt.decode: this is no token: it has not three parts with dots between them", 2) end
+  if not head then error("jwt.decode: this is not a token: it does not have three parts separated by dots", 2) end
   return json.decode(base64.decode(claims)), json.decode(base64.decode(head))
 end
 

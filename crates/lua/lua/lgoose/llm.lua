@@ -1,25 +1,25 @@
----Chats and completions of language models behind OpenAI's API, as vLLM, SGLang, llama.cpp, Ollama and many services have it, with the
----figures of such models: time to first token, time per output token, inter-token latency, tokens, goodput.
+---Chats and completions of language models behind an OpenAI-compatible API, such as that of vLLM, SGLang, llama.cpp, Ollama and many
+---services, with the usual figures: time to first token, time per output token, inter-token latency, tokens, goodput.
 ---
 ---    local llm = require "lgoose.llm"
----    local answer = llm.chat(user, { model = "demo", messages = { { role = "user", content = "hello" } }, max_tokens = 128 })
+---    local response = llm.chat(user, { model = "demo", messages = { { role = "user", content = "hello" } }, max_tokens = 128 })
 ---
----Each request is a row of the report and adds to metrics with its name in front: `chat ttft_ms`, `chat tpot_ms`, `chat itl_ms`, `chat e2e_ms`,
+---Each request is a row of the report and adds to metrics whose names start with its name: `chat ttft_ms`, `chat tpot_ms`, `chat itl_ms`, `chat e2e_ms`,
 ---`chat input_tokens`, `chat output_tokens`, and with limits `chat goodput`.
 ---@class lgoose.llm
 local llm = {}
 
 ---@class lgoose.llm.Request
 ---@field model string
----@field max_tokens? integer # the most tokens of the response (default: up to the server)
+---@field max_tokens? integer # the maximum number of tokens of the response (default: up to the server)
 ---@field stream? boolean # whether the response comes token by token (default: true)
----@field name? string # the row of the report, and the beginning of the names of the metrics (default: "chat" or "completion")
+---@field name? string # the row of the report, and the start of the metrics' names (default: "chat" or "completion")
 ---@field path? string # (default: "/v1/chat/completions" or "/v1/completions")
----@field body? table<string, any> # more fields of the request, such as temperature; { stream_options = false } leaves out the request for usage
+---@field body? table<string, any> # additional fields of the request, such as temperature; { stream_options = false } leaves out the request for usage
 ---@field goodput? lgoose.llm.Limits # the limits of this request (default: those of `llm.limits`)
 ---@field headers? table<string, string|number|boolean>
----@field expect? lgoose.Expect # of a streamed response, its status and headers
----@field timeout? lgoose.Duration # of a streamed response, the longest time without a byte
+---@field expect? lgoose.Expect # for a streamed response: its status and headers
+---@field timeout? lgoose.Duration # for a streamed response: the longest time without a byte
 ---@field max_buffer? integer # bytes of a streamed response that may wait for the plan
 ---@field tags? table<string, string|number|boolean>
 
@@ -35,30 +35,30 @@ local llm = {}
 ---@field tpot? lgoose.Duration
 ---@field e2e? lgoose.Duration
 
----What a request got. Times are seconds from the beginning of the request.
----@class lgoose.llm.Answer
+---The result of a request. Times are seconds from the start of the request.
+---@class lgoose.llm.Result
 ---@field ok boolean # whether the request counts as a success
 ---@field error? string # why it failed
 ---@field status integer # 0 without a response
----@field id? string # the completion's own identity
----@field text string # what came of it, also if the request failed
----@field reasoning? string # what a reasoning model thought before
+---@field id? string # the ID of the completion
+---@field text string # the text received, also if the request failed
+---@field reasoning? string # the reasoning of the model before the text
 ---@field finish_reason? string # "stop", "length" …
----@field usage? table<string, any> # as the server sent it
+---@field usage? table<string, any> # as sent by the server
 ---@field input_tokens? integer # by usage
 ---@field output_tokens? integer # by usage, else the number of events with content
----@field tokens_by? "usage"|"events" # what output_tokens was counted by
+---@field tokens_by? "usage"|"events" # the source of output_tokens
 ---@field ttft? number # until the first event with content or reasoning
 ---@field ttfo? number # until the first event with content, after reasoning
 ---@field itl number[] # the times from one event with content or reasoning to the next
 ---@field tpot? number # (e2e - ttft) / (output_tokens - 1)
----@field e2e? number # until the last event with content; of a response that is not streamed, until its last byte
+---@field e2e? number # until the last event with content; without streaming, until the last byte
 
 ---A prompt to send.
 ---@class lgoose.llm.Prompt
 ---@field messages table[] # for `llm.chat`
 ---@field text string # for `llm.completion`
----@field output_tokens? integer # how many tokens to ask for
+---@field output_tokens? integer # the number of tokens to request
 
 ---@class lgoose.llm.Prompts
 ---@field next fun(self: lgoose.llm.Prompts): lgoose.llm.Prompt
@@ -66,9 +66,9 @@ local llm = {}
 ---@class lgoose.llm.PromptOptions
 ---@field file? string # JSON or JSON Lines next to the plan: rows of ShareGPT (`conversations`), or with `messages`, `prompt` or `text`
 ---@field order? "circular"|"random"|"unique"|"sequential" # of the rows (default: "circular")
----@field input_tokens? integer # makes prompts of about so many tokens, one for each word
----@field output_tokens? integer # about so many tokens to ask for
----@field spread? number # by which share the numbers of tokens vary, 0 to 1 (default: 0)
+---@field input_tokens? integer # generate prompts of about this many tokens, one for each word
+---@field output_tokens? integer # request about this many tokens
+---@field spread? number # how much the numbers of tokens vary, as a share from 0 to 1 (default: 0)
 
 local SHARED = "body, expect, goodput, headers, max_buffer, max_tokens, name, path, stream, tags, timeout"
 local CHAT = { name = "chat", path = "/v1/chat/completions", input = "messages", fields = "model, messages, " .. SHARED }
@@ -126,30 +126,30 @@ local function metrics_of(name)
   return metrics
 end
 
--- A limit on what a response does not have is kept: one token has no time per output token.
-local function is_good(answer, kept)
-  if not answer.ok then return false end
+-- A limit on a figure that a response does not have is kept: one token has no time per output token.
+local function is_good(result, kept)
+  if not result.ok then return false end
   for name, limit in pairs(kept) do
-    if answer[name] and answer[name] > limit then return false end
+    if result[name] and result[name] > limit then return false end
   end
   return true
 end
 
-local function measure(answer, name, kept)
+local function measure(result, name, kept)
   local metrics = metrics_of(name)
-  if kept then metrics.goodput:add(is_good(answer, kept)) end
+  if kept then metrics.goodput:add(is_good(result, kept)) end
   -- As in other tools: figures are of requests that succeeded.
-  if not answer.ok then return end
+  if not result.ok then return end
   for _, figure in ipairs { "ttft", "tpot", "e2e" } do
-    if answer[figure] then metrics[figure]:add(answer[figure] * 1000) end
+    if result[figure] then metrics[figure]:add(result[figure] * 1000) end
   end
-  if answer.reasoning and answer.ttfo then metrics.ttfo:add(answer.ttfo * 1000) end
-  for _, gap in ipairs(answer.itl) do metrics.itl:add(gap * 1000) end
-  if answer.input_tokens then metrics.input_tokens:add(answer.input_tokens) end
-  if answer.output_tokens then metrics.output_tokens:add(answer.output_tokens) end
+  if result.reasoning and result.ttfo then metrics.ttfo:add(result.ttfo * 1000) end
+  for _, gap in ipairs(result.itl) do metrics.itl:add(gap * 1000) end
+  if result.input_tokens then metrics.input_tokens:add(result.input_tokens) end
+  if result.output_tokens then metrics.output_tokens:add(result.output_tokens) end
 end
 
--- Returns a text that is not empty; JSON's null is none.
+-- Returns a text that is not empty; JSON's null is not one.
 local function text_of(value)
   return type(value) == "string" and value ~= "" and value or nil
 end
@@ -158,75 +158,75 @@ end
 local function error_in(value)
   local problem = type(value) == "table" and value.error
   if type(problem) == "table" then return text_of(problem.message) or json.encode(problem) end
-  -- vLLM and others of older days
+  -- older versions of vLLM and others
   if type(value) == "table" and value.object == "error" then return text_of(value.message) or "error" end
   return text_of(problem)
 end
 
--- Reads what all kinds of responses have in the same places.
-local function note(answer, chunk)
-  if type(chunk.usage) == "table" then answer.usage = chunk.usage end
-  answer.id = answer.id or text_of(chunk.id)
+-- Reads the fields that all kinds of responses have in the same places.
+local function note(result, chunk)
+  if type(chunk.usage) == "table" then result.usage = chunk.usage end
+  result.id = result.id or text_of(chunk.id)
 end
 
 -- Reads a choice of a chunk; returns the text and the reasoning in it, and whether it has anything else that is a token.
-local function read_choice(answer, choice)
-  answer.finish_reason = text_of(choice.finish_reason) or answer.finish_reason
+local function read_choice(result, choice)
+  result.finish_reason = text_of(choice.finish_reason) or result.finish_reason
   local delta = choice.delta
   if type(delta) ~= "table" then return text_of(choice.text) end
   local calls = delta.tool_calls
   return text_of(delta.content), text_of(delta.reasoning_content) or text_of(delta.reasoning), type(calls) == "table" and #calls > 0
 end
 
--- Reads a chunk of the stream into the answer; returns whether it has content.
-local function read_chunk(answer, parts, chunk, at)
-  note(answer, chunk)
+-- Reads a chunk of the stream into the result; returns whether it has content.
+local function read_chunk(result, parts, chunk, at)
+  note(result, chunk)
   if type(chunk.choices) ~= "table" then return false end
   local has_content = false
   for _, choice in ipairs(chunk.choices) do
-    local text, reasoning, other = read_choice(answer, choice)
+    local text, reasoning, other = read_choice(result, choice)
     has_content = has_content or text ~= nil or reasoning ~= nil or other
     -- The first of several texts.
     if choice.index == nil or choice.index == 0 then
       if text then parts.text[#parts.text + 1] = text end
       if reasoning then parts.reasoning[#parts.reasoning + 1] = reasoning end
     end
-    if (text or other) and not answer.ttfo then answer.ttfo = at end
+    if (text or other) and not result.ttfo then result.ttfo = at end
   end
   if not has_content then return false end
-  if answer.ttft then
-    answer.itl[#answer.itl + 1] = at - answer.e2e
+  if result.ttft then
+    result.itl[#result.itl + 1] = at - result.e2e
   else
-    answer.ttft = at
+    result.ttft = at
   end
-  answer.e2e = at
+  result.e2e = at
   return true
 end
 
--- Counts tokens: by what the server says, else by events.
-local function count_tokens(answer, events)
-  local usage = answer.usage or {}
-  if math.type(usage.prompt_tokens) == "integer" then answer.input_tokens = usage.prompt_tokens end
+-- Counts tokens: by the server's usage, else by events.
+local function count_tokens(result, events)
+  local usage = result.usage or {}
+  if math.type(usage.prompt_tokens) == "integer" then result.input_tokens = usage.prompt_tokens end
   local output = usage.completion_tokens
   if math.type(output) == "integer" and output > 0 then
-    answer.output_tokens, answer.tokens_by = output, "usage"
+    result.output_tokens, result.tokens_by = output, "usage"
   elseif events > 0 then
-    answer.output_tokens, answer.tokens_by = events, "events"
+    result.output_tokens, result.tokens_by = events, "events"
   end
-  if answer.ttft and answer.output_tokens > 1 then answer.tpot = (answer.e2e - answer.ttft) / (answer.output_tokens - 1) end
+  if result.ttft and result.output_tokens > 1 then result.tpot = (result.e2e - result.ttft) / (result.output_tokens - 1) end
 end
 
--- Returns why a request failed: its status, and what the server says about it. A status that the plan expects is no failure.
-local function status_problem(answer, options, body)
-  if answer.status < 400 or options.expect and options.expect.status then return nil end
+-- Returns why a request failed: its status, and the server's message. A status that the plan expects is no failure.
+local function status_problem(result, options, body)
+  if result.status < 400 or options.expect and options.expect.status then return nil end
   local ok, value = pcall(json.decode, body)
   local message = ok and error_in(value)
-  return message and ("status %d: %s"):format(answer.status, message:sub(1, 200))
+  return message and ("status %d: %s"):format(result.status, message:sub(1, 200))
 end
 
 local function never() return false end
 
-local function read_events(answer, stream)
+local function read_events(result, stream)
   local parts, events, done = { text = {}, reasoning = {} }, 0, false
   local function counts(event)
     if event.data == "[DONE]" then
@@ -240,87 +240,87 @@ local function read_events(answer, stream)
     end
     local problem = error_in(chunk)
     if problem then
-      answer.problem = problem
+      result.problem = problem
       stream:fail("the stream has an error: " .. problem)
       return false
     end
-    if not read_chunk(answer, parts, chunk, event.at) then return false end
+    if not read_chunk(result, parts, chunk, event.at) then return false end
     events = events + 1
     return true
   end
   local function at_end()
-    if answer.problem then return end
-    if not done and not answer.finish_reason then
+    if result.problem then return end
+    if not done and not result.finish_reason then
       stream:fail "the stream ended without a finish_reason and without [DONE]"
     elseif events == 0 then
       stream:fail "the stream has no content"
     end
   end
   for _ in stream:events { counts = counts, at_end = at_end, to_end = true } do end
-  answer.problem = nil
-  answer.text = table.concat(parts.text)
-  if #parts.reasoning > 0 then answer.reasoning = table.concat(parts.reasoning) end
-  answer.error = stream.error
-  count_tokens(answer, events)
+  result.problem = nil
+  result.text = table.concat(parts.text)
+  if #parts.reasoning > 0 then result.reasoning = table.concat(parts.reasoning) end
+  result.error = stream.error
+  count_tokens(result, events)
 end
 
--- Reads a response that is no stream of events: an error, or what a server sends that does not stream.
-local function read_other(answer, stream, kind, options)
+-- Reads a response that is not a stream of events: an error, or the response of a server that does not stream.
+local function read_other(result, stream, kind, options)
   local body = {}
   local function at_end()
-    local problem = status_problem(answer, options, table.concat(body))
-    if stream.status < 400 then problem = "the response is no stream of events but " .. kind end
+    local problem = status_problem(result, options, table.concat(body))
+    if stream.status < 400 then problem = "the response is not an event stream but " .. kind end
     if problem then stream:fail(problem) end
   end
   for chunk in stream:chunks { counts = never, at_end = at_end, to_end = true } do body[#body + 1] = chunk end
-  answer.error = stream.error
+  result.error = stream.error
 end
 
 local function receive_stream(user, path, options)
   options.stream = true
   local stream = user:post(path, nil, options)
-  local answer = { status = stream.status, text = "", itl = {} }
+  local result = { status = stream.status, text = "", itl = {} }
   local kind = stream.headers["content-type"] or ""
   if stream.status == 0 then
-    answer.error = stream.error
+    result.error = stream.error
   elseif stream.status >= 400 or kind:find("application/json", 1, true) then
-    read_other(answer, stream, kind, options)
+    read_other(result, stream, kind, options)
   else
-    read_events(answer, stream)
+    read_events(result, stream)
   end
-  answer.ok = stream.ok
-  return answer
+  result.ok = stream.ok
+  return result
 end
 
 local function receive_whole(user, path, options)
   local response = user:post(path, nil, options)
-  local answer = { status = response.status, text = "", itl = {} }
+  local result = { status = response.status, text = "", itl = {} }
   if not response.ok then
-    local problem = status_problem(answer, options, response.body)
+    local problem = status_problem(result, options, response.body)
     if problem then response:fail(problem) end
-    answer.ok, answer.error = false, response.error
-    return answer
+    result.ok, result.error = false, response.error
+    return result
   end
   local ok, whole = pcall(json.decode, response.body)
   local choices = ok and type(whole) == "table" and whole.choices
   local choice = type(choices) == "table" and choices[1]
   if type(choice) == "table" then
     local message = type(choice.message) == "table" and choice.message or {}
-    note(answer, whole)
-    answer.finish_reason = text_of(choice.finish_reason)
-    answer.text = text_of(message.content) or text_of(choice.text) or ""
-    answer.reasoning = text_of(message.reasoning_content) or text_of(message.reasoning)
-    answer.e2e = response.time
-    count_tokens(answer, 0)
+    note(result, whole)
+    result.finish_reason = text_of(choice.finish_reason)
+    result.text = text_of(message.content) or text_of(choice.text) or ""
+    result.reasoning = text_of(message.reasoning_content) or text_of(message.reasoning)
+    result.e2e = response.time
+    count_tokens(result, 0)
   else
     local problem = ok and error_in(whole)
-    response:fail(problem and "the response has an error: " .. problem or "the response is no completion")
+    response:fail(problem and "the response has an error: " .. problem or "the response is not a completion")
   end
-  answer.ok, answer.error = response.ok, response.error
-  return answer
+  result.ok, result.error = response.ok, response.error
+  return result
 end
 
--- Sends a request of that kind and measures what it gets.
+-- Sends a request of that kind and measures its response.
 local function send(kind, owner, user, options)
   if type(options) ~= "table" then
     error(('%s takes the user and a table: %s(user, { model = "demo", %s = … })'):format(owner, owner, kind.input), 3)
@@ -349,27 +349,27 @@ local function send(kind, owner, user, options)
   for _, field in ipairs(PASSED_ON) do request[field] = options[field] end
   if is_streamed then request.max_buffer = options.max_buffer end
   local receive = is_streamed and receive_stream or receive_whole
-  local answer = receive(user, options.path or kind.path, request)
-  measure(answer, name, kept)
-  return answer
+  local result = receive(user, options.path or kind.path, request)
+  measure(result, name, kept)
+  return result
 end
 
----Sends messages and reads the response. A failure never raises: see `ok` and `error` of what it returns.
+---Sends messages and reads the response. A failure never raises an error: see `ok` and `error` of the result.
 ---@param user lgoose.User
 ---@param request lgoose.llm.ChatRequest
----@return lgoose.llm.Answer
+---@return lgoose.llm.Result
 function llm.chat(user, request)
-  local answer = send(CHAT, "llm.chat", user, request)
-  return answer
+  local result = send(CHAT, "llm.chat", user, request)
+  return result
 end
 
 ---Sends a prompt and reads the response, as `llm.chat` does with messages.
 ---@param user lgoose.User
 ---@param request lgoose.llm.CompletionRequest
----@return lgoose.llm.Answer
+---@return lgoose.llm.Result
 function llm.completion(user, request)
-  local answer = send(COMPLETION, "llm.completion", user, request)
-  return answer
+  local result = send(COMPLETION, "llm.completion", user, request)
+  return result
 end
 
 local function words(text)
@@ -377,7 +377,7 @@ local function words(text)
   return count
 end
 
--- The words of prompts that are made: each is one token for most models, with the space before it.
+-- The words of generated prompts: each is one token for most models, with the space before it.
 local VOCABULARY = [[
   the of and to in is that for it was on are as with at be this have from or had by not but what all were when we there can an your
   which their said if do will each about how up out them then she many some so these would other into has more her two like him see
@@ -460,8 +460,8 @@ local function rows_of(file, order)
   return read(file, { order = order or "circular" })
 end
 
----Returns prompts: those of a file, or made ones of random words, the same ones again with the same seed. `prompts:next()` gives the next.
----Call it at the top level of the file, so that workers get the file, too.
+---Returns prompts: those of a file, or generated ones of random words, the same again with the same seed. `prompts:next()` returns the
+---next one. Call it at the top level of the file, so that workers get the file, too.
 ---@param options lgoose.llm.PromptOptions
 ---@return lgoose.llm.Prompts
 function llm.prompts(options)

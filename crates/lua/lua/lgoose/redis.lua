@@ -1,4 +1,4 @@
----Redis, Valkey and what else speaks their protocol (RESP): commands, pipelines, what is published.
+---Redis, Valkey and other servers that speak their protocol (RESP): commands, pipelines, published messages.
 ---
 ---    local redis = require "lgoose.redis"
 ---    local db = redis.connect(user, { address = "127.0.0.1:6379" })
@@ -6,7 +6,7 @@
 ---    local value = db:get "key"
 ---    db:call("EXPIRE", "key", 60)
 ---
----Each command is a request, in the row `REDIS GET`; the connection is the row `TCP redis`. Replies become values of Lua:
+---Each command is a request, in the row `REDIS GET`; the connection is the row `TCP redis`. Replies become Lua values:
 ---
 ---| | |
 ---|---|---|
@@ -20,8 +20,8 @@
 ---| map | a table by key |
 ---| error | nil and its text: the request has failed; within a list or a map { error = text } |
 ---
----RESP3 is spoken where the server knows it (`HELLO 3`), else RESP2, in which maps and sets come as lists, doubles as strings and booleans as
----integers.
+---It uses RESP3 where the server supports it (`HELLO 3`), else RESP2, in which maps and sets arrive as lists, doubles as strings and
+---booleans as integers.
 ---@class lgoose.redis
 local redis = {}
 
@@ -29,24 +29,24 @@ local redis = {}
 ---@field address? string # host:port (default: the host of the user, and its port)
 ---@field name? string # the row of the connection (default: "redis")
 ---@field tls? boolean # (default: false)
----@field server_name? string # of TLS
+---@field server_name? string # with TLS: the name to send, for which the certificate must be valid (default: the host)
 ---@field user? string # for AUTH (default: the server's default user)
 ---@field password? string # for AUTH
 ---@field db? integer # the number of the database (default: 0)
----@field protocol? 2|3 # (default: 3, or 2 where the server does not know it)
+---@field protocol? 2|3 # (default: 3, or 2 where the server does not support it)
 ---@field timeout? lgoose.Duration # for each reply (default: the plan's timeout)
 ---@field max_buffer? integer # the most bytes of a string in a reply (default: 1 MiB)
 ---@field tags? table<string, string|number|boolean> # of all its rows
 
 ---A connection.
 ---@class lgoose.redis.Connection
----@field ok boolean # whether it is open, and the server has accepted who the user is
----@field error? string # why not
+---@field ok boolean # whether it is open, and the server has accepted the login
+---@field error? string # why it is not ok
 ---@field protocol integer # 3, or 2
----@field server table<string, any> # what the server has said of itself; empty with protocol 2
----@field call fun(self: lgoose.redis.Connection, command: string, ...: string|number): any, string? # sends a command, and returns its reply, or nil and why there is none
+---@field server table<string, any> # the server's description of itself; empty with protocol 2
+---@field call fun(self: lgoose.redis.Connection, command: string, ...: string|number): any, string? # sends a command, and returns its reply, or nil and the reason for the failure
 ---@field pipeline fun(self: lgoose.redis.Connection, commands: (string|number)[][], options?: lgoose.redis.PipelineOptions): any[]?, string? # sends all commands at once, and returns a list of their replies: one request, which fails if any of them does
----@field pushed fun(self: lgoose.redis.Connection, timeout?: lgoose.Duration): any[]?, string? # waits for what is published: { "message", channel, text }
+---@field pushed fun(self: lgoose.redis.Connection, timeout?: lgoose.Duration): any[]?, string? # waits for a published message: { "message", channel, text }
 ---@field close fun(self: lgoose.redis.Connection)
 ---@field [string] fun(self: lgoose.redis.Connection, ...: string|number): any, string? # any other command is a method by its name in lower case: db:hset("key", "field", 1)
 
@@ -75,10 +75,10 @@ local rawget, setmetatable, tostring, type = rawget, setmetatable, tostring, typ
 -- As deep as replies are nested at most.
 local DEEPEST = 32
 
--- What stands for a null where nil would be nothing.
+-- The value for a null in a list or a map, where nil would be nothing.
 local null = json.null
 
--- What stands for an error among the replies of one exchange.
+-- The metatable of an error among the replies of one exchange.
 local error_meta = { __name = "redis error" }
 
 local function is_error(value) return type(value) == "table" and getmetatable(value) == error_meta end
@@ -107,7 +107,7 @@ local NUMBERS = { inf = math.huge, ["-inf"] = -math.huge, nan = 0 / 0, ["-nan"] 
 
 local BROKEN = "protocol: this is no reply of Redis"
 
--- Stands in place of a reason where what came is no reply, but was pushed.
+-- Stands in place of a reason where a push came instead of a reply.
 local PUSHED = {}
 
 local read
@@ -132,7 +132,7 @@ local function read_map(db, count, depth)
     local value, more = read(db, depth)
     if more then return nil, more end
     if value == nil then value = null end
-    -- What cannot be a key is nobody's name.
+    -- A value that cannot be a key is left out.
     if key == nil or key ~= key then key = null end
     map[key] = value
   end
@@ -191,7 +191,7 @@ function read(db, depth)
     local list, missing = read_list(db, count, depth + 1)
     if not list then return nil, missing end
     if first ~= 62 then return list end
-    -- What is pushed is no reply, and may come before one.
+    -- A push is not a reply, and may come before one.
     if depth > 0 then return nil, BROKEN end
     local pushes = db.pushes
     pushes[#pushes + 1] = list
@@ -201,7 +201,7 @@ function read(db, depth)
     local map, missing = read_map(db, count, depth + 1)
     if not map then return nil, missing end
     if first == 37 then return map end
-    -- Attributes tell more of the value that follows.
+    -- Attributes describe the value that follows.
     return read(db, depth)
   end
   return nil, BROKEN
@@ -214,8 +214,8 @@ local function broken(db, problem)
   return nil, problem
 end
 
--- Reads a reply, and keeps apart what is pushed before it. What confirms the command of that name may be pushed, too; before it may
--- come what others publish.
+-- Reads a reply, and keeps apart the pushes before it. The confirmation of the command of that name may be a push, too; messages that
+-- others publish may come before it.
 local function read_reply(db, confirmed)
   while true do
     local value, problem = read(db, 0)
@@ -330,7 +330,7 @@ function methods.pipeline(db, commands, options)
   end, db.row)
 end
 
--- Reads on what is pushed, whose first line has come.
+-- Reads the rest of a push, whose first line has come.
 local function read_push(db, first)
   local count = tointeger(tonumber(first:match "^[>*](%d+)\r$"))
   if not count then return nil, BROKEN end
@@ -342,7 +342,7 @@ function methods.pushed(db, timeout)
   if not db.ok then return nil, db.error end
   if db.is_in_use then return nil, IN_USE end
   db.is_in_use = true
-  -- Only the beginning is waited for: what has begun comes to its end.
+  -- Only the beginning is waited for: a push that has begun is read to its end.
   local list
   local first, problem = db.socket:receive({ until_ = "\n", timeout = timeout })
   if first then

@@ -5,18 +5,18 @@
 ---    server:send { from = "load@example.org", to = "ann@example.org", subject = "Order 7", body = "Thank you." }
 ---    server:quit()
 ---
----The connection is the row `TCP smtp`. What follows is a request each: the greeting is the row `SMTP hello`, then there are `SMTP starttls`, `SMTP
----auth`, and `SMTP send` for each mail. A reply that refuses something fails the request with its text.
+---The connection is the row `TCP smtp`. Each further step is a request: the greeting is the row `SMTP hello`, followed by `SMTP starttls`,
+---`SMTP auth`, and `SMTP send` for each mail. If the server refuses a step, the request fails with the text of its reply.
 ---@class lgoose.smtp
 local smtp = {}
 
 ---@class lgoose.smtp.Options
 ---@field address? string # host:port (default: the host of the user, and its port)
 ---@field name? string # the row of the connection (default: "smtp")
----@field hello? string # how the client calls itself (default: "localhost")
----@field tls? boolean # begins with TLS, as on port 465 (default: false)
----@field starttls? boolean # begins TLS on the open connection (default: false)
----@field server_name? string # of TLS (default: the host)
+---@field hello? string # the name of the client (default: "localhost")
+---@field tls? boolean # start with TLS, as on port 465 (default: false)
+---@field starttls? boolean # start TLS on the open connection (default: false)
+---@field server_name? string # with TLS: the name to send, for which the certificate must be valid (default: the host)
 ---@field user? string # for AUTH, by PLAIN or LOGIN
 ---@field password? string # for AUTH
 ---@field timeout? lgoose.Duration # for each reply (default: the plan's timeout)
@@ -25,17 +25,17 @@ local smtp = {}
 ---A connection.
 ---@class lgoose.smtp.Server
 ---@field ok boolean # whether it is open, and the server has accepted the client
----@field error? string # why not
----@field extensions table<string, string> # what the server can do, by name in capital letters, with its parameters
----@field send fun(self: lgoose.smtp.Server, mail: lgoose.smtp.Mail): true?, string? # sends a mail; nil and why it was not accepted
----@field quit fun(self: lgoose.smtp.Server) # says goodbye, and closes the connection
+---@field error? string # why it is not ok
+---@field extensions table<string, string> # the server's extensions by name, in capital letters, with their parameters
+---@field send fun(self: lgoose.smtp.Server, mail: lgoose.smtp.Mail): true?, string? # sends a mail; returns nil and the reason if it was not accepted
+---@field quit fun(self: lgoose.smtp.Server) # sends QUIT, and closes the connection
 
 ---@class lgoose.smtp.Mail
 ---@field from string # the address of the sender
----@field to string|string[] # the addresses of the recipients: if one is refused, nobody gets the mail
+---@field to string|string[] # the addresses of the recipients: if one is refused, the mail is not sent
 ---@field subject? string
 ---@field body? string # a text in UTF-8
----@field headers? table<string, string> # more of them
+---@field headers? table<string, string> # additional headers
 ---@field message? string # the whole mail with its headers, in place of subject, body and headers
 ---@field name? string # the row `SMTP name` (default: "send")
 
@@ -53,7 +53,7 @@ local function refuse_unknown(owner, what, given, known)
   end
 end
 
--- What would end its line could be a command of its own.
+-- Text behind the end of its line could be a command of its own.
 local function line_of(owner, what, text)
   if type(text) ~= "string" then error(("%s: %s must be a string"):format(owner, what), 3) end
   if text:find "[\r\n\0]" then error(("%s: %s is one line"):format(owner, what), 3) end
@@ -111,7 +111,7 @@ local function timed(server, name, fn)
   end, server.row)
 end
 
--- Learns what the server can do.
+-- Greets the server, and reads its extensions.
 local function hello(server)
   local lines, problem = command(server, "EHLO " .. server.hello, 2)
   server.extensions = {}
@@ -181,7 +181,7 @@ local function message_of(server, mail, recipients)
   for name in pairs(mail.headers or {}) do names[#names + 1] = name end
   table.sort(names)
   for _, name in ipairs(names) do
-    if type(name) ~= "string" or not name:find "^[!-9;-~]+$" then error("server:send: this is no name of a header", 3) end
+    if type(name) ~= "string" or not name:find "^[!-9;-~]+$" then error("server:send: this is not the name of a header", 3) end
     lines[#lines + 1] = name .. ": " .. encoded_words(line_of("server:send", "header '" .. name .. "'", mail.headers[name]))
   end
   local body = mail.body or ""
@@ -206,7 +206,7 @@ function methods.send(server, mail)
   for _, to in ipairs(recipients) do line_of("server:send", "'to'", to) end
   local message = mail.message or message_of(server, mail, recipients)
   if type(message) ~= "string" then error("server:send: 'message' must be a string", 2) end
-  -- Lines end with CR and LF, and a dot at the beginning of one is none of its own.
+  -- Lines end with CR and LF, and a dot at the beginning of one is doubled.
   message = ("\n" .. message):gsub("\r?\n", "\r\n"):gsub("\n%.", "\n.."):sub(3)
   if message:sub(-2) ~= "\r\n" then message = message .. "\r\n" end
   return timed(server, mail.name or "send", function()
@@ -282,7 +282,7 @@ function smtp.connect(user, options)
       if not lines then return nil, refusal end
       local secured, failed = socket:start_tls { server_name = options.server_name, timeout = options.timeout }
       if not secured then return broken(server, failed) end
-      -- What was said before is forgotten (RFC 3207, section 4.2).
+      -- The first greeting is void (RFC 3207, section 4.2).
       return hello(server)
     end)
   end

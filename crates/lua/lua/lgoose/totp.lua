@@ -7,15 +7,15 @@ local totp = {}
 
 ---@class lgoose.totp.Options
 ---@field digits? integer # (default: 6)
----@field period? integer # seconds for which a password holds (default: 30)
+---@field period? integer # seconds for which a password is valid (default: 30)
 ---@field hash? "sha1"|"sha256"|"sha512" # (default: "sha1")
 ---@field time? number # seconds since 1970 (default: now)
 
 local OPTIONS = { digits = true, period = true, hash = true, time = true }
 local HASHES = { sha1 = hash.hmac_sha1, sha256 = hash.hmac_sha256, sha512 = hash.hmac_sha512 }
 
----Returns the password of now.
----@param secret string # in base32, as sites show it beside the picture that apps scan
+---Returns the current password.
+---@param secret string # in base32, as sites show it next to the QR code
 ---@param options? lgoose.totp.Options
 ---@return string
 function totp.code(secret, options)
@@ -30,7 +30,7 @@ function totp.code(secret, options)
   if math.type(digits) ~= "integer" or digits < 1 or digits > 9 then error("totp.code: option 'digits' is from 1 to 9", 2) end
   local counter = (options.time or time.now()) // (options.period or 30)
   local mac = hmac(base32.decode(secret), string.pack(">i8", math.tointeger(counter)), "raw")
-  -- RFC 4226, section 5.3: the last four bits say where the number stands.
+  -- RFC 4226, section 5.3: the last four bits are the offset of the number.
   local number = string.unpack(">I4", mac, (mac:byte(-1) & 15) + 1) & 0x7fffffff
   return ("%0" .. digits .. "d"):format(number % 10 ^ digits // 1 | 0)
 end

@@ -8,7 +8,7 @@
 function require(name) end
 
 ---Returns a variable from `-e NAME=value` or `--env-file`, else from the environment, which `--env-allow` can limit to some
----names. Those of lgoose itself (`LGOOSE_…`, `OTEL_…`), which may hold secrets, are not read from there unless it names them.
+---names. Variables of lgoose itself (`LGOOSE_…`, `OTEL_…`), which may hold secrets, are read from the environment only if it names them.
 ---Returns nil if it is set nowhere and there is no default.
 ---@param name string
 ---@param default? string
@@ -53,7 +53,7 @@ function regex(pattern) end
 ---@field null any # the value for null; compare with ==
 json = {}
 
----A table is a list, 1, 2, 3 … without holes, or has names as strings; one that is both or neither is refused.
+---A table must be a list (1, 2, 3 … without holes) or have strings as keys; a table with both or with other keys is refused.
 ---@param value any
 ---@return string
 function json.encode(value) end
@@ -65,21 +65,21 @@ function json.encode(value) end
 ---@return T[]
 function json.array(list) end
 
----Returns a copy of a value that the plan can change, also of `shared` and of what `data.json` returns.
+---Returns a copy of a value, which the plan can change; also of `shared` and of values from `data.json`.
 ---@generic T
 ---@param value T
 ---@return T
 function json.copy(value) end
 
----Returns what a path leads to in a value, such as `"data.items[0].id"`; nil if nothing is there. `[0]` is the first element of a
+---Returns the value at a path such as `"data.items[0].id"`; nil if nothing is there. `[0]` is the first element of a
 ---list and `[-1]` the last; `.1` is the first, too, as Lua counts. With `[*]`, the result is a list: `"data.items[*].id"`. A name with a
----dot stands in quotes: `"['a.b']"`. `response:json(path)` does the same with a response, and reads nothing else of it.
+---dot is quoted: `"['a.b']"`. `response:json(path)` does the same with a response, and decodes nothing else of it.
 ---@param value any
 ---@param path string
 ---@return any
 function json.get(value, path) end
 
----Integers of more than 64 bits, which Lua has not, are texts of their digits.
+---Integers beyond 64 bits, which Lua does not have, become strings of their digits.
 ---@param text string
 ---@return any
 function json.decode(text) end
@@ -142,7 +142,7 @@ function XmlDocument:text(selector) end
 ---@return string?
 function XmlDocument:attr(selector, name) end
 
----Parses an XML document, such as the body of a response. A document type is passed over: no entity of its own is known.
+---Parses an XML document, such as the body of a response. A document type is skipped: the entities that it declares are unknown.
 ---@param text string
 ---@return lgoose.XmlDocument
 function xml.parse(text) end
@@ -165,12 +165,12 @@ function url.decode(text) end
 function url.join(base, path) end
 
 ---Returns the parts of an absolute URL. The port is that of the scheme if the URL names none. The fields of its query are decoded; one
----that stands several times is a list. What the URL does not have is nil.
+---that occurs several times is a list. Parts that the URL does not have are nil.
 ---@param text string
 ---@return { scheme: string, host?: string, port?: integer, path: string, query: table<string, string|string[]>, fragment?: string, user?: string, password?: string }
 function url.parse(text) end
 
----Returns the fields of a query or of a form that was sent, decoded; one that stands several times is a list.
+---Returns the fields of a query or of a form that was sent, decoded; one that occurs several times is a list.
 ---@param query string # with or without '?'
 ---@return table<string, string|string[]>
 function url.query(query) end
@@ -188,7 +188,7 @@ function base64.encode(bytes, alphabet) end
 ---@return string
 function base64.decode(text) end
 
----Base32 as in RFC 4648, section 6: secrets of one-time passwords have it.
+---Base32 as in RFC 4648, section 6, the encoding of secrets of one-time passwords.
 ---@class lgoose.base32
 base32 = {}
 
@@ -349,19 +349,19 @@ data = {}
 ---@field order? "circular"|"random"|"unique"|"sequential" # (default: "circular")
 
 ---@class lgoose.LinesOptions: lgoose.DataOptions
----@field stream? boolean # rows stay in the file, which may be larger than the memory: each is read when it is taken (default: false)
+---@field stream? boolean # leave rows in the file, which may be larger than the memory, and read each when it is taken (default: false)
 
 ---@class lgoose.CsvOptions: lgoose.LinesOptions
 ---@field separator? string # the separator between two cells, one byte, such as ";" or "\t" (default: ",")
 ---@field columns? string[] # the names of the columns, for a file whose first line is a row
 
----Reads a CSV file, also one compressed with gzip. Without `columns`, the first line has the names of the columns.
+---Reads a CSV file, which may be compressed with gzip. Without `columns`, the first line has the names of the columns.
 ---@param file string
 ---@param options? lgoose.CsvOptions
 ---@return lgoose.Rows
 function data.csv(file, options) end
 
----Reads a JSON file, also one compressed with gzip, and returns its value. All users of the process share one copy of it, so it cannot be
+---Reads a JSON file, which may be compressed with gzip, and returns its value. All users of the process share one copy of it, so it cannot be
 ---changed; `json.copy` makes a copy that can. With an order, `data.json` returns the rows of a list.
 ---@param file string
 ---@param options? lgoose.DataOptions
@@ -386,7 +386,7 @@ function data.yaml(file, options) end
 ---@return any
 function data.jsonl(file, options) end
 
----Reads the lines of a file that are not empty, also of one compressed with gzip.
+---Reads the non-empty lines of a file, which may be compressed with gzip.
 ---@param file string
 ---@param options? lgoose.LinesOptions
 ---@return lgoose.Rows
@@ -536,7 +536,7 @@ function time.ms() end
 ---@return string
 function time.iso(seconds) end
 
----Returns a time as headers of HTTP have it: `Sat, 28 Nov 2026 04:25:07 GMT`.
+---Returns a time in the form of HTTP headers: `Sat, 28 Nov 2026 04:25:07 GMT`.
 ---@param seconds? number # (default: now)
 ---@return string
 function time.http(seconds) end

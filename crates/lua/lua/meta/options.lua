@@ -12,12 +12,12 @@
 ---@field timeout? lgoose.Duration # seconds (default: the plan's, 60)
 ---@field redirects? integer # the maximum number of redirects to follow; one more is a failure; 0 = do not follow (default: 10)
 ---@field max_redirects? integer # follow this many redirects; the next one is the response, with its status (default: the plan's)
----@field expect? lgoose.Expect # what a successful response must have, besides a status below 400
+---@field expect? lgoose.Expect # conditions for success, in addition to a status below 400
 ---@field auth? string|lgoose.Credentials|lgoose.Bearer # "user:password" or { "user", "password" } for basic authentication
 ---@field compress? "gzip" # compress the body
 ---@field discard? boolean|"successful" # count the size of the body, but do not keep it; "successful": only where the status is below 400 (default: the plan's)
----@field count? boolean # false: no figure, threshold or log has this request, and a failure of it makes nothing fail (default: true)
----@field stream? boolean # true: return once the head is there, and read the body while it comes (see `lgoose.Stream`; default: false)
+---@field count? boolean # false: leave this request out of all figures, thresholds and logs; its failure has no effect (default: true)
+---@field stream? boolean # true: return once the headers have arrived, and read the body while it arrives (see `lgoose.Stream`; default: false)
 ---@field max_buffer? integer # how many bytes of a stream may wait for the plan; more fail the request (default: 1048576)
 ---@field allow_failure? boolean # a bad status does not count as a failure (default: false)
 ---@field tags? table<string, string|number|boolean> # tags for reports and thresholds: { region = "eu" }
@@ -26,15 +26,15 @@
 ---@field tags? table<string, string|number|boolean> # tags of the requests within it
 
 ---@class lgoose.EventOptions: lgoose.Options
----@field reconnect? boolean # go on over connections, as browsers do (default: false)
+---@field reconnect? boolean # reconnect when a connection ends, as browsers do (default: false)
 
 ---@class lgoose.WebSocketOptions: lgoose.Options
----@field subprotocols? string[] # the subprotocols that are offered
+---@field subprotocols? string[] # the subprotocols to offer
 ---@field deflate? boolean # offer compression of messages (permessage-deflate; default: true)
 
 ---@class lgoose.SubmitOptions: lgoose.Options
 ---@field button? string|false # the name or the value of the button to press (default: the first; false: none)
----@field added? boolean|string[] # the fields that scripts of the page add to the form, so that no warning tells of them (default: false; true: whatever there is)
+---@field added? boolean|string[] # the fields that scripts of the page add to the form, for which there is no warning (default: false; true: any field)
 
 ---A field with its name, where the order counts.
 ---@class lgoose.FieldPair
@@ -45,7 +45,7 @@
 ---@class lgoose.Credentials
 ---@field [1] string
 ---@field [2] string
----@field digest? boolean # digest instead of basic authentication, when the site asks for it; the first request is sent twice
+---@field digest? boolean # digest instead of basic authentication, when the site requires it; the first request is sent twice
 
 ---A token for `Authorization: Bearer …`.
 ---@class lgoose.Bearer
@@ -58,14 +58,14 @@
 ---@field type? string # the media type, such as "image/png" (default: by the end of the file's name)
 ---@field data string|number|boolean|lgoose.File
 
----Expectations about the response. The first one that is missed marks the request as failed; the task continues. They are
----checked in this order: status, redirect, title, text, then the others. Of a stream, `status` and `header` are checked, and its
+---Expectations about the response. The first one that is not met marks the request as failed; the task continues. They are
+---checked in this order: status, redirect, title, text, then the others. For a stream, `status` and `header` are checked, and its
 ---messages at its end.
 ---@class lgoose.Expect
 ---@field status? integer|integer[] # the status of the final response (default: any below 400)
 ---@field title? string|lgoose.Regex # how the page title must begin, or a pattern that it must match
----@field text? string|string[] # what the body must contain
----@field no_text? string|string[] # what the body must not contain
+---@field text? string|string[] # text that the body must contain
+---@field no_text? string|string[] # text that the body must not contain
 ---@field header? table<string, string|true> # a header and its value, or true for any value
 ---@field redirect? boolean|string # whether the request must be redirected, or the redirect target: a path on the same host, or a URL
 ---@field under? lgoose.Duration # the maximum time in seconds

@@ -41,7 +41,7 @@
 ---@field proxy? string # URL of a proxy for everything (http, https, socks5, socks5h), "env" or "none" (default: "none")
 ---@field insecure? boolean # trust every certificate (default: false)
 ---@field ca? string # PEM file with the certificates to trust instead of the system's
----@field cert? string # PEM file with the client certificate, for servers that ask for one
+---@field cert? string # PEM file with the client certificate, for servers that require one
 ---@field key? string # PEM file with its private key (default: in the file of `cert`)
 ---@field resolve? string[] # each is "HOST:PORT:ADDRESS"; lgoose uses this address instead of DNS
 ---@field dns_ttl? lgoose.Duration # how long a DNS result is kept (default: the whole run)
@@ -74,7 +74,7 @@
 ---@field running_metrics? lgoose.Duration # how often to print the running figures (default: 10 s)
 ---@field seed? integer # seed of all random choices (default: random, shown in the report)
 ---@field threads? integer # threads that drive users (default: number of cores)
----@field memory? integer|string # memory that lgoose may use, such as "4GiB"; beyond it, lgoose ends the run (default: most of what the machine has)
+---@field memory? integer|string # memory that lgoose may use, such as "4GiB"; beyond it, lgoose ends the run (default: most of the machine's memory)
 ---@field lua_memory? lgoose.Size # memory that the Lua VM of a user may use (default: 64 MiB, which only the flag can raise)
 ---@field lua_time? lgoose.Duration # how long Lua may run without waiting (default: 1 s, which only the flag can raise)
 
@@ -162,7 +162,7 @@ function task(spec) end
 ---the keys of the JSON report (schema/report.schema.json; null becomes nil), and with a function for any percentile of a row, in
 ---milliseconds: `percentile(report.aggregated, 97.5)`, or of its successful requests, `percentile(row, 97.5, "ok")`. Neither has a
 ---user, so they cannot send requests or wait. If "report" returns a text, it is printed. If it returns a table (`{ ["summary.txt"] = text }`), the texts are written to
----files next to the plan or below, new ones or such as a plan has written before; `--allow-files` allows any file.
+---files next to the plan or below, new ones or those that a plan has written before; `--allow-files` allows any file.
 ---@overload fun(event: "request", handler: fun(request: lgoose.CountedRequest))
 ---@overload fun(event: "report", handler: fun(report: table, percentile: fun(figures: table, percent: number, among?: "ok"): number?): string|table<string, string>|nil)
 ---@param event "test_start"|"test_stop"

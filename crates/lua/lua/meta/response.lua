@@ -26,8 +26,8 @@ local Response = {}
 ---@field receive number
 ---@field total number
 
----Decodes the body as JSON; null becomes `json.null`. Raises an error if the body is not JSON. With a path, returns only what that
----leads to, such as `"data.items[0].id"`, or nil; with `[*]` in it, a list. `json.get` describes paths.
+---Decodes the body as JSON; null becomes `json.null`. Raises an error if the body is not JSON. With a path, such as
+---`"data.items[0].id"`, returns only the value there, or nil; with `[*]` in it, a list. `json.get` describes paths.
 ---@param path? string
 ---@return any
 function Response:json(path) end
@@ -102,24 +102,24 @@ function Response:ensure() end
 
 ---A form, with the fields that a browser would submit without any input.
 ---@class lgoose.Form
----@field action string? # an absolute URL, or a path if the page has no URL; nil if the page has none that is one
+---@field action string? # an absolute URL, or a path if the page has no URL; nil if the page has no valid one
 ---@field method "GET"|"POST"|"DIALOG" # a form that closes its dialog is not sent
 ---@field enctype string # how the body is encoded: "application/x-www-form-urlencoded", "multipart/form-data" or "text/plain"
 ---@field page string? # the URL of the page with the form, sent as `Referer`
----@field referrerpolicy string? # how much of the page's URL is sent, if the page says so: "no-referrer", "origin" …
+---@field referrerpolicy string? # how much of the page's URL is sent, if the page sets it: "no-referrer", "origin" …
 ---@field fields table<string, any> # a list if a name has several values
 ---@field buttons lgoose.Button[] # its submit buttons; Enter presses the first
 ---@field files string[] # the names of its file inputs
 ---@field required? string[] # the names of the fields that must not be empty
 ---@field order (string|integer)[] # the names of its fields in page order; a number stands for one of its buttons
----@field types? table<integer, string> # the types of inputs by their place in `order`, such as "email" or "range 0 100 1 0" (least, most, step, from): values become what such an input makes of them
+---@field types? table<integer, string> # the types of inputs by their place in `order`, such as "email" or "range 0 100 1 0" (least, most, step, from): values are adjusted as by such an input
 ---@field charset? string # the character set of names and values (default: "UTF-8")
 
 ---A submit button of a form. Its action, method and enctype apply if it is pressed.
 ---@class lgoose.Button
 ---@field name string # "" if it has none
 ---@field value string
----@field caption string # what is written on it
+---@field caption string # its label
 ---@field default? true # Enter presses this button; its value is among the fields of the form
 ---@field image? true # an image button, which sends `name.x` and `name.y`
 ---@field action? string

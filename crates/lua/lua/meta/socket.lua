@@ -1,19 +1,19 @@
 ---@meta
 -- A WebSocket.
 
----A WebSocket, which lives until it is closed or its user ends, in `user.data` over tasks and iterations, too. What comes is kept until
----the plan takes it, up to `max_buffer`. A user may have 100 streams and sockets open.
+---A WebSocket. It stays open until it is closed or its user ends; keep it in `user.data` across tasks and iterations. Messages are kept
+---until the plan takes them, up to `max_buffer`. A user may have 100 streams and sockets open.
 ---@class lgoose.Socket
 ---@field status integer # 101 if it was opened; 0 without a response
 ---@field headers table<string, string> # of the response; names are case-insensitive
----@field ok boolean # whether it was opened, and has not been closed by the server with another code than 1000; final after the end
----@field error string? # why it counts as failed; final after the end
+---@field ok boolean # whether it was opened, and the server has not closed it with a code other than 1000; final after its end
+---@field error string? # why it counts as failed; final after its end
 ---@field subprotocol string? # the one that the server has chosen
----@field close_code integer? # the code with which the server has closed it
----@field close_reason string? # the reason of that
+---@field close_code integer? # the code with which the server closed it
+---@field close_reason string? # the server's reason for closing it
 local Socket = {}
 
----Sends a text, or a table as JSON. Waits where the connection takes no more.
+---Sends a text, or a table as JSON. Waits while the connection cannot take more.
 ---@param data string|table
 ---@return boolean # false if the socket is closed
 function Socket:send(data) end
@@ -23,26 +23,26 @@ function Socket:send(data) end
 ---@return boolean # false if the socket is closed
 function Socket:send_binary(data) end
 
----Waits for the next message. With `match`, those for which it returns nothing are let go, to `on_message` if that is set.
+---Waits for the next message. With `match`, messages for which it returns nil or false are skipped; `on_message` gets them if it is set.
 ---@param options? lgoose.ReceiveOptions
----@return lgoose.Message? # nil if none came in time, or the socket has ended
+---@return lgoose.Message? # nil if none arrived in time, or the socket has ended
 function Socket:receive(options) end
 
----Sends a question, as `send` does, and waits for the message that answers it. Both together are a request of the report, in the row
----`WS name`, from the question until the answer has come. What had come before the question is let go. A stop does not end this wait.
+---Sends a message, as `send` does, and waits for the reply. Both together count as a request, in the row `WS name`, with the time from
+---sending until the reply has arrived. Earlier messages are skipped. A stop does not end this wait.
 ---@param data string|table
 ---@param options? lgoose.AskOptions
----@return lgoose.Message? # nil if none came in time, or the socket has ended: the request has failed
+---@return lgoose.Message? # nil if none arrived in time, or the socket has ended: the request has failed
 function Socket:ask(data, options) end
 
----Reads messages, one at each turn of a loop, until none comes in time or the socket has ended.
+---Iterates over the messages until none arrives in time or the socket has ended.
 ---@param options? lgoose.ReceiveOptions
 ---@return fun(): lgoose.Message?
 function Socket:messages(options) end
 
----Calls a function for each message, one after another, whenever the user waits for anything, in other tasks and between them, too.
----`receive`, `ask` and `messages` come first: it gets what they let go, and what comes while none of them waits. An error in it fails the
----task that runs then. Set again, the new function replaces the one before.
+---Calls a function for each message, one after another, whenever the user waits for anything, also in other tasks and between tasks.
+---`receive`, `ask` and `messages` take precedence: it gets the messages that they skip, and those that arrive while none of them waits. An
+---error in it fails the task that is running. A new function replaces the previous one.
 ---@param fn fun(message: lgoose.Message)
 function Socket:on_message(fn) end
 
@@ -52,8 +52,8 @@ function Socket:on_message(fn) end
 function Socket:close(code, reason) end
 
 ---@class lgoose.ReceiveOptions
----@field timeout? lgoose.Duration # for how long to wait (default: the plan's timeout, 60)
----@field match? fun(message: lgoose.Message): any # which message is waited for
+---@field timeout? lgoose.Duration # how long to wait (default: the plan's timeout, 60)
+---@field match? fun(message: lgoose.Message): any # returns true for the message to wait for
 
 ---@class lgoose.AskOptions: lgoose.ReceiveOptions
 ---@field name? string # the row (default: the task's name)
@@ -62,10 +62,10 @@ function Socket:close(code, reason) end
 ---@class lgoose.Message
 ---@field data string
 ---@field is_text boolean # whether it was sent as text
----@field at number # seconds from the beginning of the request that opened the socket until it had come
+---@field at number # seconds from the start of the request that opened the socket until the message arrived
 local Message = {}
 
----Decodes its data as JSON, or returns what a path leads to in it.
+---Decodes its data as JSON; with a path, returns only the value there.
 ---@param path? string
 ---@return any
 function Message:json(path) end

@@ -84,57 +84,56 @@ function User:batch(requests) end
 function User:submit(form, fields, options) end
 
 ---Calls a function until it returns a successful response, and returns the last response. Attempts that are repeated do not count
----as failures, whatever they expected. The last one counts as usual.
+---as failures, whatever they expect. The last one counts as usual.
 ---@param how lgoose.Retry
 ---@return lgoose.Response
 function User:retry(how) end
 
----Reads the server-sent events of a path, one at each turn of a loop: `for event in user:events(path) do … end`. With `reconnect`,
----the loop goes on over connections, as the `EventSource` of browsers does: after the end of one, or an error of the network, it waits
----for as long as the server has said (`retry`; else 3 seconds) and sends the latest `event.id` as `Last-Event-ID`. Each connection is
----a request. A status other than 200, and content of another type, end the loop. So does the plan by `break`, which closes the
----connection.
+---Iterates over the server-sent events of a path: `for event in user:events(path) do … end`. With `reconnect`, the loop continues when a
+---connection ends, like the `EventSource` of browsers: after its end or a network error, it waits for the time that the server has set
+---(`retry`; else 3 seconds) and sends the latest `event.id` as `Last-Event-ID`. Each connection is a request. A status other than 200 or
+---another content type ends the loop. So does `break`, which closes the connection.
 ---@param path string
 ---@param options? lgoose.EventOptions
 ---@return fun(): lgoose.Event?
 function User:events(path, options) end
 
----Opens a WebSocket, and returns it once the server has agreed, or refused: its request is the row `WS name`, and its latency that of
----the handshake.
----@param path string # as of a request; `ws://` and `wss://` name other hosts
+---Opens a WebSocket, and returns it once the server has accepted or refused it. Its request is the row `WS name`, with the latency of the
+---handshake.
+---@param path string # as for a request; `ws://` and `wss://` name other hosts
 ---@param options? lgoose.WebSocketOptions
 ---@return lgoose.Socket
 function User:websocket(path, options) end
 
----Runs a function beside the task, whenever that waits: for a response, a message, a pause. It begins when the task waits next, and ends
----with the task, which waits for it. An error in it fails the task, unless `job:join` has raised it. `user:stop` and
+---Runs a function concurrently with the task, whenever the task waits for a response, a message or a pause. It starts when the task next
+---waits. The task waits for its end. An error in it fails the task, unless `job:join` has raised it. `user:stop` and
 ---`user:exit_iteration` end the task and all its jobs. A user may have 100 jobs at a time.
 ---@param fn fun(...: any): ...
 ---@param ... any # its arguments
 ---@return lgoose.Job
 function User:spawn(fn, ...) end
 
----Opens a TCP connection, which is the row `TCP name`. Without an address, to the host and port of the user.
----@param address? string # "127.0.0.1:6379", or a URL, of which host and port count
+---Opens a TCP connection, which is the row `TCP name`. Without an address, connects to the host and port of the user.
+---@param address? string # "127.0.0.1:6379", or a URL, of which only host and port count
 ---@param options? lgoose.NetOptions
 ---@return lgoose.NetSocket
 function User:tcp(address, options) end
 
----Opens a TCP connection with TLS, which is the row `TLS name`: its certificate is judged as that of an https site.
+---Opens a TCP connection with TLS, which is the row `TLS name`: its certificate is verified like that of an https site.
 ---@param address? string
 ---@param options? lgoose.NetOptions
 ---@return lgoose.NetSocket
 function User:tls(address, options) end
 
----Opens a socket that sends datagrams to an address and receives those that come from it, which is the row `UDP name`.
+---Opens a socket that sends datagrams to an address and receives datagrams from it, which is the row `UDP name`.
 ---@param address? string
 ---@param options? lgoose.UdpOptions
 ---@return lgoose.NetSocket
 function User:udp(address, options) end
 
----Runs a function and counts it as a request, in the row `TIMED name`: its latency is from the call until the function returns. It fails
----if the function raises an error, or returns nil (or false) and a reason, or nothing although a socket has failed meanwhile. Returns
----what the function returns. One that does not come to its end, as when the run is aborted, counts as aborted.
+---Runs a function and counts it as a request, in the row `TIMED name`, with the time until the function returns as its latency. It fails
+---if the function raises an error, or returns nil (or false) and a reason, or returns nothing although a socket has failed meanwhile.
+---Returns the return values of the function. A function that does not finish, as when the run is aborted, counts as aborted.
 ---@generic T
 ---@param name string
 ---@param fn fun(user: lgoose.User): T
@@ -142,15 +141,15 @@ function User:udp(address, options) end
 ---@return T
 function User:timed(name, fn, options) end
 
----Calls a method with one request and one response, and waits for it: the row `GRPC package.Service/Method`. A status other than OK, a
----deadline and a connection that is lost are failures, which the value has.
+---Calls a method with one request and one response, and waits for the response: the row `GRPC package.Service/Method`. A status other than
+---OK, an exceeded deadline and a lost connection are failures, which the returned call shows.
 ---@param method string # "package.Service/Method"
 ---@param message? table # the fields of the request
 ---@param options? lgoose.GrpcOptions
 ---@return lgoose.Call
 function User:grpc(method, message, options) end
 
----Begins a call of a method with streams of messages, and returns once it has gone out.
+---Starts a call of a method with streams of messages, and returns once the request has been sent.
 ---@param method string
 ---@param options? lgoose.GrpcOptions
 ---@return lgoose.Call
@@ -178,7 +177,7 @@ function User:set_header(name, value) end
 ---@param password string
 function User:basic_auth(user, password) end
 
----Uses digest authentication from now on, for sites that ask for it. The first request to each site is sent twice.
+---Uses digest authentication from now on, for sites that require it. The first request to each site is sent twice.
 ---@param user string
 ---@param password string
 function User:digest_auth(user, password) end
@@ -187,7 +186,7 @@ function User:digest_auth(user, password) end
 ---@param token string
 function User:bearer(token) end
 
----Waits. The wait continues even if the user is told to stop, so a loop does not speed up. If it would end after nine tenths of
+---Waits. The wait continues even if the user has to stop, so a loop does not speed up. If it would end after nine tenths of
 ---`--stop-timeout` (the rest is for `on_stop` tasks), it ends the task at once, even inside a `pcall`.
 ---@param from lgoose.Duration|lgoose.Duration[]|lgoose.WaitRule # seconds, or a rule such as wait.normal(5, 2)
 ---@param to? lgoose.Duration # seconds; waits a random time between the two
@@ -205,7 +204,7 @@ function User:stop() end
 ---@param text any
 function User:log(text) end
 
----What `user:retry` calls, and how often.
+---The function that `user:retry` calls, and the number of attempts.
 ---@class lgoose.Retry
 ---@field [1] fun(user: lgoose.User, attempt: integer): lgoose.Response
 ---@field times? integer # the maximum number of attempts (default: 3)
@@ -256,14 +255,14 @@ function Cookies:clear() end
 ---@field http_only boolean # not visible to scripts of the page
 ---@field expires integer? # in seconds since 1970; nil: when the user ends
 
----A function that runs beside the task that has begun it.
+---A function that runs concurrently with the task that has spawned it.
 ---@class lgoose.Job
 local Job = {}
 
----Waits until the function has ended, and returns what it has returned; nothing if it was cancelled. Raises its error, if it has raised
----one, and an error if it waits for the function that calls this: jobs cannot wait for each other.
+---Waits until the function has ended, and returns its return values; nothing if it was cancelled. Raises the error of the function, if it
+---raised one. Raises an error if the function waits for the caller: jobs cannot wait for each other.
 ---@return ...
 function Job:join() end
 
----Ends the function where it waits, or before the next thing that it does. A request that is under way is finished first.
+---Ends the function where it waits, or at its next operation. A request under way is finished first.
 function Job:cancel() end

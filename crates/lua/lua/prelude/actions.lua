@@ -1,4 +1,4 @@
--- What a user does beside requests: user:transaction, user:stop, user:exit_iteration, user:set_host and user:log. A part of the prelude.
+-- Actions of a user beside requests: user:transaction, user:stop, user:exit_iteration, user:set_host and user:log. A part of the prelude.
 
 local host, H, fail, User = ...
 

@@ -44,7 +44,7 @@ local function or_raise(co, ok, problem, ...)
     H.note_full()
     error(problem, 0)
   end
-  -- As the plan's own: Lua takes a text for what it would say itself.
+  -- As the plan's own: Lua takes a text for one of its own messages.
   host("global:error")(problem, 0)
 end
 
@@ -62,7 +62,7 @@ local function of_plan(co, call)
   if type(co) ~= "thread" or not own[co] then fail("coroutine." .. call .. ": this is not a coroutine of the plan's own") end
 end
 
--- Transactions with tags belong to the coroutine that has begun them: what waits in one tags no request of another. Those
+-- Transactions with tags belong to the coroutine that has begun them: a coroutine that waits in one tags no request of another. Those
 -- of a coroutine that waits are kept here, and end with it.
 local suspended = setmetatable({}, { __mode = "k" })
 H.tagged = rawget(H, "tagged") or false

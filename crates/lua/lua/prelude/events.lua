@@ -5,7 +5,7 @@ local _, H, fail, User = ...
 local next, setmetatable, type = next, setmetatable, type
 local lower = string.lower
 
--- How long to wait before the next connection, in seconds, until the server says it.
+-- The wait before the next connection, in seconds, until the server sets it.
 local PAUSE = 3
 
 -- The options of each request, and its headers, to which the latest identity is added.

@@ -1,4 +1,4 @@
--- user:grpc and user:grpc_stream, and what servers describe of themselves. A part of the prelude.
+-- user:grpc and user:grpc_stream, and server reflection. A part of the prelude.
 
 local host, H, fail, User, receive = ...
 
@@ -7,7 +7,7 @@ local GRPC, END_STREAM = host("op:grpc"), host("op:end_stream")
 local functions = host("grpc_functions")
 local plan, adopt, take = functions.plan, functions.adopt, functions.take
 
--- Sends a call that has all it sends, and waits for its end.
+-- Sends a call with its whole request, and waits for its end.
 local function unary(planned)
   local call = receive(yield(GRPC, planned))
   adopt(call, planned)
@@ -28,8 +28,8 @@ end
 -- The statuses of calls that may succeed at another time.
 local PASSING = { CANCELLED = true, DEADLINE_EXCEEDED = true, ABORTED = true, UNAVAILABLE = true, RESOURCE_EXHAUSTED = true }
 
--- Adds the files that a server has for a question. Gives the call that has failed if the server is to be asked at another time, or
--- else why it has none.
+-- Adds the files that a server returns for a request. Returns the failed call if it may succeed at another time, or else the reason for
+-- which there are none.
 local function add_files(service, request, files)
   local call = ask(service, request)
   if not call.ok then
@@ -46,7 +46,7 @@ local function add_files(service, request, files)
   end
 end
 
--- Asks a server for the files of all its services. Gives the call that has failed, if one has.
+-- Requests the files of all services of a server. Returns the failed call, if one has failed.
 local function reflect(server)
   local service = SERVICES[1]
   local list = ask(service, { list_services = "*" }, { "OK", "UNIMPLEMENTED" })
@@ -79,7 +79,7 @@ local function reflect(server)
   functions.keep_schema(server, files, undescribed)
 end
 
--- Of the users of a process, one asks a server, and the others wait for it.
+-- Of the users of a process, one queries a server, and the others wait for it.
 local reflections
 local function described(server)
   reflections = reflections or host("global:require")("lgoose.shared").map("lgoose: grpc reflection")

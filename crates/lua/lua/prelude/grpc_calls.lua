@@ -1,4 +1,4 @@
--- What a call of gRPC does while it is open: it sends, waits for messages, and is closed. A part of the prelude.
+-- The methods of an open gRPC call: sending, waiting for messages, and closing. A part of the prelude.
 
 local yield, operations, host = ...
 local error, next, tostring, type = error, next, tostring, type

@@ -1,4 +1,4 @@
--- What an event of a stream and a message of a WebSocket can do. A part of the prelude.
+-- The methods of events of streams and messages of WebSockets. A part of the prelude.
 
 local name, json = ...
 
@@ -6,7 +6,7 @@ return {
   __name = name,
   __metatable = false,
   __index = {
-    -- Its data as JSON, or what is at the path in it.
+    -- Its data as JSON, or the value at the path in it.
     json = function(message, path)
       local value = json.decode(message.data)
       if path == nil then return value end

@@ -7,7 +7,7 @@ local MOST <const> = 200
 
 local running, setmetatable, xpcall = coroutine.running, setmetatable, xpcall
 
--- How many a coroutine is in.
+-- The depth of protected calls of each coroutine.
 local depths = setmetatable({}, { __mode = "k" })
 
 local function leave(co, ...)

@@ -1,4 +1,4 @@
--- What a plain socket does: it sends, receives, and is closed. A part of the prelude.
+-- The methods of a plain socket: sending, receiving, and closing. A part of the prelude.
 
 local yield, operations, host = ...
 local error = error
@@ -6,7 +6,7 @@ local SEND, RECEIVE = operations.socket_send, operations.socket_receive
 local START_TLS, CLOSE = operations.start_tls, operations.socket_close
 local take = host.take
 
--- Returns what an operation gives, or nil and why it failed.
+-- Returns the value of an operation, or nil and the reason of its failure.
 local function outcome(ok, value)
   if ok then return value end
   if ok == nil then error(host.here() .. value, 0) end
@@ -22,7 +22,7 @@ end
 return {
   send = function(socket, data, options) return done(yield(SEND, socket, data, options)) end,
   receive = function(socket, what, options)
-    -- What has come already needs no wait.
+    -- Bytes received before need no wait.
     local is_there, value = take(socket, what, options)
     if is_there then return value end
     return outcome(yield(RECEIVE, socket, what, options))

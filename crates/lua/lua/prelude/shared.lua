@@ -1,15 +1,15 @@
--- What waits in lgoose.shared: queue:take, map:get_or, and all that another process has. A part of the prelude.
+-- The waiting functions of lgoose.shared: queue:take, map:get_or, and all calls to another process. A part of the prelude.
 
 local yield, here, TAKE, AWAIT, try_take, find_or_claim, call, reply, nearby = ...
 local error = error
 
--- Gives what the engine answers: the value, or nil and a message to raise.
+-- Returns the engine's value, or raises its message.
 local function received(value, problem)
   if problem then error(here() .. problem, 0) end
   return value
 end
 
--- What is passed beyond the arguments goes to Rust, which refuses it.
+-- Surplus arguments go to Rust, which refuses them.
 local function take(queue, wait, ...)
   local value = try_take(queue, ...)
   if value ~= nil or wait == nil then return value end
@@ -37,7 +37,7 @@ local function ask(shared, action, ...)
   return reply(got)
 end
 
--- Of each process, one user at most makes a value; what was there first stays.
+-- Of each process, one user at most makes a value; the first value stays.
 local function get_or_of_run(map, key, make, expires, ...)
   while true do
     local value = ask(map, "get", key)

@@ -1,4 +1,4 @@
--- What a WebSocket does: it sends, waits for messages, and is closed. A part of the prelude.
+-- The methods of a WebSocket: sending, waiting for messages, and closing. A part of the prelude.
 
 local yield, operations, host, message_meta, json = ...
 local error, next, setmetatable, tostring, type = error, next, setmetatable, tostring, type
@@ -31,7 +31,7 @@ local function read_options(options, call, more)
   return match, options.timeout
 end
 
--- What sockets do with messages that nobody waits for, and how many wait for one of them.
+-- The handlers of sockets for messages that nobody waits for, and the number of waiting calls.
 local handlers, waiting = setmetatable({}, { __mode = "k" }), setmetatable({}, { __mode = "k" })
 
 -- Waits for a message that matches; nil at the end of the socket, or when the time is up, and then whether it is.
@@ -64,7 +64,7 @@ local function receive(socket, match, timeout)
   return receive_next(socket, match, timeout)
 end
 
--- Gives a socket's messages to its handler, one after another, as long as nobody else waits for one.
+-- Passes a socket's messages to its handler, one after another, as long as nobody else waits for one.
 local function handle(socket)
   while true do
     if waiting[socket] == 0 then
@@ -77,7 +77,7 @@ local function handle(socket)
         return yield(END_STREAM, socket)
       end
     elseif host.has_more(socket) then
-      -- Whoever waits takes it first.
+      -- A waiting call takes it first.
       yield(WAIT, 0.001)
     else
       yield(RECEIVE, socket)
@@ -85,7 +85,7 @@ local function handle(socket)
   end
 end
 
--- Returns what is sent as text: a table is JSON.
+-- Returns the text to send: a table becomes JSON.
 local function text_of(data, call)
   if type(data) == "table" then data = json.encode(data) end
   if type(data) ~= "string" then fail(call .. " takes a text, or a table that is sent as JSON") end
@@ -109,7 +109,7 @@ return {
     if problem then fail(problem) end
     local since = host.age(socket)
     sent(socket, true, question)
-    -- What had come before the question does not answer it.
+    -- A message from before the request is not its reply.
     local function answers(message) return message.at >= since and (not match or match(message)) end
     local message, is_late = receive(socket, answers, timeout)
     yield(END_EXCHANGE, socket, number, message and message.at or is_late)

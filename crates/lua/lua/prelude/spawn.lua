@@ -6,7 +6,7 @@ local error, select, setmetatable, tostring, type = error, select, setmetatable,
 local yield = coroutine.yield
 local SPAWN, JOIN, CANCEL = host("op:spawn"), host("op:join"), host("op:cancel")
 
--- The number of each job, and what its function has returned.
+-- The number of each job, and the return values of its function.
 local numbers, results = setmetatable({}, { __mode = "k" }), setmetatable({}, { __mode = "k" })
 
 local function pack(...) return { n = select("#", ...), ... } end

@@ -1,9 +1,9 @@
--- What waits in a stream: its events, lines and chunks, and its close. A part of the prelude.
+-- The waiting methods of a stream: its events, lines and chunks, and its close. A part of the prelude.
 
 local yield, RECEIVE, END_STREAM, take, event_meta, read_options, count = ...
 local setmetatable = setmetatable
 
--- Gives the next message, or nil at the end, where the request is counted after `at_end`.
+-- Returns the next message, or nil at the end, where the request is counted after `at_end`.
 local function next_of(stream, kind, at_end)
   while true do
     local message, more = take(stream, kind)
@@ -17,7 +17,7 @@ local function next_of(stream, kind, at_end)
   end
 end
 
--- Messages of which only those count that `counts` is true for.
+-- Iterates over messages, of which only those count for which `counts` returns true.
 local function messages_with(stream, kind, options)
   local counts, at_end = read_options(stream, kind, options)
   local taken = counts and "uncounted " .. kind or kind

@@ -1,4 +1,4 @@
--- user:timed, which makes a request of what a function of the plan does. A part of the prelude.
+-- user:timed, which counts a function of the plan as a request. A part of the prelude.
 
 local host, H, fail, User = ...
 

@@ -95,7 +95,7 @@ fn parse(lua: &Lua, text: LuaString) -> mlua::Result<Table> {
     Ok(parts)
 }
 
-/// Returns the fields of a query by their names; one that stands several times is a list.
+/// Returns the fields of a query by their names; one that occurs several times is a list.
 fn query_fields(lua: &Lua, query: &[u8]) -> mlua::Result<Table> {
     let fields = lua.create_table()?;
     for (name, value) in url::form_urlencoded::parse(query) {
@@ -141,7 +141,7 @@ pub(super) fn base64(lua: &Lua) -> mlua::Result<Table> {
     library.raw_set("encode", function(lua, encode)?)?;
     let decode = |lua: &Lua, text: LuaString| {
         let text = text.as_bytes();
-        // A copy without white space, and what it becomes.
+        // A copy without white space, and the decoded bytes.
         take(lua, text.len().saturating_mul(2))?;
         let bytes = base64_decoded(&text).map_err(mlua::Error::runtime)?;
         lua.create_string(bytes)
@@ -186,7 +186,7 @@ fn hmac_with<D: EagerHash>(lua: &Lua) -> mlua::Result<Function> {
     )
 }
 
-/// Returns a digest in hexadecimal digits or, where the plan asks for `"raw"`, as its bytes.
+/// Returns a digest in hexadecimal digits or, with `"raw"`, as its bytes.
 fn formed(lua: &Lua, digest: &[u8], form: &Value) -> mlua::Result<LuaString> {
     match form {
         Value::Nil => lua.create_string(HEXLOWER.encode(digest)),

@@ -7,7 +7,7 @@ use lgoose_http::{CookieScope, StoredCookie};
 use lgoose_plan::config::unknown_word;
 use mlua::{IntoLua as _, Lua, Table, Value};
 
-/// The fields that say where a cookie belongs.
+/// The fields of a cookie's scope.
 pub(crate) const SCOPE: [&str; 3] = ["domain", "path", "secure"];
 
 /// The fields of a cookie in the list.
@@ -91,7 +91,7 @@ fn list(lua: &Lua, _: Value) -> mlua::Result<Table> {
     Ok(list)
 }
 
-/// Reads where a cookie belongs.
+/// Reads the scope of a cookie.
 fn read_scope(value: &Value) -> mlua::Result<CookieScope> {
     let mut scope = CookieScope::default();
     let table = match value {

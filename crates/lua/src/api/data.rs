@@ -71,7 +71,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let next: Function = lua.load(NEXT).set_name("=lgoose").call(parts)?;
     lua.register_userdata_type(|registry| register(registry, next))?;
     let library = lua.create_table()?;
-    // The same file in the same order is the same reader: a task may ask for it in every iteration.
+    // The same file in the same order is the same reader: a task may open it in every iteration.
     let opened = lua.create_table()?;
     for (name, format) in [
         ("csv", DataFormat::Csv(CsvFormat::default())),
@@ -83,7 +83,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     ] {
         let opened = opened.clone();
         let open = function(lua, move |lua, (file, options): (Value, Value)| {
-            open(lua, &opened, (name, format.clone()), &file, &options)
+            open(lua, &opened, name, format.clone(), &file, &options)
         })?;
         library.raw_set(name, open)?;
     }
@@ -95,7 +95,8 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
 fn open(
     lua: &Lua,
     opened: &Table,
-    (name, format): (&str, DataFormat),
+    name: &str,
+    format: DataFormat,
     file: &Value,
     options: &Value,
 ) -> mlua::Result<Value> {
@@ -261,7 +262,7 @@ fn row(lua: &Lua, rows: &DataRows, place: usize) -> mlua::Result<Value> {
     }
 }
 
-/// Takes the next row; nil after a warning if all have been taken. Returns also whether to wait for it.
+/// Takes the next row; nil after a warning if all have been taken. Also returns whether to wait for it.
 fn take(lua: &Lua, rows: mlua::UserDataRef<Held<RowReader>>) -> mlua::Result<(Value, bool)> {
     let host = VmHost::of(lua);
     // Loading a plan to look at its declarations takes nothing away from the users.

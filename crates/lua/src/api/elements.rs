@@ -42,7 +42,7 @@ pub(super) fn find(
     selector: &Selector,
     within: Option<NodeKey>,
 ) -> mlua::Result<Vec<NodeKey>> {
-    /// What one step counts as, in bytes.
+    /// The cost of one step, in bytes.
     const WEIGHT: u64 = 64;
     let host = VmHost::of(lua);
     let go_on = || {
@@ -93,11 +93,11 @@ pub(super) fn select(
 impl Element {
     /// Returns the beginning of its HTML on one line, as logs show it.
     pub(super) fn shown(&self) -> String {
-        const MOST: usize = 200;
-        const LOOKED_AT: usize = 16 * MOST;
+        const MAX_SHOWN: usize = 200;
+        const LOOKED_AT: usize = 16 * MAX_SHOWN;
         let (html, _) = self.document.html_while(self.key, LOOKED_AT, &mut || true);
         let line = html.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
-        match line.char_indices().nth(MOST) {
+        match line.char_indices().nth(MAX_SHOWN) {
             Some((end, _)) => format!("{}…", &line[..end]),
             None => line,
         }
@@ -107,7 +107,7 @@ impl Element {
 impl Element {
     /// Returns its HTML, within the task's time and the user's memory.
     fn html(&self, lua: &Lua) -> mlua::Result<String> {
-        /// What writing one piece counts as, in bytes: a text is looked through for each of its characters to escape.
+        /// The cost of writing one piece, in bytes: a text is looked through for each of its characters to escape.
         const WEIGHT: u64 = 8 << 10;
         let host = VmHost::of(lua);
         let mut go_on = || host.limits.spend(lua, WEIGHT).is_ok();

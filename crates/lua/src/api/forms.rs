@@ -1,5 +1,5 @@
 //! Forms of a page as plans hold them, which are plain tables, and warnings about the fields that a plan fills in.
-//! `requests/submit/` reads what submitting one sends.
+//! `requests/submit/` reads the fields of a submission.
 
 use super::elements::{find, selector};
 use super::log;
@@ -15,27 +15,27 @@ use url::Url;
 
 /// Describes a form that was not found, for a plan that goes on without it.
 fn describe_missing_form(document: &Document, css: &Value, page: &Url) -> String {
-    const MOST: usize = 8;
+    const MAX_SHOWN: usize = 8;
     let mut there = lgoose_html::form_selectors(document);
     if there.is_empty() {
         return format!("{page} has no form");
     }
-    let more = there.len().saturating_sub(MOST);
-    there.truncate(MOST);
+    let more = there.len().saturating_sub(MAX_SHOWN);
+    there.truncate(MAX_SHOWN);
     let more = match more {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let selector = css.as_string().map_or_else(
-        || "what was looked for".to_owned(),
+        || "the selected one".to_owned(),
         |css| format!("'{}'", escape_invalid(css)),
     );
     let there = there.join(", ");
     format!("no form of {page} is {selector}; there are {there}{more}")
 }
 
-/// Finds the form that the selector names, or the first one without it. `policy` is what the page's head says of naming the
-/// page.
+/// Finds the form that the selector names, or the first one without it. `policy` is the referrer policy of the page's
+/// headers.
 pub(super) fn form(
     lua: &Lua,
     document: &Document,
@@ -174,7 +174,7 @@ fn is_added(options: &Value, name: &LuaString) -> mlua::Result<bool> {
     let Some(options) = options.as_table() else {
         return Ok(false);
     };
-    // What is neither, submit refuses.
+    // Any other value is refused by submit.
     match options.raw_get("added")? {
         Value::Boolean(all) => Ok(all),
         Value::Table(names) => {
@@ -226,8 +226,8 @@ fn warn_of_empty(lua: &Lua, form: &Table, fields: &Value, options: &Value) -> ml
     Ok(())
 }
 
-/// Warns about a field in the log and in the report, once for each line of the plan, since forms of one kind have
-/// many addresses. `tell` is given the form's path and the field's name.
+/// Warns about a field in the log and in the report, once for each line of the plan, since forms of one kind have many
+/// addresses. `describe` is given the form's path and the field's name.
 fn warn_once(lua: &Lua, form: &Table, name: &str, describe: impl FnOnce(&str, &str) -> String) {
     let host = VmHost::of(lua);
     let line = plan_line(lua).map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
@@ -264,11 +264,11 @@ fn names(form: &Table, order: &Table) -> mlua::Result<IndexSet<String>> {
 
 /// Warns about fields that the form does not have.
 fn warn_of(lua: &Lua, form: &Table, lacking: &[String], names: &IndexSet<String>) {
-    const MOST: usize = 20;
+    const MAX_SHOWN: usize = 20;
     warn_once(lua, form, &lacking.join("\n"), |path, _| {
         let listed = |names: &mut dyn Iterator<Item = &String>, count: usize| {
-            let listed: Vec<String> = names.take(MOST).map(|name| shorten(name)).collect();
-            match count.saturating_sub(MOST) {
+            let listed: Vec<String> = names.take(MAX_SHOWN).map(|name| shorten(name)).collect();
+            match count.saturating_sub(MAX_SHOWN) {
                 0 => listed.join(", "),
                 more => format!("{} and {more} more", listed.join(", ")),
             }

@@ -1,5 +1,4 @@
-//! Functions and methods that plans call. One that is passed more than it takes raises: whoever passes something means
-//! something by it, and Lua would drop it in silence.
+//! Functions and methods that plans call. They raise for surplus arguments, which Lua would drop silently.
 
 use crate::sandbox::VmHost;
 use crate::values::{DisplayText, type_phrase};
@@ -8,9 +7,9 @@ use mlua::{
     UserDataRef, Value, Variadic,
 };
 
-/// What a function takes, with the number of its arguments.
+/// The arguments of a function, and their number.
 pub(super) trait Arguments: FromLuaMulti {
-    /// The most arguments that mean something.
+    /// The most arguments that the function takes.
     const MOST: usize;
 }
 
@@ -83,7 +82,7 @@ fn known<A: Arguments>(values: MultiValue) -> mlua::Result<MultiValue> {
     Ok(values)
 }
 
-/// Raises for the first argument that a function does not take. Nil is nothing.
+/// Raises for the first argument that a function does not take. Nil does not count.
 pub(super) fn refuse_more<'a>(more: impl IntoIterator<Item = &'a Value>) -> mlua::Result<()> {
     let mut more = more.into_iter();
     more.find(|value| !value.is_nil())
@@ -109,8 +108,8 @@ where
     lua.create_function(move |lua, Known(arguments): Known<A>| call(lua, arguments))
 }
 
-/// Creates a function of a plan that reads views as it reads tables, and copies none: it calls nothing that looks at a
-/// table in another way than `get` and `len`.
+/// Creates a function of a plan that reads views as it reads tables, without copying them: it looks at tables by `get`
+/// and `len` only.
 pub(super) fn function_of_views<A, R, F>(lua: &Lua, call: F) -> mlua::Result<Function>
 where
     A: Arguments,

@@ -31,11 +31,10 @@ pub(crate) const FIELDS: [&str; 8] = [
 ];
 /// The methods of a call.
 pub(crate) const METHODS: [&str; 5] = ["send", "receive", "messages", "close_send", "close"];
-/// The fields of what `grpc.load` takes.
+/// The options of `grpc.load`.
 pub(crate) const LOAD_OPTIONS: [&str; 1] = ["paths"];
 
-/// What a server describes itself by: the names and numbers of gRPC's own reflection service, whose versions differ by their
-/// name alone.
+/// gRPC's own reflection service, by which servers describe themselves; its versions differ by their name alone.
 const REFLECTION: &str = include_str!("reflection.proto");
 const REFLECTION_VERSIONS: [&str; 2] = ["v1", "v1alpha"];
 
@@ -43,11 +42,11 @@ const REFLECTION_VERSIONS: [&str; 2] = ["v1", "v1alpha"];
 #[derive(Debug, Default)]
 struct LoadedSchemas {
     all: Vec<Arc<Schema>>,
-    /// Whether servers are asked for theirs.
+    /// Whether servers are queried for their schemas.
     reflects: bool,
 }
 
-/// That the type of calls is registered in a VM.
+/// Marks a VM in which the type of calls is registered.
 struct Registered;
 
 type Call = UserDataRef<Held<PlanCall>>;
@@ -131,7 +130,7 @@ fn read_files(what: &Value) -> Result<(Vec<String>, Vec<String>), String> {
     Ok((files, paths))
 }
 
-/// Has servers asked for their schemas.
+/// Enables reflection: schemas are requested from servers.
 fn reflect(lua: &Lua, (): ()) -> mlua::Result<()> {
     with_schemas(lua, |schemas| schemas.reflects = true);
     Ok(())
@@ -165,7 +164,7 @@ pub(super) fn host_functions(lua: &Lua) -> mlua::Result<Table> {
 /// A method that a plan calls.
 enum FoundMethod {
     Known(Arc<GrpcMethod>),
-    /// Its schema is to be asked of that server first.
+    /// Its schema has to be requested from that server first.
     AskServer(String),
 }
 
@@ -204,7 +203,7 @@ fn find(lua: &Lua, kind: &str, name: &str) -> mlua::Result<FoundMethod> {
     method(known)
 }
 
-/// Makes the request of a call; `nil` and the server if that is to be asked first for its schema.
+/// Makes the request of a call; `nil` and the server whose schema has to be requested first.
 fn plan(
     lua: &Lua,
     (kind, method, message, options): (String, Value, Value, Value),
@@ -235,7 +234,7 @@ fn plan(
         return Err(mlua::Error::runtime(problem));
     }
     let mut budget = host.budget(lua);
-    let planned = plan_grpc(&method, (is_unary, &message), &options, &mut budget);
+    let planned = plan_grpc(&method, is_unary, &message, &options, &mut budget);
     let planned = planned.map_err(mlua::Error::runtime)?;
     let planned = lua.create_userdata(host.held(lua, planned)?)?;
     Ok((Value::UserData(planned), None))
@@ -264,7 +263,7 @@ fn take(lua: &Lua, held: AnyUserData) -> mlua::Result<(bool, bool, Value)> {
     let Some(status) = shared.body.call() else {
         return Ok((false, false, Value::Nil));
     };
-    // What comes before a status that is no success is nothing, unless it streams.
+    // A message before an error status is discarded, unless the call streams.
     let is_failed =
         status.terms.has_one_response && status.status().is_some_and(|one| !one.is_ok());
     let Some(bytes) = shared.take_message().filter(|_| !is_failed) else {
@@ -290,7 +289,7 @@ fn take(lua: &Lua, held: AnyUserData) -> mlua::Result<(bool, bool, Value)> {
     }
 }
 
-/// Keeps what a server has described, and the services that it lists and does not describe, each with the reason.
+/// Keeps the schema that a server has sent, and the services that it lists without a description, each with the reason.
 fn keep_schema(
     lua: &Lua,
     (server, files, undescribed): (String, Table, Table),
@@ -310,7 +309,7 @@ fn keep_schema(
     Ok(())
 }
 
-/// Takes away descriptions that are there twice. Returns them, and the names of files that they import and that are missing.
+/// Removes duplicate descriptions. Returns the rest, and the names of missing files that they import.
 fn missing_files(_: &Lua, files: Vec<LuaString>) -> mlua::Result<(Vec<LuaString>, Vec<String>)> {
     let bytes: Vec<_> = files.iter().map(|file| file.as_bytes().to_vec()).collect();
     let (distinct, missing) = described_files(&bytes);
@@ -318,7 +317,7 @@ fn missing_files(_: &Lua, files: Vec<LuaString>) -> mlua::Result<(Vec<LuaString>
     Ok((distinct.collect(), missing))
 }
 
-/// Makes what a plan gets for a call.
+/// Makes the plan's value for a call.
 pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUserData> {
     if lua.app_data_ref::<Registered>().is_none() {
         let operations = ["receive", "end_stream", "flush"];
@@ -328,7 +327,7 @@ pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUse
         host.raw_set("close_send", function(lua, close_send)?)?;
         host.raw_set("has_one_response", function(lua, has_one_response)?)?;
         host.raw_set("clock", lua.create_function(super::metric::clock)?)?;
-        let methods = parts::GRPC_CALLS.methods(lua, METHODS, &operations, (host, ()))?;
+        let methods = parts::GRPC_CALLS.methods(lua, METHODS, &operations, host, ())?;
         lua.register_userdata_type::<Held<PlanCall>>(|registry| register(registry, methods))?;
         lua.set_app_data(Registered);
     }

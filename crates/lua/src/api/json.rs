@@ -71,7 +71,7 @@ pub(super) fn decode(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
     decoder.read(text, &decoder)
 }
 
-/// Decodes what a path leads to in JSON text, or all of it without one.
+/// Decodes the value at a path of JSON text, or all of it without a path.
 pub(super) fn decode_at(lua: &Lua, text: &[u8], path: Option<&JsonPath>) -> mlua::Result<Value> {
     match path {
         Some(path) => json_at::in_json(path, &JsonDecoder::of(lua), text),
@@ -106,11 +106,11 @@ fn get(lua: &Lua, (value, at): (Value, Value)) -> mlua::Result<Value> {
     json_at::in_value(&path, lua, &value)
 }
 
-/// Makes Lua values of what a deserializer reads.
+/// Makes Lua values from a deserializer.
 pub(super) struct JsonDecoder<'a> {
     pub(super) lua: &'a Lua,
     host: Rc<VmHost>,
-    /// What Lua raised, such as that there is no memory left.
+    /// The error that Lua raised, such as a lack of memory.
     failure: RefCell<Option<mlua::Error>>,
 }
 
@@ -145,7 +145,7 @@ impl<'a> JsonDecoder<'a> {
         self.check(self.host.limits.spend(self.lua, 64))
     }
 
-    /// Notes what Lua has raised, for which errors of serde have no room.
+    /// Notes an error raised by Lua, for which errors of serde have no room.
     pub(super) fn check<T, E: serde::de::Error>(&self, made: mlua::Result<T>) -> Result<T, E> {
         made.map_err(|error| {
             let raised = E::custom("Lua raised an error");
@@ -203,7 +203,7 @@ impl<'de> Visitor<'de> for &JsonDecoder<'_> {
             self.spend()?;
             self.check(table.raw_push(value))?;
         }
-        // Tells an empty list from an empty object when it is encoded again.
+        // Distinguishes an empty list from an empty object when it is encoded again.
         self.check(table.set_metatable(Some(self.lua.array_metatable())))?;
         Ok(Value::Table(table))
     }

@@ -1,4 +1,4 @@
-//! What a path leads to in JSON, read so that only that becomes a value of Lua, or in a value that a plan has.
+//! Lookup by path in JSON text, of which only the result becomes a value of Lua, or in a value that a plan has.
 
 use super::json::JsonDecoder;
 use crate::requests::{JsonPath, PathStep, place_of, scalars_are_passed_over};
@@ -40,9 +40,9 @@ fn result(path: &JsonPath, lua: &Lua, found: Table) -> mlua::Result<Value> {
     Ok(Value::Table(found))
 }
 
-/// Adds to `found` what the steps lead to in a value.
+/// Adds the values at the end of the steps to `found`.
 fn follow(lua: &Lua, value: &Value, steps: &[PathStep], found: &Table) -> mlua::Result<()> {
-    // A table may contain itself, so that there is no end to what '[*]' finds in it.
+    // A table may contain itself, so '[*]' can go on for ever.
     VmHost::of(lua).limits.spend(lua, 64)?;
     let Some((step, rest)) = steps.split_first() else {
         return match value {
@@ -80,7 +80,7 @@ fn follow(lua: &Lua, value: &Value, steps: &[PathStep], found: &Table) -> mlua::
     }
 }
 
-/// Reads a value, and adds to `found` what the steps lead to in it.
+/// Reads a value, and adds the values at the end of the steps to `found`.
 #[derive(Clone, Copy)]
 struct PathReader<'a> {
     decoder: &'a JsonDecoder<'a>,
@@ -102,7 +102,7 @@ impl<'de> DeserializeSeed<'de> for PathReader<'_> {
 }
 
 impl<'a> PathReader<'a> {
-    /// Returns the reader of what the first step leads to, which adds it to `found`.
+    /// Returns the reader of the value behind the first step, which adds it to `found`.
     fn inside<'b>(self, found: &'b Table) -> PathReader<'b>
     where
         'a: 'b,

@@ -1,5 +1,5 @@
-//! Views of a JSON value that a process has once: tables that read it, and that a plan cannot change. What `shared` and
-//! `data.json` return.
+//! Views of a JSON value that a process has once: tables that read it, and that a plan cannot change. `shared` and
+//! `data.json` return them.
 
 use super::parts;
 use crate::plan_files::{JsonNode, JsonTree, JsonValue};
@@ -42,12 +42,12 @@ fn maker(lua: &Lua) -> mlua::Result<Function> {
     ))
 }
 
-/// `json.copy(value)`: a value that the plan may change, also of one that it may not.
+/// `json.copy(value)`: a copy that the plan may change.
 pub(super) fn copy(lua: &Lua, value: Value) -> mlua::Result<Value> {
     /// A table may contain itself.
-    const DEEPEST: usize = 127;
+    const MAX_DEPTH: usize = 127;
     match &value {
-        Value::Table(table) => copy_table(lua, table, DEEPEST).map(Value::Table),
+        Value::Table(table) => copy_table(lua, table, MAX_DEPTH).map(Value::Table),
         _ => Ok(value),
     }
 }
@@ -77,7 +77,7 @@ fn copy_table(lua: &Lua, table: &Table, deepest: usize) -> mlua::Result<Table> {
     Ok(copy)
 }
 
-/// Creates `next(table, key)`, which finds what is in a view, too.
+/// Creates `next(table, key)`, which also iterates views.
 pub(super) fn next(lua: &Lua) -> mlua::Result<Function> {
     let base = |name: &str| lua.globals().raw_get::<Function>(name);
     let next = base("next")?;
@@ -128,7 +128,8 @@ fn scalar(lua: &Lua, node: JsonNode<'_>) -> mlua::Result<Value> {
     }
 }
 
-/// Returns a table of what its view keeps, and the `__mode` of what it reads later: nil if there is nothing more.
+/// Returns a table of the values that the view keeps, and the `__mode` for those that it reads later; nil if there are
+/// none.
 fn read(lua: &Lua, node: i64) -> mlua::Result<(Table, Option<&'static str>)> {
     with(lua, node, |_, node| {
         let (JsonValue::List(count) | JsonValue::Object(count)) = node.value() else {
@@ -156,7 +157,7 @@ fn read(lua: &Lua, node: i64) -> mlua::Result<(Table, Option<&'static str>)> {
     })
 }
 
-/// Returns what is under a key: a value, or the number of a table.
+/// Returns the value under a key, or the number of a table.
 fn child(lua: &Lua, (node, key): (i64, Value)) -> mlua::Result<(Value, Option<i64>)> {
     with(lua, node, |tree, node| {
         let found = match &key {
@@ -184,7 +185,7 @@ fn place_of(key: &Value) -> Option<usize> {
 
 /// Makes a value of Lua that the plan may change.
 pub(super) fn to_lua(lua: &Lua, node: JsonNode<'_>) -> mlua::Result<Value> {
-    // It may have some.
+    // It may contain nulls.
     null(lua)?;
     lua.to_value(&node)
 }
@@ -209,7 +210,7 @@ fn node(view: &Table) -> mlua::Result<i64> {
     viewed(view).ok_or_else(|| mlua::Error::runtime("this is no view of a value"))
 }
 
-/// The iterator of `pairs`: what comes after a key, in the order of a list or of names.
+/// The iterator of `pairs`: the next key and value, in the order of a list or of names.
 fn following(lua: &Lua, (view, key): (Table, Value)) -> mlua::Result<(Value, Value)> {
     let node = node(&view)?;
     let next = with(lua, node, |_, node| -> mlua::Result<Value> {

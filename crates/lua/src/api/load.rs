@@ -4,7 +4,7 @@ use crate::sandbox::{ENVIRONMENT, VmHost};
 use crate::values::{DisplayText, escape_invalid};
 use mlua::{IntoLua as _, IntoLuaMulti as _, Lua, LuaString, MultiValue, Table, Value};
 
-/// Returns the function, or nil and what is wrong with the text. A table may take the place of the plan's environment.
+/// Returns the function, or nil and the problem with the text. A table may take the place of the plan's environment.
 pub(super) fn load(
     lua: &Lua,
     (text, name, mode, environment): (

@@ -96,10 +96,10 @@ fn is_plain(table: &Table) -> bool {
 /// # Errors
 /// The task's time is over.
 fn show_table(lua: &Lua, table: &Table, depth: usize, out: &mut String) -> mlua::Result<()> {
-    const DEEPEST: usize = 4;
+    const MAX_DEPTH: usize = 4;
     const MOST_FIELDS: usize = 50;
     const MOST_BYTES: usize = 2_000;
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         out.push_str("{ … }");
         return Ok(());
     }
@@ -108,7 +108,7 @@ fn show_table(lua: &Lua, table: &Table, depth: usize, out: &mut String) -> mlua:
     let list = (1..=listed.min(MOST_FIELDS)).map(|place| (None, table.raw_get(place)));
     let list = list.map_while(|(name, value)| Some((name, value.ok()?)));
     let mut fields: Vec<(Option<String>, Value)> = list.collect();
-    // Where the list alone is too much, no named field is shown, and all of the list would come before the first.
+    // Where the list alone is too long, no named field is shown.
     let looked_at = if listed > MOST_FIELDS {
         0
     } else {
@@ -185,8 +185,8 @@ fn write(lua: &Lua, level: &str, text: &str) {
     }
 }
 
-/// Returns text for one entry of the log. Further lines of it are indented, so that what a site has sent looks like no entry
-/// of its own.
+/// Returns text for one entry of the log. Further lines of it are indented, so that a text from a site cannot pass for
+/// an entry of its own.
 fn entry(text: &str) -> String {
     let text = lgoose_base::error::printable(text.trim_end_matches('\n'));
     text.replace('\n', "\n  ")

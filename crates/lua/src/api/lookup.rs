@@ -1,4 +1,4 @@
-//! Lookup by name of the functions made in Rust. The prelude asks for each when it is first used, so that a VM holds
+//! Lookup by name of the functions made in Rust. The prelude looks each up when it is first used, so that a VM holds
 //! only what its plan needs.
 
 use super::function::{self, function};
@@ -15,10 +15,10 @@ use crate::values::escape_invalid;
 use lgoose_base::error::{Diagnostic, bounded_name};
 use mlua::{IntoLua as _, Lua, LuaString, Thread, Value};
 
-/// A value, and the word for how the prelude turns it into what a plan sees; `None` if the value is that already.
+/// A value, and the word for how the prelude converts it for the plan; `None` if plans get it as it is.
 pub(crate) type MemberValue = (Value, Option<&'static str>);
 
-/// Loads a part of the prelude, which makes the member that was asked for and others.
+/// Loads a part of the prelude, which makes the requested member and others.
 pub(super) fn part(lua: &Lua, part: &'static PreludePart) -> mlua::Result<MemberValue> {
     Ok((Value::Function(part.load(lua)?), Some("part")))
 }
@@ -192,7 +192,7 @@ fn same_task(lua: &Lua, (place, name): (usize, Option<LuaString>)) -> mlua::Resu
     Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)))
 }
 
-/// Adds the stack of the calls to an error: what Lua raises in lgoose's own code has no line of the plan's.
+/// Adds the call stack to an error: one raised in lgoose's own code has no line of the plan.
 fn with_stack(lua: &Lua, problem: LuaString) -> mlua::Result<LuaString> {
     let stack = lua.traceback(None, 1)?;
     lua.create_string([&problem.as_bytes(), b"\n".as_slice(), &stack.as_bytes()].concat())

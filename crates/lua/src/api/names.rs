@@ -76,10 +76,10 @@ pub(crate) const GLOBALS: [&str; 24] = [
     "check",
 ];
 
-/// The globals that the top level of a file has and tasks have not.
+/// The globals of a file's top level that tasks do not have.
 const DECLARATIONS: [&str; 4] = ["task", "scenario", "plan", "on"];
 
-/// Formats the message for setting a field of what plans only read; `body` stands for a request without one.
+/// Formats the message for setting a field of a read-only value; `body` stands for a request without one.
 pub(super) fn refused(
     _: &Lua,
     (owner, key): (String, Option<DisplayText>),
@@ -105,7 +105,7 @@ pub(super) fn refused(
     })
 }
 
-/// Globals of other languages and test tools, and what plans have instead.
+/// Globals of other languages and test tools, with their equivalents here.
 const ELSEWHERE: [(&str, &str); 18] = [
     ("sleep", "a task pauses by user:wait(seconds)"),
     (

@@ -18,16 +18,16 @@ pub(crate) const FIELDS: [&str; 2] = ["ok", "error"];
 /// The methods of a socket.
 pub(crate) const METHODS: [&str; 4] = ["send", "receive", "start_tls", "close"];
 
-/// That the type of sockets is registered in a VM.
+/// Marks a VM in which the type of sockets is registered.
 struct Registered;
 
-/// Makes what a plan gets for a socket that it opens.
+/// Makes the plan's value for a socket that it opens.
 pub(crate) fn make(lua: &Lua, socket: Rc<OpenSocket>) -> mlua::Result<AnyUserData> {
     if lua.app_data_ref::<Registered>().is_none() {
         let operations = ["socket_send", "socket_receive", "start_tls", "socket_close"];
         let host = lua.create_table()?;
         host.raw_set("take", function(lua, take)?)?;
-        let methods = parts::NET_SOCKETS.methods(lua, METHODS, &operations, (host, ()))?;
+        let methods = parts::NET_SOCKETS.methods(lua, METHODS, &operations, host, ())?;
         lua.register_userdata_type::<Held<NetSocket>>(|registry| register(registry, methods))?;
         lua.set_app_data(Registered);
     }
@@ -64,14 +64,14 @@ pub(super) fn connect(
     };
     let host = VmHost::of(lua);
     let session = VmHost::user_session(lua)?;
-    let planned = read_connect(&session, (kind, &address, &options), &mut host.budget(lua));
+    let planned = read_connect(&session, kind, &address, &options, &mut host.budget(lua));
     let planned = planned.map_err(mlua::Error::runtime)?;
     host.held(lua, planned)?.into_lua(lua)
 }
 
 type Socket = UserDataRef<Held<NetSocket>>;
 
-/// Takes what has come already, if it is enough. Returns whether it is, and what.
+/// Takes the bytes received so far, if they are enough. Returns whether they are, and the bytes.
 fn take(lua: &Lua, (socket, what, options): (Socket, Value, Value)) -> mlua::Result<(bool, Value)> {
     let (rule, _) = read_receive(&socket.0, &what, &options).map_err(mlua::Error::runtime)?;
     match socket.0.take_at_hand(&rule) {

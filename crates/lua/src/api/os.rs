@@ -61,11 +61,11 @@ fn time_of(table: &Table, zone: TimeZone) -> Result<i64, String> {
 /// Implements `os.date([format [, time]])`: the formats of `strftime`, `*t` for a table, a leading `!` for UTC.
 fn date(lua: &Lua, (format, time): (Option<String>, Option<i64>)) -> mlua::Result<Value> {
     /// Each conversion may make some 30 bytes of two.
-    const LONGEST: usize = 4096;
+    const MAX_FORMAT: usize = 4096;
     let format = format.unwrap_or_else(|| "%c".to_owned());
-    if format.len() > LONGEST {
+    if format.len() > MAX_FORMAT {
         return Err(mlua::Error::runtime(format!(
-            "os.date: the format has {} bytes, and may have {LONGEST}",
+            "os.date: the format has {} bytes, and may have {MAX_FORMAT}",
             format.len()
         )));
     }

@@ -13,8 +13,8 @@ use url::Url;
 /// Finds the URLs of a body within that many bytes of memory.
 pub(super) type UrlFinder = fn(&[u8], &PageAddress, usize) -> Option<PageUrls>;
 
-/// Returns the URLs of a page that contain the filter or one of its strings, or for which it returns true. `policy` is what
-/// the page's head says of naming it.
+/// Returns the URLs of a page that contain the filter or one of its strings, or for which it returns true. `policy` is
+/// the referrer policy of the page's headers.
 pub(super) fn list(
     lua: &Lua,
     page: &PageAddress,
@@ -54,11 +54,11 @@ pub(super) fn list(
 
 /// Warns once about each host whose assets are left out, with the number of them on the page.
 fn warn_of_excluded(lua: &Lua, page: &PageAddress, urls: Vec<&String>) {
-    const MOST: usize = 8;
+    const MAX_HOSTS: usize = 8;
     let mut hosts: IndexMap<String, usize> = IndexMap::new();
     for url in urls.into_iter().filter_map(|url| Url::parse(url).ok()) {
         let host = url[url::Position::BeforeHost..url::Position::AfterHost].to_owned();
-        // Where the page's own host has another scheme or port there, this is what makes the difference.
+        // If the page's own host has another scheme or port there, show the whole origin, which makes the difference.
         let origin = match Url::parse(page.as_str()) {
             Ok(page) if page.host_str() == url.host_str() => {
                 let port = url.port_or_known_default().unwrap_or_default();
@@ -73,11 +73,11 @@ fn warn_of_excluded(lua: &Lua, page: &PageAddress, urls: Vec<&String>) {
     if hosts.is_empty() {
         return;
     }
-    let listed = hosts.iter().take(MOST);
+    let listed = hosts.iter().take(MAX_HOSTS);
     let listed: Vec<String> = listed
         .map(|(host, count)| format!("{count} of '{}'", shorten(host)))
         .collect();
-    let more = match hosts.len().saturating_sub(MOST) {
+    let more = match hosts.len().saturating_sub(MAX_HOSTS) {
         0 => String::new(),
         more => format!(" and those of {more} more hosts"),
     };
@@ -117,12 +117,12 @@ impl UrlFilter {
         }
     }
 
-    /// Returns what looking at one URL counts as, in bytes.
+    /// Returns the cost of looking at one URL, in bytes.
     fn work(&self) -> u64 {
-        const EACH: u64 = 64;
+        const URL_COST: u64 = 64;
         match self {
-            UrlFilter::Containing(parts) => EACH * parts.len() as u64,
-            UrlFilter::All | UrlFilter::Function(_) => EACH,
+            UrlFilter::Containing(parts) => URL_COST * parts.len() as u64,
+            UrlFilter::All | UrlFilter::Function(_) => URL_COST,
         }
     }
 

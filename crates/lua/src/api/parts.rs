@@ -1,4 +1,4 @@
-//! Parts of the prelude, which a VM loads when its plan first uses what they make.
+//! Parts of the prelude, each loaded by a VM when its plan first uses something that it defines.
 
 use crate::diagnostics::here;
 use crate::plan_files::compile_once;
@@ -23,22 +23,22 @@ pub(super) static EVENTS: PreludePart =
     PreludePart::of(include_str!("../../lua/prelude/events.lua"));
 /// `user:grpc` and `user:grpc_stream`.
 pub(super) static GRPC: PreludePart = PreludePart::of(include_str!("../../lua/prelude/grpc.lua"));
-/// What waits in a call of gRPC.
+/// The waiting methods of a gRPC call.
 pub(super) static GRPC_CALLS: PreludePart =
     PreludePart::of(include_str!("../../lua/prelude/grpc_calls.lua"));
 /// `user:request` and `user:submit`.
 pub(super) static FORMS: PreludePart = PreludePart::of(include_str!("../../lua/prelude/forms.lua"));
 /// `user:fetch` and `user:batch`.
 pub(super) static LISTS: PreludePart = PreludePart::of(include_str!("../../lua/prelude/lists.lua"));
-/// What events and messages can do.
+/// The methods of events and messages.
 pub(super) static MESSAGE: PreludePart =
     PreludePart::of(include_str!("../../lua/prelude/message.lua"));
-/// Views of what a process has once.
+/// Views of values that a process has once.
 pub(super) static JSON_VIEW: PreludePart =
     PreludePart::of(include_str!("../../lua/prelude/json_view.lua"));
 /// `user:tcp`, `user:tls` and `user:udp`.
 pub(super) static NET: PreludePart = PreludePart::of(include_str!("../../lua/prelude/net.lua"));
-/// What waits in a plain socket.
+/// The waiting methods of a plain socket.
 pub(super) static NET_SOCKETS: PreludePart =
     PreludePart::of(include_str!("../../lua/prelude/net_sockets.lua"));
 /// Protected calls within one another.
@@ -46,10 +46,10 @@ pub(super) static NESTING: PreludePart =
     PreludePart::of(include_str!("../../lua/prelude/nesting.lua"));
 /// `user:retry`.
 pub(super) static RETRY: PreludePart = PreludePart::of(include_str!("../../lua/prelude/retry.lua"));
-/// What waits in `lgoose.shared`.
+/// The waiting functions of `lgoose.shared`.
 pub(super) static SHARED: PreludePart =
     PreludePart::of(include_str!("../../lua/prelude/shared.lua"));
-/// What waits in a WebSocket.
+/// The waiting methods of a WebSocket.
 pub(super) static SOCKETS: PreludePart =
     PreludePart::of(include_str!("../../lua/prelude/sockets.lua"));
 /// `user:websocket`.
@@ -57,7 +57,7 @@ pub(super) static WEBSOCKET: PreludePart =
     PreludePart::of(include_str!("../../lua/prelude/websocket.lua"));
 /// `user:spawn`.
 pub(super) static SPAWN: PreludePart = PreludePart::of(include_str!("../../lua/prelude/spawn.lua"));
-/// What waits in a stream.
+/// The waiting methods of a stream.
 pub(super) static STREAMS: PreludePart =
     PreludePart::of(include_str!("../../lua/prelude/streams.lua"));
 /// `user:timed`.
@@ -73,7 +73,7 @@ impl PreludePart {
         }
     }
 
-    /// Loads the part as a function, which the prelude calls with what they share.
+    /// Loads the part as a function, which the prelude calls with the values that they share.
     pub(super) fn load(&'static self, lua: &Lua) -> mlua::Result<Function> {
         lua.load(compile_once(&self.code, self.source)?)
             .set_mode(ChunkMode::Binary)
@@ -87,7 +87,8 @@ impl PreludePart {
         lua: &Lua,
         names: [&'static str; N],
         operations: &[&str],
-        (host, more): (Table, impl IntoLuaMulti),
+        host: Table,
+        more: impl IntoLuaMulti,
     ) -> mlua::Result<Vec<(&'static str, Function)>> {
         let coroutine: Table = lua.globals().raw_get("coroutine")?;
         let markers = lua.create_table()?;

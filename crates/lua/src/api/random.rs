@@ -147,15 +147,15 @@ fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
 /// Returns the keys with their weights, sorted by the texts of the keys: Lua's order of fields changes from run to run,
 /// and a seed must give the same choice.
 fn by_name(lua: &Lua, weights: &Table) -> mlua::Result<Vec<(Value, f64)>> {
-    /// What a key takes beside its text, with its weight and its place in Lua's list of what Rust holds.
-    const EACH: usize = 192;
+    /// The memory of a key beside its text, with its weight and its place in Lua's list of values held by Rust.
+    const KEY_BYTES: usize = 192;
     let host = VmHost::of(lua);
     let mut budget = host.budget(lua);
     let mut named = Vec::new();
     for pair in weights.pairs::<Value, f64>() {
         let (key, weight) = pair?;
-        host.limits.spend(lua, EACH as u64)?;
-        budget.take(EACH).map_err(mlua::Error::runtime)?;
+        host.limits.spend(lua, KEY_BYTES as u64)?;
+        budget.take(KEY_BYTES).map_err(mlua::Error::runtime)?;
         named.push((Vec::new(), key, weight));
     }
     for (name, key, _) in &mut named {

@@ -197,7 +197,7 @@ impl Pattern {
     }
 }
 
-/// Makes room for some more bytes in a text that grows, out of what the plan may take.
+/// Reserves some more bytes in a growing text, out of the plan's budget.
 fn make_room(text: &mut Vec<u8>, more: usize, budget: &mut Budget) -> mlua::Result<()> {
     if text.capacity() - text.len() >= more {
         return Ok(());

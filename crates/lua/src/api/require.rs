@@ -9,7 +9,7 @@ use mlua::{Function, Lua, Table, Value};
 use std::sync::LazyLock;
 
 /// The code of `require`. It is Lua, since a module may yield and its errors keep their stack. A module that ended with
-/// an error may be required again, which the closed variable sees to; nil counts as true, as in Lua's own `require`.
+/// an error may be required again, by way of the variable to be closed; nil counts as true, as in Lua's own `require`.
 const REQUIRE: &str = r#"
 local find, cycle = ...
 local loaded, loading, error, setmetatable = {}, {}, error, setmetatable
@@ -30,7 +30,7 @@ return function(name)
   return value
 end"#;
 
-// Compiled once: most plans of several files ask for it in every VM.
+// Compiled once: most plans of several files need it in every VM.
 static COMPILED: LazyLock<Vec<u8>> =
     LazyLock::new(|| compile("=lgoose", REQUIRE, true).expect("it is Lua"));
 
@@ -85,7 +85,7 @@ fn cycle(lua: &Lua, (loading, name): (Table, String)) -> mlua::Result<String> {
         .skip_while(|module| *module != name)
         .collect();
     Ok(format!(
-        "{}modules require each other in a circle: {}\nmove what they share into a module of its own",
+        "{}modules require each other in a circle: {}\nmove the code that they share into another module",
         here(lua),
         circle.join(" → ")
     ))

@@ -1,4 +1,4 @@
-//! The fields and methods of a response. Each is created when a plan first asks for it.
+//! The fields and methods of a response. Each is created at its first use.
 
 use super::function::{Arguments, function};
 use super::names::unknown;
@@ -153,7 +153,7 @@ impl CalledResponse {
         let line = failure.as_ref().and_then(|_| line(lua));
         let overruled = responses.change(address, |finished| {
             if failure.is_some() && finished.exchange.outcome.is_err() {
-                // Why there was no response says more than what the page lacked.
+                // The reason for the lack of a response says more than a page that lacks something.
                 return;
             }
             finished.line = line;

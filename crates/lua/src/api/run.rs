@@ -1,4 +1,4 @@
-//! `run`: what a plan knows of its run, and what it asks of it.
+//! `run`: facts about the run, and requests to change it.
 
 use super::function::function;
 use crate::requests::marker;

@@ -108,7 +108,7 @@ pub(super) fn share(lua: &Lua, value: Value) -> mlua::Result<()> {
     let mut budget = VmHost::of(lua).budget(lua);
     let shared = convert_to_tree(&value, &mut budget).map_err(|error| {
         mlua::Error::runtime(format!(
-            "what test_start returns must be strings, numbers, booleans and tables of them: {error}"
+            "the return value of test_start must consist of strings, numbers, booleans and tables of them: {error}"
         ))
     })?;
     VmHost::of(lua).program.set_shared(shared);

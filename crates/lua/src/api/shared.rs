@@ -38,7 +38,7 @@ pub(super) struct SharedMap {
 /// The right to make a value, with the time that it is kept.
 #[derive(Debug)]
 struct OpenClaim {
-    /// How messages name the map.
+    /// The map's name in messages.
     what: String,
     /// The claim, which is over once it is taken from here.
     claim: RefCell<Option<Claim>>,
@@ -131,7 +131,7 @@ fn name_of(lua: &Lua, kind: &str, name: &Value) -> mlua::Result<String> {
     }
 }
 
-/// Refuses at the top level of the file what only users may do: it runs once for each of them.
+/// Refuses functions for users alone at the top level of the file, which runs once for each of them.
 pub(super) fn runs(lua: &Lua, what: &str) -> mlua::Result<Rc<VmHost>> {
     let host = VmHost::of(lua);
     if !host.limits.is_loading() {
@@ -197,7 +197,7 @@ impl HeapSize for OpenClaim {
 
 impl HeapSize for PendingValue {
     fn heap_bytes(&self) -> usize {
-        // All users share what is waited for.
+        // All users share the pending value.
         0
     }
 }
@@ -343,7 +343,7 @@ pub(super) fn copy(lua: &Lua, value: Option<shared_state::SharedValue>) -> mlua:
     let Some(value) = value else {
         return Ok(Value::Nil);
     };
-    // It may have some.
+    // It may contain nulls.
     null(lua)?;
     lua.to_value(&*value)
 }
@@ -354,7 +354,7 @@ fn try_take(lua: &Lua, queue: UserDataRef<Held<SharedQueue>>) -> mlua::Result<Va
     copy(lua, queue.queue.try_take())
 }
 
-/// What is found in a map: the value, or the right to make it, or what is to be waited for.
+/// The result of a lookup in a map: the value, or the right to make it, or the pending value to wait for.
 type MapResult = (Value, Option<AnyUserData>, Option<AnyUserData>);
 
 fn find_or_claim(
@@ -370,7 +370,7 @@ fn find_or_claim(
     let host = runs(lua, &what)?;
     if !make.is_function() {
         let mismatch = describe_mismatch(
-            &format!("what makes a value of {what}"),
+            &format!("the function for a value of {what}"),
             "a function",
             &make,
         );

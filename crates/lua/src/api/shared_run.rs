@@ -26,7 +26,7 @@ struct RunShared {
     kind: &'static str,
     name: String,
     link: SharedLink,
-    /// The map of this process in which its users claim what one of them is to make.
+    /// The map of this process in which its users claim the values that one of them is to make.
     claims: Arc<Map>,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn of_run(lua: &Lua, kind: &'static str, name: String) -> mlua::Resul
     }
     match host.program.run_state() {
         RunState::Here(state) => made(lua, state, kind, name),
-        RunState::Elsewhere(link, claims) => elsewhere(lua, kind, name, (link.clone(), claims)),
+        RunState::Elsewhere(link, claims) => elsewhere(lua, kind, name, link.clone(), claims),
         RunState::Nowhere => {
             let message = "with '--part', each part of the load has its own users: they share nothing with those of others";
             let help = "run all of it on workers ('--workers'), or use lgoose.shared without '.run', which each part has for itself";
@@ -58,7 +58,8 @@ fn elsewhere(
     lua: &Lua,
     kind: &'static str,
     name: String,
-    (link, claims): (SharedLink, &Arc<SharedState>),
+    link: SharedLink,
+    claims: &Arc<SharedState>,
 ) -> mlua::Result<AnyUserData> {
     let claims = claims.map(&name).map_err(mlua::Error::runtime)?;
     let shared = RunShared {
@@ -84,7 +85,7 @@ impl HeapSize for PendingReply {
 
 impl UserData for Held<PendingReply> {}
 
-/// Registers what the part of the prelude has made of `call`, `reply` and `nearby`: the methods by kind.
+/// Registers the methods by kind, which the part of the prelude has made from `call`, `reply` and `nearby`.
 pub(super) fn register(lua: &Lua, methods: Table) -> mlua::Result<()> {
     lua.register_userdata_type::<Held<RunShared>>(|registry| {
         registry.add_meta_method(
@@ -129,7 +130,7 @@ pub(super) fn functions(lua: &Lua) -> mlua::Result<(Function, Function, Function
     ))
 }
 
-/// Sends a call on its way; returns what the user waits for, and what the reply is read from.
+/// Starts a call; returns the value that the user waits for, and the one that the reply is read from.
 fn call(
     lua: &Lua,
     (shared, action, a, b, c): (UserDataRef<Held<RunShared>>, String, Value, Value, Value),
@@ -139,7 +140,7 @@ fn call(
     let name = shared.name.clone();
     let (call, reply) = PendingCall::new(SharedCall { name, action });
     let pending = host.userdata(lua, reply.pending.clone())?;
-    // Dropped where the run is over, which is the reply then.
+    // Dropped if the run is over, which counts as the reply then.
     let _over = shared.link.send(call);
     Ok((pending, host.userdata(lua, reply)?))
 }

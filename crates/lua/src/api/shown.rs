@@ -12,7 +12,7 @@ pub(super) fn is_response(table: &Table) -> bool {
     name.is_some_and(|name| name == "response") && ResponseAddress::of(table).is_ok()
 }
 
-/// Returns a response as logs show it: its status, where it came from, its size and what is wrong with it.
+/// Formats a response for logs: its status, its URL, its size and its problem.
 pub(super) fn response(lua: &Lua, response: &Table) -> String {
     let host = VmHost::of(lua);
     let responses = host.responses.borrow();

@@ -10,11 +10,11 @@ use ring::signature::{
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;
 
-/// What the making of a signature costs, in the unit of [`VmLimits::spend`](crate::limits::VmLimits): some 100 µs to
-/// read a key and a millisecond to sign with RSA.
+/// The cost of a signature, in the unit of [`VmLimits::spend`](crate::limits::VmLimits): reading a key takes some 100
+/// µs, and signing with RSA a millisecond.
 const WORK: u64 = 1 << 20;
 
-/// How an algorithm signs.
+/// The method of an algorithm's signatures.
 #[derive(Clone, Copy)]
 enum SigningMethod {
     Rsa(&'static dyn RsaEncoding),
@@ -58,7 +58,7 @@ fn signed(name: &str, key: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
         "unknown algorithm; there are RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 and EdDSA, and hash.hmac_sha256 for secrets",
     )?;
     let key = PrivateKeyDer::from_pem_slice(key)
-        .map_err(|_| "the key is no private key in PEM ('-----BEGIN PRIVATE KEY-----')")?;
+        .map_err(|_| "the key is not a private key in PEM form ('-----BEGIN PRIVATE KEY-----')")?;
     let random = SystemRandom::new();
     let unfit = |error: ring::error::KeyRejected| format!("the key does not fit: {error}");
     let failed = |_: ring::error::Unspecified| "the text cannot be signed".to_owned();

@@ -40,10 +40,10 @@ pub(crate) const METHODS: [&str; 7] = [
 #[cfg(test)]
 pub(super) const MESSAGE: [&str; 4] = ["data", "is_text", "at", "json"];
 
-/// That the type of sockets is registered in a VM.
+/// Marks a VM in which the type of sockets is registered.
 struct Registered;
 
-/// Makes what a plan gets for a request that opens a WebSocket.
+/// Makes the plan's value for a request that opens a WebSocket.
 pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUserData> {
     if lua.app_data_ref::<Registered>().is_none() {
         let operations = [
@@ -63,7 +63,7 @@ pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUse
         host.raw_set("has_more", function(lua, has_more)?)?;
         host.raw_set("clock", lua.create_function(super::metric::clock)?)?;
         let more = (message_meta(lua, "message")?, json::library(lua)?);
-        let methods = parts::SOCKETS.methods(lua, METHODS, &operations, (host, more))?;
+        let methods = parts::SOCKETS.methods(lua, METHODS, &operations, host, more)?;
         lua.register_userdata_type::<Held<PlanSocket>>(|registry| register(registry, methods))?;
         lua.set_app_data(Registered);
     }
@@ -135,9 +135,9 @@ fn send(
     _: &Lua,
     (socket, is_text, bytes): (Socket, bool, LuaString),
 ) -> mlua::Result<(bool, bool)> {
-    const MOST: usize = 64 << 20;
+    const MAX_MESSAGE: usize = 64 << 20;
     let bytes = bytes.as_bytes();
-    if bytes.len() > MOST {
+    if bytes.len() > MAX_MESSAGE {
         return Err(mlua::Error::runtime("a message has at most 64 MiB"));
     }
     if is_text && std::str::from_utf8(&bytes).is_err() {

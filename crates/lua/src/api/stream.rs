@@ -1,4 +1,4 @@
-//! Responses that a plan reads while they come: `user:get(path, { stream = true })`.
+//! Responses that a plan reads while they arrive: `user:get(path, { stream = true })`.
 
 use super::function::{function, method};
 use super::names::refuse_unknown;
@@ -19,17 +19,17 @@ pub(crate) const FIELDS: [&str; 4] = ["status", "headers", "ok", "error"];
 /// The methods of a stream, for messages.
 pub(crate) const METHODS: [&str; 5] = ["events", "lines", "chunks", "fail", "close"];
 
-/// The options of `stream:events` and of those like it.
+/// The options of `stream:events`, `stream:lines` and `stream:chunks`.
 pub(crate) const MESSAGE_OPTIONS: [&str; 3] = ["at_end", "counts", "to_end"];
 
 /// The members of an event.
 #[cfg(test)]
 pub(super) const EVENT: [&str; 5] = ["data", "name", "id", "at", "json"];
 
-/// That the type of streams is registered in a VM.
+/// Marks a VM in which the type of streams is registered.
 struct Registered;
 
-/// Makes what a plan gets for a request whose response it reads while it comes.
+/// Makes the plan's value for a request whose response is streamed.
 pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUserData> {
     if lua.app_data_ref::<Registered>().is_none() {
         let coroutine: Table = lua.globals().raw_get("coroutine")?;
@@ -152,12 +152,12 @@ fn count(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Whether what comes are events, for `user:events`.
+/// Whether the stream has events, for `user:events`.
 pub(super) fn has_events(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<bool> {
     Ok(stream.shared.has_events())
 }
 
-/// Returns the latest identity of an event stream, or nil, and the seconds to wait before connecting anew, or nil.
+/// Returns the latest event identifier of a stream, or nil, and the seconds to wait before reconnecting, or nil.
 pub(super) fn place(
     lua: &Lua,
     stream: UserDataRef<Held<PlanStream>>,
@@ -167,7 +167,7 @@ pub(super) fn place(
     Ok((id, retry.map(|time| time.as_secs_f64())))
 }
 
-/// Lets go of a stream, which is closed.
+/// Releases a stream, which is closed.
 pub(super) fn let_go(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
     stream.shared.body.close();
     Ok(())

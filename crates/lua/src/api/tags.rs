@@ -43,7 +43,7 @@ pub(super) fn user_tags(lua: &Lua) -> mlua::Result<Table> {
     Ok(tags)
 }
 
-/// Begins a transaction with these options. Returns what is wrong with them, if something is.
+/// Begins a transaction with these options. Returns the problem with them, if there is one.
 pub(super) fn start_transaction(lua: &Lua, options: Table) -> mlua::Result<Option<String>> {
     Ok(enter_transaction(lua, &options).err())
 }
@@ -68,7 +68,7 @@ pub(super) fn leave_transaction(lua: &Lua, (): ()) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Transactions in which a coroutine of the plan's waits to be resumed: meanwhile, nothing is in them. They end with it.
+/// Transactions of a suspended coroutine of the plan, which no code is in meanwhile. They end with the coroutine.
 struct SuspendedTags(RefCell<Vec<Transaction>>);
 
 impl HeapSize for SuspendedTags {
@@ -93,8 +93,8 @@ pub(super) fn enter_coroutine(lua: &Lua, suspended: Option<AnyUserData>) -> mlua
         .map_err(mlua::Error::runtime)
 }
 
-/// Leaves the transactions that a coroutine is in, which began when its code was in that many, and returns them for the next
-/// time that it is resumed; nothing if there are none.
+/// Leaves the transactions that a coroutine is in, beyond that depth, and returns them for its next resumption; nothing
+/// if there are none.
 pub(super) fn leave_coroutine(lua: &Lua, depth: usize) -> mlua::Result<Option<AnyUserData>> {
     let host = VmHost::of(lua);
     let is_in_none = |own: &OwnTags| own.depth() <= depth;

@@ -1,4 +1,4 @@
-//! Tests of the libraries as plans call them, without an engine: each plan asserts in Lua what it sees.
+//! Tests of the libraries as plans call them, without an engine: each plan makes its assertions in Lua.
 
 use crate::fixture::{recorder, setup, start};
 use crate::{Op, Program, RaisedError, Step, Vm, load};
@@ -27,7 +27,7 @@ impl PlanFixture {
 
 impl Drop for PlanFixture {
     fn drop(&mut self) {
-        // What is left behind is found in the folder for temporary files.
+        // A leftover folder is found among the temporary files.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -135,7 +135,7 @@ fn a_user_that_finds_no_unique_row_stops_even_inside_a_coroutine() {
     let mut user = bench.user(1);
     assert!(matches!(start(&mut user, 0, 1), Step::Done));
     assert!(matches!(start(&mut user, 0, 2), Step::Op(Op::Stop)));
-    // What it does at its end still runs until it asks for a row.
+    // The code at its end still runs until it requests a row.
     assert!(matches!(start(&mut user, 0, 3), Step::Op(Op::Stop)));
 }
 
@@ -353,8 +353,8 @@ fn a_plan_that_declares_other_tasks_for_a_user_is_refused() {
 
 #[test]
 fn a_vm_is_small_before_its_plan_needs_more() {
-    // A load has thousands of VMs: what not every plan uses is a part of the prelude or opened when it is asked for.
-    // Measured: 26 KiB.
+    // A load has thousands of VMs: functions that not every plan uses are in parts of the prelude or opened at first
+    // use. Measured: 26 KiB.
     let plan = "task { function(user) user:get '/' end }";
     let vm = PlanFixture::new("small", &[], plan).user(1);
     assert!(vm.used_memory() < 28 << 10, "{} bytes", vm.used_memory());
@@ -391,9 +391,9 @@ fn code_of_load_that_takes_too_long_is_reported_at_the_line_of_its_task() {
 #[test]
 fn what_a_user_is_given_counts_until_it_is_let_go() {
     const KEPT: usize = 200;
-    /// What a VM keeps of the first value of a kind: its methods.
+    /// The methods, which a VM keeps with the first value of a kind.
     const METHODS: usize = 8 << 10;
-    // What makes one of each kind, and the bytes that it holds outside of Lua at least.
+    // The expression for one value of each kind, and the least number of bytes that it holds outside of Lua.
     for (make, bytes) in [
         ("metric.trend(('n'):rep(400) .. n)", 400),
         ("shared.counter(name)", 50_000),

@@ -1,4 +1,4 @@
-//! Conversion of Lua errors to what people read: the plan's own file and line, never lgoose's insides.
+//! Conversion of Lua errors for people: with the plan's own file and line, never lgoose's insides.
 
 use super::syntax;
 use crate::plan_files::Sources;
@@ -24,7 +24,7 @@ impl RaisedError {
     }
 }
 
-/// A message that a plan raises in words that Lua has, too: it is none of Lua's, and has no line.
+/// A message that a plan raises in the words of one of Lua's. It is not an error of Lua, and has no line.
 #[derive(Debug)]
 pub(crate) struct PlainText(pub(crate) String);
 
@@ -73,8 +73,8 @@ pub(crate) fn is_of_memory(error: &mlua::Error) -> bool {
     matches!(innermost(error), mlua::Error::MemoryError(_))
 }
 
-/// Returns whether Lua raised the error because code yielded that nothing can resume. The function that yields is Lua's own,
-/// so that the error has no line, and what a plan raises in these words is [`PlainText`].
+/// Returns whether Lua raised the error because code yielded that nothing can resume. The function that yields is Lua's
+/// own, so that the error has no line, and an error of the plan in the same words is [`PlainText`].
 pub(crate) fn is_of_yield(error: &mlua::Error) -> bool {
     let mlua::Error::RuntimeError(text) = error else {
         return false;
@@ -125,7 +125,7 @@ pub(crate) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagnostic {
 }
 
 /// Replaces words of Lua that say nothing to an author: addresses of values, halves of characters, and `<eof>`. Adds
-/// what to write where a plan calculates with texts.
+/// the remedy where a plan calculates with texts.
 fn make_readable(message: &str) -> String {
     if let Some((problem, _)) = message.split_once(" near '<\\") {
         return format!("{problem} near a character that Lua does not know");

@@ -3,15 +3,15 @@
 
 use super::tokens::{Token, TokenKind, tokens};
 
-/// A word that opens what another one closes.
+/// A word that opens a block or bracket, which another word closes.
 #[derive(Debug, Clone, Copy)]
 struct Opener<'a> {
     word: Token<'a>,
     close: &'static str,
 }
 
-/// Returns what to do about a text that Lua does not compile, if it is known. `message` is Lua's, and `line` the one on which
-/// it gave up.
+/// Returns the remedy for a text that Lua does not compile, if there is a known one. `message` is Lua's, and `line` the
+/// one on which it gave up.
 pub(super) fn remedy(message: &str, line: u32, source: &str) -> Option<String> {
     let words = tokens(source);
     let end = words.partition_point(|word| word.line <= line);
@@ -25,7 +25,7 @@ pub(super) fn remedy(message: &str, line: u32, source: &str) -> Option<String> {
         .or_else(|| unbalanced(message, near, &words, end))
 }
 
-/// Finds what other languages write on the line of the mistake.
+/// Finds syntax of other languages on the line of the mistake.
 fn habit(message: &str, near: Option<&str>, line: &[Token<'_>]) -> Option<&'static str> {
     let has = |sign: &str| {
         line.iter()
@@ -165,7 +165,7 @@ fn unbalanced(
     words: &[Token<'_>],
     end: usize,
 ) -> Option<String> {
-    // Only the words up to the one at which Lua gave up are known to be what they seem.
+    // Only the words up to the one at which Lua gave up are surely as they seem.
     let at = near.and_then(|near| words[..end].iter().rposition(|word| word.text == near));
     let before = &words[..at.map_or(end, |at| at)];
     let state = open_at(before);
@@ -203,7 +203,7 @@ fn unbalanced(
     }
 }
 
-/// What is still open after some words.
+/// The blocks and brackets still open after some words.
 #[derive(Default)]
 struct OpenBlocks<'a> {
     open: Vec<Opener<'a>>,
@@ -269,11 +269,13 @@ fn is_keyword(word: &str) -> bool {
 }
 
 fn shown(text: &str) -> String {
-    const MOST: usize = 30;
-    match text.chars().count() > MOST || text.contains('\n') {
-        true => "the text".to_owned(),
-        false if text.starts_with(['"', '\'']) => text.to_owned(),
-        false => format!("'{text}'"),
+    const MAX_SHOWN: usize = 30;
+    if text.chars().count() > MAX_SHOWN || text.contains('\n') {
+        "the text".to_owned()
+    } else if text.starts_with(['"', '\'']) {
+        text.to_owned()
+    } else {
+        format!("'{text}'")
     }
 }
 
@@ -281,7 +283,7 @@ fn shown(text: &str) -> String {
 mod tests {
     use crate::plan_files::Sources;
 
-    /// Compiles a text and returns the remedy for what Lua says of it.
+    /// Compiles a text and returns the remedy for Lua's error.
     fn remedy_of(text: &str) -> String {
         let error = mlua::Lua::new()
             .load(text)

@@ -1,13 +1,13 @@
 //! Search for the line of a word within a declaration of a plan's text, for messages.
 
 /// The number of lines of a declaration that are searched.
-const LONGEST: usize = 200;
+const MAX_LINES: usize = 200;
 
 /// Finds the line, from 1, on which `word` is a field of the declaration that begins on line `from`, else the first
 /// line from there on that has the word at all.
 pub(crate) fn word_line(source: &str, from: u32, word: &str) -> Option<u32> {
     let skipped = from.saturating_sub(1) as usize;
-    let lines: Vec<&str> = source.lines().skip(skipped).take(LONGEST).collect();
+    let lines: Vec<&str> = source.lines().skip(skipped).take(MAX_LINES).collect();
     let text = lines.join("\n");
     let at = field(&text, word).or_else(|| {
         words(&text)

@@ -1,5 +1,5 @@
-//! Memory that a plan makes lgoose hold outside of its VM: pages, decoded bodies, what is about to be sent. It counts
-//! against the limit of the VM, and is counted before it is allocated. So does the time that lgoose takes to read it.
+//! Memory that a plan makes lgoose hold outside of its VM: pages, decoded bodies, bodies about to be sent. It counts
+//! against the limit of the VM, and is counted before it is allocated. So is the time that lgoose takes to read it.
 
 use super::interrupt::running_line;
 use super::vm_limits::VmLimits;
@@ -49,13 +49,13 @@ impl Drop for HeldBytes {
 pub(crate) struct Budget<'a> {
     remaining: usize,
     taken: usize,
-    /// What is left may be little because of garbage: before anything is refused, it is collected once.
+    /// The remaining memory may be little because of garbage, which is collected once before anything is refused.
     garbage: Option<(&'a Lua, Collect)>,
     limits: Rc<VmLimits>,
 }
 
 impl<'a> Budget<'a> {
-    /// Creates a budget of `left` bytes, out of the memory of a VM with these limits.
+    /// Creates a budget of `remaining` bytes, out of the memory of a VM with these limits.
     pub(crate) fn new(remaining: usize, limits: &Rc<VmLimits>) -> Budget<'a> {
         Budget {
             remaining,
@@ -73,12 +73,12 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Returns what is left.
+    /// Returns the remaining memory.
     pub(crate) fn remaining(&self) -> usize {
         self.remaining
     }
 
-    /// Returns what has been taken.
+    /// Returns the memory taken so far.
     pub(crate) fn taken(&self) -> usize {
         self.taken
     }
@@ -133,10 +133,10 @@ impl<'a> Budget<'a> {
         spent.map_err(|error| error.to_string())
     }
 
-    /// Does `work` that is to be repeated where nothing looks at the time.
+    /// Does `work` that will be repeated where nothing checks the time.
     ///
     /// # Errors
-    /// What went wrong in it, or the message for a plan whose time would be over after the repetition.
+    /// The error of `work`, or the message for a plan whose time would be over after the repetition.
     pub(crate) fn twice<E: From<String>>(
         &mut self,
         work: impl FnOnce(&mut Budget<'a>) -> Result<(), E>,

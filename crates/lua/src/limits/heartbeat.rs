@@ -1,6 +1,6 @@
-//! What a thread of users does, shown to the watchdog of another thread: whose code runs, since which resumption, and how often
-//! the thread has come back to its loop. One thread writes it at every resume, so it is two plain stores on a cache line of
-//! its own.
+//! The activity of a thread of users, for the watchdog of another thread: the user whose code runs, since which
+//! resumption, and the number of returns to the thread's loop. One thread writes it at every resume, so it is two plain
+//! stores on a cache line of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
@@ -9,8 +9,8 @@ use std::time::Duration;
 /// The task number while a VM is loaded.
 const LOADING: u64 = 0xffff;
 
-/// What a thread does that runs a plan's code. Its parts are read one by one and may not fit together, which a watchdog
-/// that reads twice notices.
+/// The activity of a thread that runs a plan's code. Its parts are read one by one and may not fit together, which a
+/// watchdog that reads twice notices.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Heartbeat {
@@ -21,7 +21,7 @@ pub struct Heartbeat {
     line: AtomicU32,
     /// The thread, 0 while it has not named itself.
     thread: AtomicI32,
-    /// How often the thread has come back to its loop, 0 while it has none.
+    /// The number of returns to the thread's loop, 0 while it has none.
     returns: AtomicU64,
 }
 

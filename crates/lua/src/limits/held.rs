@@ -1,17 +1,17 @@
-//! Values of a plan that Rust owns. Lua's collector knows their size as little as its limit on memory does, so each says
-//! what it takes.
+//! Values of a plan that Rust owns. Neither Lua's collector nor its memory limit knows their size, so each reports its
+//! own.
 
 use super::budget::HeldBytes;
 use std::ops::Deref;
 
-/// What a value that a plan is given takes outside of Lua.
+/// The memory of a plan's value outside of Lua.
 pub(crate) trait HeapSize {
-    /// Returns the memory that it owns, in bytes, without itself, and without what all users of a process share.
+    /// Returns the memory that it owns, in bytes, without itself, and without memory that all users of a process share.
     fn heap_bytes(&self) -> usize;
 }
 
-/// A value whose memory counts as its plan's until it is dropped. Whatever a plan is given as userdata is one, which
-/// `tests/layers` checks.
+/// A value whose memory counts as its plan's until it is dropped. Every userdata of a plan is one, which `tests/layers`
+/// checks.
 #[derive(Debug)]
 pub(crate) struct Held<T> {
     value: T,

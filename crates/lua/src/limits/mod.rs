@@ -1,4 +1,4 @@
-//! The limits of a VM: time and memory, and what a watchdog sees of them. Knows neither tasks nor engine.
+//! The limits of a VM: time and memory, and their view for a watchdog. Knows neither tasks nor engine.
 
 mod budget;
 mod coroutine;

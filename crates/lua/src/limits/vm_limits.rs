@@ -1,5 +1,5 @@
-//! The limits of a VM: Lua time without waiting, and memory. Code that runs for long is looked at by
-//! [`interrupt`](super::interrupt); functions that work long inside one call report it with [`Limits::spend`].
+//! The limits of a VM: Lua time without waiting, and memory. Code that runs for long is interrupted by
+//! [`interrupt`](super::interrupt); functions that work long inside one call report it by [`VmLimits::spend`].
 
 use super::heartbeat::Heartbeat;
 use crate::diagnostics::{RaisedError, plan_line};
@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Limits far above what a plan's top level needs; they end what would never end.
+/// Limits far above the needs of a plan's top level, to end one that would never end.
 pub const LOADING_TIME: Duration = Duration::from_secs(10);
 const LOADING_MEMORY: u64 = 512 << 20;
 
-/// How long the function of `on("report")` may run, which everybody waits for.
+/// The time limit of the function of `on("report")`, which everything else waits for.
 pub const REPORT_TIME: Duration = Duration::from_secs(3);
 
 /// The work inside calls between two readings of the clock, in bytes or steps.
@@ -24,7 +24,7 @@ const WORK: u64 = 4 << 20;
 /// The work of a look into a table, which may have a million empty places.
 pub(crate) const TABLE_LOOK: u64 = 4096;
 
-/// How a plan was told that it would hold more memory than it may, until it has caught that.
+/// The error that has reported to a plan that it would hold more memory than it may, until the plan has caught it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shortage {
     /// By Lua itself, whose error names neither the limit nor a place.
@@ -33,7 +33,7 @@ enum Shortage {
     Refused,
 }
 
-/// The limits of one VM and what it has used of them since the engine resumed it.
+/// The limits of one VM, and its use of them since the engine resumed it.
 #[derive(Debug)]
 pub(crate) struct VmLimits {
     pub(crate) time: Duration,
@@ -54,7 +54,7 @@ pub(crate) struct VmLimits {
     loading: Cell<bool>,
     /// Whether flags set the limits: none does when a plan is loaded first.
     by_flags: bool,
-    /// What the watchdog reads, where there is one.
+    /// The watchdog's view, where there is one.
     heartbeat: Option<Arc<Heartbeat>>,
 }
 
@@ -76,8 +76,7 @@ impl VmLimits {
         }
     }
 
-    /// Makes the limits of the first loading of a plan: what the plan itself says about its limits is not known
-    /// before.
+    /// Makes the limits of the first loading of a plan: the plan's own settings of its limits are not known before.
     pub(crate) fn of_loading(heartbeat: Arc<Heartbeat>) -> VmLimits {
         VmLimits {
             by_flags: false,
@@ -158,8 +157,8 @@ impl VmLimits {
         })
     }
 
-    /// Lets a protected call of the plan catch an error: returns the message of what has ended the task, which is to be raised
-    /// again, and else forgets that memory was short, since what the plan raises from now on is its own.
+    /// Lets a protected call of the plan catch an error: returns the message of the limit that has ended the task,
+    /// which is to be raised again, and else forgets that memory was short, since further errors are the plan's own.
     pub(crate) fn catch(&self) -> Option<String> {
         self.forget_shortage();
         self.ended()
@@ -216,8 +215,8 @@ impl VmLimits {
         self.start.get().map(|_| processor_time())
     }
 
-    /// Ends the task if its time would be over once what it has done since the given look were done again. Costs
-    /// nothing where the task has not been running for long.
+    /// Ends the task if repeating its work since the given look would exceed its time. Costs nothing where the task has
+    /// not been running for long.
     ///
     /// # Errors
     /// The error that ends the task.
@@ -248,8 +247,8 @@ impl VmLimits {
         due
     }
 
-    /// Says of an error that Lua raises without a place, because its memory is full, where the plan was last seen at work.
-    /// Returns every other error as it is.
+    /// Adds the line at which the plan was last seen at work to an error that Lua raises without a place, because its
+    /// memory is full. Returns every other error as it is.
     pub(crate) fn with_place(&self, error: mlua::Error) -> mlua::Error {
         if matches!(error, mlua::Error::MemoryError(_)) {
             self.note_full();
@@ -263,7 +262,7 @@ impl VmLimits {
         }
     }
 
-    /// Returns the message with which lgoose refuses what would take more memory than the plan may hold.
+    /// Returns the message that refuses a value beyond the plan's memory limit.
     pub(crate) fn refuse_memory(&self) -> String {
         self.shortage.set(Some(Shortage::Refused));
         self.out_of_memory()

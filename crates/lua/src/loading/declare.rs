@@ -363,10 +363,10 @@ fn declare_scenario(
             .tasks
             .push(take_task(builder, table, place, &name)?);
     }
-    let beside = read_scenario_fields(table, &owner, &mut scenario)?;
-    builder.thresholds.extend(beside.thresholds);
-    if !beside.env.is_empty() {
-        builder.scenario_env.insert(name, beside.env);
+    let extras = read_scenario_fields(table, &owner, &mut scenario)?;
+    builder.thresholds.extend(extras.thresholds);
+    if !extras.env.is_empty() {
+        builder.scenario_env.insert(name, extras.env);
     }
     if scenario.tasks.is_empty() {
         return Err(Diagnostic::new(format!("{owner} has no tasks"))

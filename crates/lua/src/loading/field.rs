@@ -69,7 +69,7 @@ impl<'a> DeclaredField<'a> {
         }
     }
 
-    /// Reads a weight; 0 leaves out what has it.
+    /// Reads a weight; 0 leaves its owner out.
     pub(super) fn weight(&self) -> Result<u32, DeclarationError> {
         match self.value.as_integer() {
             Some(n) if (0..=1_000_000).contains(&n) => Ok(n as u32),
@@ -110,7 +110,7 @@ impl<'a> DeclaredField<'a> {
         }
     }
 
-    /// Reads tags: strings, which select tasks, and named values, which tell figures apart.
+    /// Reads tags: strings, which select tasks, and named values, which distinguish figures.
     pub(super) fn tags(&self) -> Result<(Vec<String>, Tags), DeclarationError> {
         let Value::Table(table) = self.value else {
             return Ok((self.texts()?, Tags::default()));

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What Lua reads as no name.
+/// Lua's keywords, which cannot be names.
 const KEYWORDS: [&str; 22] = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in",
     "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
@@ -73,7 +73,7 @@ impl Globals {
         missing.collect()
     }
 
-    /// Returns what a task would be told of the name, or `None` where it exists.
+    /// Returns the error that a task would get for the name, or `None` where it exists.
     fn look_up(&self, name: &str, member: Option<&str>) -> Option<String> {
         let found = self.find.call::<()>((&self.env, name, member));
         let host = VmHost::of(&self.lua);
@@ -99,7 +99,7 @@ fn declared<'a>(words: &[Token<'a>]) -> HashSet<&'a str> {
             }
             (TokenKind::Name, "local") => names.extend(locals(rest)),
             (TokenKind::Name, "for") => names.extend(until(rest, &["in", "="])),
-            // Its name is none, or that of a field; of a method it declares 'self'.
+            // It has no name, or that of a field; a method declares 'self'.
             (TokenKind::Name, "function") => {
                 names.insert("self");
                 names.extend(until(rest, &[")"]).skip_while(|word| *word != "("));

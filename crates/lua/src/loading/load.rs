@@ -39,8 +39,8 @@ pub fn load(
     )
 }
 
-/// Loads a plan as [`load`] does, with the files of that folder; the heartbeat shows a watchdog of another thread what its
-/// top level does.
+/// Loads a plan as [`load`] does, with the files of that folder; the heartbeat shows its progress to a watchdog of
+/// another thread.
 ///
 /// # Errors
 /// As [`load`].
@@ -73,8 +73,8 @@ pub fn load_watched(
     Ok((Arc::new(program), declared.plan, declared.settings))
 }
 
-/// Loads a plan that another process has bundled, as [`load_watched`] does. Nothing on this machine but the bundle
-/// decides what the plan is.
+/// Loads a plan that another process has bundled, as [`load_watched`] does. The plan depends on nothing on this machine
+/// but the bundle.
 ///
 /// # Errors
 /// As [`load`], and trouble with unpacking it.
@@ -109,7 +109,7 @@ fn tags_of_tasks(plan: &Plan, count: usize) -> Vec<Tags> {
 /// Reads a plan's file, or standard input for `-`. Returns its name for messages and its text.
 ///
 /// # Errors
-/// A diagnostic that names the path and says what to do.
+/// A diagnostic that names the path and gives the remedy.
 pub fn read(path: &Path) -> Result<(String, String), Error> {
     let shown = path.display().to_string();
     let (name, read) = match shown.as_str() {
@@ -120,7 +120,7 @@ pub fn read(path: &Path) -> Result<(String, String), Error> {
         _ => (shown.clone(), files::read_to_string(path)),
     };
     let text = read.map_err(|error| {
-        // What is no file may be the URL of a site without its scheme, with a password.
+        // A name of no file may be the URL of a site without its scheme, with a password.
         let has_password = shown.split_once('@').is_some_and(|(before, _)| before.contains(':'));
         let shown = if has_password {
             masked_address(&shown)

@@ -97,7 +97,7 @@ fn unnamed_path(words: &[Token<'_>], at: usize) -> Option<String> {
     None
 }
 
-/// Returns what a quoted text says, if it is a path.
+/// Returns the content of a quoted text, if it is a path.
 fn literal(text: &str) -> Option<String> {
     let inside = text.strip_prefix(['"', '\''])?.strip_suffix(['"', '\''])?;
     (inside.starts_with('/') && !inside.contains('\\')).then(|| inside.to_owned())

@@ -24,7 +24,7 @@ pub fn review(program: &Arc<Program>, plan: &Plan, names: RequestNames) -> Vec<D
     if names == RequestNames::Task {
         found.extend(mixed_rows(program, plan));
     }
-    // A machine without memory for one more VM has other worries than this.
+    // Skipped if there is no memory for one more VM.
     let globals = Globals::new(program).ok();
     for source in program.sources.all() {
         found.extend(globals.iter().flat_map(|globals| globals.missing(&source)));
@@ -194,20 +194,20 @@ fn plans_redirects(text: &str) -> bool {
     })
 }
 
-/// Returns what is wrong with what is expected, given whether the request follows redirects.
+/// Returns the problem with an expectation, given whether the request follows redirects.
 fn contradiction(expect: &str, follows: bool) -> Option<(String, &'static str)> {
     if expect.trim().is_empty() {
         return Some((
             "this 'expect' is empty".to_owned(),
-            "say what to expect, such as { status = 200 }, or leave it out",
+            "write an expectation, such as { status = 200 }, or leave it out",
         ));
     }
     let single = pattern(r"\bstatus\s*=\s*(\d+)\s*(?:[,;]|$)");
     let status: u32 = single.captures(expect)?[1].parse().ok()?;
     match status {
         100..=199 | 600.. | 0..=99 => Some((
-            format!("no final answer has the status {status}"),
-            "statuses go from 200 to 599; a request that gets no answer has failed anyway",
+            format!("no final response has the status {status}"),
+            "statuses go from 200 to 599; a request without a response has failed anyway",
         )),
         301 | 302 | 303 | 307 | 308 if follows => Some((
             format!(

@@ -1,4 +1,4 @@
-//! The fields of a scenario: who its users are, and the load that it may have for itself.
+//! The fields of a scenario: its users, and the load of its own that it may have.
 
 use super::field::{DeclarationError, for_each_field};
 use lgoose_base::error::Diagnostic;
@@ -29,7 +29,7 @@ pub(super) fn scenario_fields() -> Vec<&'static str> {
     [&OTHER_SCENARIO_FIELDS[..], &OwnLoad::FIELDS[..]].concat()
 }
 
-/// What a scenario has in addition to its users and tasks.
+/// The fields of a scenario in addition to its users and tasks.
 #[derive(Debug, Default)]
 pub(super) struct ScenarioExtras {
     /// The variables that `env` gives its users.
@@ -47,7 +47,7 @@ pub(super) fn read_scenario_fields(
     owner: &str,
     scenario: &mut Scenario,
 ) -> Result<ScenarioExtras, DeclarationError> {
-    let mut beside = ScenarioExtras::default();
+    let mut extras = ScenarioExtras::default();
     let mut own_load: Option<OwnLoadSettings> = None;
     let mut weighted = None;
     for_each_field(table, owner, |field| {
@@ -66,8 +66,8 @@ pub(super) fn read_scenario_fields(
             "wait" => scenario.wait = field.wait()?,
             "host" => scenario.host = Some(field.text()?),
             "order" => scenario.order = field.order()?,
-            "env" => beside.env = field.variables()?,
-            "thresholds" => beside.thresholds = field.thresholds_of(&scenario.name)?,
+            "env" => extras.env = field.variables()?,
+            "thresholds" => extras.thresholds = field.thresholds_of(&scenario.name)?,
             "tags" => (scenario.tags, scenario.request_tags) = field.tags()?,
             name if OwnLoad::FIELDS.contains(&name) => {
                 let settings = own_load.get_or_insert_default();
@@ -92,5 +92,5 @@ pub(super) fn read_scenario_fields(
         }
         scenario.load = Some(settings.load(owner)?);
     }
-    Ok(beside)
+    Ok(extras)
 }

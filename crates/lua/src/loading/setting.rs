@@ -8,7 +8,7 @@ use mlua::{Table, Value};
 use std::collections::BTreeMap;
 
 /// The depth to which nested tables are read; no option needs more, and a table may contain itself.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// The most entries of a field, those of tables in it included.
 const MOST_ENTRIES: usize = 1_000;
@@ -16,11 +16,11 @@ const MOST_ENTRIES: usize = 1_000;
 /// The most bytes of the texts of a field.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Refuses the value of a field of a declaration that is larger than anybody writes: what is declared is copied, compared
-/// and shown.
+/// Refuses the value of a declared field that is larger than anybody writes: declarations are copied, compared and
+/// shown.
 ///
 /// # Errors
-/// What it may have.
+/// The message with the limit.
 pub(super) fn check_size(field: &str, owner: &str, value: &Value) -> Result<(), Diagnostic> {
     let (mut entries, mut bytes) = (0, 0);
     let length = |value: &Value| value.as_string().map_or(0, |text| text.as_bytes().len());
@@ -45,7 +45,7 @@ pub(super) fn check_size(field: &str, owner: &str, value: &Value) -> Result<(), 
         shorten(field),
         show_size(MOST_BYTES as f64)
     );
-    Err(Diagnostic::new(message).help("read what is longer from a file, with 'data' or 'file'"))
+    Err(Diagnostic::new(message).help("read longer values from a file, with 'data' or 'file'"))
 }
 
 /// Converts the value of a field.
@@ -59,7 +59,7 @@ fn read_nested(value: &Value, depth: usize) -> Setting {
         Value::Integer(n) => Setting::Number(*n as f64),
         Value::Number(n) => Setting::Number(*n),
         Value::Boolean(flag) => Setting::Flag(*flag),
-        Value::Table(_) if depth == DEEPEST => Setting::Other("a table in many tables"),
+        Value::Table(_) if depth == MAX_DEPTH => Setting::Other("a table in many tables"),
         Value::Table(table) => read_table(table, depth + 1),
         other => Setting::Other(type_phrase(other)),
     }

@@ -1,5 +1,5 @@
 //! Stubs for editors: LuaLS annotations of everything that a plan can call. lgoose itself only writes them to files
-//! (`lgoose new`); the tests compare them with what is installed.
+//! (`lgoose new`); the tests compare them with the installed functions.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
 pub const STUBS: [(&str, &str); 17] = [
@@ -66,7 +66,7 @@ mod tests {
             for line in text.lines() {
                 if let Some(rest) = line.strip_prefix("---@class ") {
                     class = rest.split(':').next().unwrap_or(rest).trim();
-                    // 'lgoose.json' is what the global 'json' is.
+                    // 'lgoose.json' is the type of the global 'json'.
                     if let Some(library) = class.strip_prefix("lgoose.")
                         && library.starts_with(char::is_lowercase)
                     {
@@ -121,7 +121,7 @@ mod tests {
         start_prelude(&lua, &program, user.clone())?;
         let mut names: BTreeSet<String> =
             ["plan", "scenario", "task", "on"].map(str::to_owned).into();
-        // What Lua itself brings needs no stub of ours.
+        // Lua's own globals need no stub of ours.
         let globals = members::GLOBALS.iter().filter(|name| **name != "coroutine");
         let documented = described.iter().map(String::as_str);
         for name in globals

@@ -1,5 +1,5 @@
-//! The variables that a plan asks `env()` for, read from the text of its files: for `lgoose check`, for workers, which
-//! get them from their manager, and for a warning before a run. Knows no more Lua than what stands around the call.
+//! The variables that a plan reads by `env()`, found in the text of its files: for `lgoose check`, for workers, which
+//! get them from their manager, and for a warning before a run. Knows no more Lua than the syntax around the call.
 
 use super::review::{pattern, warning_at, without_comment};
 use crate::plan_files::Program;
@@ -17,7 +17,7 @@ struct EnvCall {
     spared: bool,
 }
 
-/// Returns the names of the variables that the files of a plan ask `env()` for by a literal, sorted. A name that is
+/// Returns the names of the variables that the files of a plan read by `env()` with a literal, sorted. A name that is
 /// computed is not among them.
 pub fn requested_variables(program: &Program) -> Vec<String> {
     let names: BTreeSet<String> = calls(program).into_iter().map(|call| call.name).collect();

@@ -21,14 +21,14 @@ pub struct Bundle {
     pub modules: BTreeMap<PathBuf, String>,
     /// The bytes of its data files.
     pub data: BTreeMap<PathBuf, Vec<u8>>,
-    /// The variables that were set for it, and those of the environment that it has asked for. May hold secrets.
+    /// The variables that were set for it, and those of the environment that it has read. May hold secrets.
     pub variables: BTreeMap<String, String>,
     /// The seed of the run.
     pub seed: u64,
 }
 
 impl Bundle {
-    /// Collects what a plan has read so far. Data files are read again and must be what they were.
+    /// Collects the files that a plan has read so far. Data files are read again and must not have changed.
     ///
     /// # Errors
     /// Trouble that names the file that cannot be read or has changed.

@@ -3,7 +3,7 @@
 use mlua::{Lua, LuaOptions, StdLib};
 use std::sync::OnceLock;
 
-/// Compiles a text to bytecode. `name` is what Lua takes, with '@' or '=' before it; `strip` leaves out line numbers.
+/// Compiles a text to bytecode. `name` is the chunk name, with '@' or '=' before it; `strip` leaves out line numbers.
 pub(crate) fn compile(name: &str, source: &str, strip: bool) -> mlua::Result<Vec<u8>> {
     let lua = Lua::new_with(StdLib::NONE, LuaOptions::new())?;
     let function = lua
@@ -14,7 +14,7 @@ pub(crate) fn compile(name: &str, source: &str, strip: bool) -> mlua::Result<Vec
     Ok(function.dump(strip))
 }
 
-/// Returns the bytecode of lgoose's own code from `cell`, compiled when it is asked for the first time.
+/// Returns the bytecode of lgoose's own code from `cell`, compiled at its first use.
 pub(crate) fn compile_once(
     cell: &'static OnceLock<Vec<u8>>,
     source: &str,

@@ -8,7 +8,7 @@ const MOST_CLASSES: usize = 1000;
 const MOST_CLASSES_WITHOUT_CASE: usize = 100;
 
 /// Refuses a pattern with so many character classes that compiling it takes long. They are counted in its text, one in
-/// brackets by its brackets and what it names.
+/// brackets by its brackets and the classes that it names.
 pub(super) fn check_classes(pattern: &str) -> Result<(), String> {
     let (mut classes, mut ignores_case) = (0, false);
     let mut rest = pattern;

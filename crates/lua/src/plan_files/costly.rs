@@ -8,12 +8,12 @@ const MOST_JUMPS: usize = 1 << 15;
 const MOST_NUMBERS: usize = 1 << 16;
 
 /// The bytes of a number that counts as long. There are not enough shorter ones that collide.
-const LONG: usize = 6;
+const LONG_NUMBER: usize = 6;
 
 /// Checks that a text can be compiled in a few seconds.
 ///
 /// # Errors
-/// What it has too much of, and what to do.
+/// The excessive words, and the remedy.
 pub(crate) fn check(text: &str) -> Result<(), (String, &'static str)> {
     let found = count(text.as_bytes());
     if found.jumps > MOST_JUMPS {
@@ -26,7 +26,7 @@ pub(crate) fn check(text: &str) -> Result<(), (String, &'static str)> {
     }
     if found.numbers > MOST_NUMBERS {
         let problem = format!(
-            "the file has {} numbers of {LONG} digits or more, and may have {MOST_NUMBERS}",
+            "the file has {} numbers of {LONG_NUMBER} digits or more, and may have {MOST_NUMBERS}",
             found.numbers
         );
         return Err((
@@ -43,7 +43,7 @@ struct TokenCounts {
     numbers: usize,
 }
 
-/// Counts the words of a text as Lua reads it. What follows a place where Lua would stop does not matter.
+/// Counts the words of a text as Lua reads it. Text behind a place where Lua would stop does not matter.
 fn count(text: &[u8]) -> TokenCounts {
     let mut counts = TokenCounts::default();
     let mut rest = text;
@@ -58,12 +58,12 @@ fn count(text: &[u8]) -> TokenCounts {
             }
             b'0'..=b'9' => {
                 let length = number_length(rest);
-                counts.numbers += usize::from(length >= LONG);
+                counts.numbers += usize::from(length >= LONG_NUMBER);
                 length
             }
             b'.' if rest.get(1).is_some_and(u8::is_ascii_digit) => {
                 let length = number_length(rest);
-                counts.numbers += usize::from(length >= LONG);
+                counts.numbers += usize::from(length >= LONG_NUMBER);
                 length
             }
             _ if is_name(first) => {
@@ -91,7 +91,7 @@ fn length_while(text: &[u8], holds: impl Fn(u8) -> bool) -> usize {
     end.unwrap_or(text.len())
 }
 
-/// Returns the length of what follows `--`.
+/// Returns the length of the comment after `--`.
 fn comment_length(rest: &[u8]) -> usize {
     long_length(rest).unwrap_or_else(|| length_while(rest, |byte| !matches!(byte, b'\n' | b'\r')))
 }

@@ -1,5 +1,5 @@
-//! The digest of a plan: SHA-256 over the plan, its modules and its data, so that reports tell whether two runs had
-//! the same plan.
+//! The digest of a plan: SHA-256 over the plan, its modules and its data, so that reports show whether two runs had the
+//! same plan.
 
 use super::sources::SourceFile;
 use lgoose_base::files::{FileError, NamedFile};

@@ -45,7 +45,7 @@ pub(crate) struct JsonNode<'a> {
     place: u32,
 }
 
-/// What a value is.
+/// The kind and content of a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum JsonValue<'a> {
     Null,
@@ -108,7 +108,7 @@ impl<'a> JsonNode<'a> {
         self.place
     }
 
-    /// Returns what the value is.
+    /// Returns the value's kind and content.
     pub(crate) fn value(self) -> JsonValue<'a> {
         match self.stored() {
             Stored::Null => JsonValue::Null,
@@ -124,7 +124,7 @@ impl<'a> JsonNode<'a> {
         }
     }
 
-    /// Returns the values of a list; none of any other value.
+    /// Returns the values of a list; any other value has none.
     pub(crate) fn elements(self) -> impl ExactSizeIterator<Item = JsonNode<'a>> {
         let places = match self.stored() {
             Stored::List(from, count) => *from..*from + *count,
@@ -138,7 +138,7 @@ impl<'a> JsonNode<'a> {
         self.elements().nth(number)
     }
 
-    /// Returns the members of an object by name; none of any other value.
+    /// Returns the members of an object by name; any other value has none.
     pub(crate) fn members(self) -> impl ExactSizeIterator<Item = (&'a str, JsonNode<'a>)> {
         let places = self.member_places();
         let first = places.start;
@@ -231,7 +231,7 @@ impl ListBuilder {
 /// A tree while it is read.
 #[derive(Debug, Default)]
 struct Builder {
-    /// How deeply the value is nested that is being read.
+    /// The depth of nesting of the value that is being read.
     depth: u32,
     entries: Vec<Entry>,
     places: HashMap<Box<str>, u32>,
@@ -259,11 +259,11 @@ impl Builder {
 
     /// Begins a list or an object within others: their readers call each other, so that too many would overflow the stack.
     fn enter<E: serde::de::Error>(&mut self) -> Result<(), E> {
-        const DEEPEST: u32 = 127;
+        const MAX_DEPTH: u32 = 127;
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_DEPTH {
             return Err(E::custom(format!(
-                "lists and objects are nested more than {DEEPEST} deep"
+                "lists and objects are nested more than {MAX_DEPTH} deep"
             )));
         }
         Ok(())

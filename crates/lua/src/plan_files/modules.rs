@@ -45,7 +45,7 @@ pub(crate) enum ModuleError {
 
 impl Modules {
     /// Creates the collection for the plan with this file name.
-    pub(crate) fn beside(plan: &str, folder: PlanFolder) -> Modules {
+    pub(crate) fn of_plan(plan: &str, folder: PlanFolder) -> Modules {
         let shown = Path::new(plan).parent().map(Path::to_owned);
         Modules {
             shown: shown.unwrap_or_default(),
@@ -154,7 +154,7 @@ mod tests {
 
     fn modules(plan: &str) -> Modules {
         let folder = Path::new(plan).parent().expect("a folder");
-        Modules::beside(plan, PlanFolder::new(folder, FileReach::Folder))
+        Modules::of_plan(plan, PlanFolder::new(folder, FileReach::Folder))
     }
 
     #[test]

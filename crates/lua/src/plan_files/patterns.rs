@@ -19,12 +19,12 @@ const MOST_BYTES: usize = 64 << 20;
 /// The most memory of one pattern, in bytes, which is the default of the crate `regex`.
 const MOST_BYTES_OF_ONE: usize = 10 << 20;
 
-/// The memory of the smallest pattern, a literal, which the crate `regex` leaves out of what it says, in bytes.
+/// The memory of the smallest pattern, a literal, which the crate `regex` leaves out of its figure, in bytes.
 const SMALLEST: usize = 2_600;
 
-/// The longest text of a pattern or selector, in bytes. What reading one takes grows with its text, to more than a hundred
-/// times as much, and nothing can end it.
-const LONGEST: usize = 64 << 10;
+/// The longest text of a pattern or selector, in bytes. The memory to read one grows with its text, to more than a
+/// hundred times as much, and nothing can end it.
+const MAX_TEXT: usize = 64 << 10;
 
 /// The memory of a selector for each byte of its text, in bytes, at most: each part of `a,b` has one of its own.
 const SELECTOR_BYTES: usize = 128;
@@ -70,13 +70,13 @@ impl CompiledRegex {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// The problem with it, in words.
     pub fn compile(pattern: &str) -> Result<CompiledRegex, String> {
         let builder = RegexBuilder::new(pattern)
             .size_limit(MOST_BYTES_OF_ONE)
             .build();
         let regex = builder.map_err(|error| describe_regex_error(pattern, &error))?;
-        // The same once more, which tells its size.
+        // Parsed once more, to learn its size.
         let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
         let (weight, places, open_places, group_places) = match parser.parse(pattern) {
             Ok(hir) => {
@@ -104,7 +104,7 @@ impl CompiledRegex {
     /// place at each byte where the automaton of the crate `regex` grows too large, 1 ns a byte where it does not.
     ///
     /// # Errors
-    /// What to do about it.
+    /// The remedy.
     pub(crate) fn check_length(&self, bytes: usize) -> Result<(), String> {
         /// Fewer cannot make an automaton that grows too large: it has a state for each set of them.
         const FEW_PLACES: usize = 12;
@@ -128,7 +128,7 @@ impl CompiledRegex {
     /// Refuses a match so long that finding out its groups may take long.
     ///
     /// # Errors
-    /// What to do about it.
+    /// The remedy.
     pub(crate) fn check_match(&self, bytes: usize) -> Result<(), String> {
         if self.may_group(bytes) {
             return Ok(());
@@ -173,7 +173,9 @@ impl Patterns {
 /// Refuses a pattern or selector whose text is too long.
 fn check_text(text: &str) -> Result<(), String> {
     match text.len() {
-        length if length > LONGEST => Err(format!("it has {length} bytes, and may have {LONGEST}")),
+        length if length > MAX_TEXT => {
+            Err(format!("it has {length} bytes, and may have {MAX_TEXT}"))
+        }
         _ => Ok(()),
     }
 }
@@ -194,7 +196,7 @@ fn places(hir: &Hir) -> usize {
     }
 }
 
-/// Counts the places that a search may have to follow side by side: classes, and whatever is repeated up to some number.
+/// Counts the places that a search may have to follow side by side: classes, and anything repeated up to some number.
 /// Of a pattern that begins with a text in which a byte is in none of its classes, one match at most is open at a time.
 fn open_places(hir: &Hir) -> usize {
     let is_closed = beginning(hir).iter().any(|byte| !allows(hir, *byte));
@@ -270,7 +272,7 @@ fn steps_between(hir: &Hir) -> usize {
     }
 }
 
-/// Describes on one line what is wrong with a pattern and at which character.
+/// Describes on one line the problem with a pattern and its character.
 fn describe_regex_error(pattern: &str, error: &regex::Error) -> String {
     let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
     let (kind, from) = match parser.parse(pattern) {
@@ -367,7 +369,7 @@ mod tests {
     #[test]
     fn a_long_text_is_no_pattern_and_a_selector_weighs_what_it_takes() {
         let patterns = Patterns::new();
-        let long = "a,".repeat(LONGEST);
+        let long = "a,".repeat(MAX_TEXT);
         for result in [
             patterns.regex(&long).map(|_| ()),
             patterns.selector(&long).map(|_| ()),

@@ -43,7 +43,8 @@ pub(crate) struct DeclarationLines {
 pub(crate) enum RunState {
     /// This process is the only one.
     Here(Arc<SharedState>),
-    /// Another process has it. In the state beside the link, users of this one claim what one of them is to make.
+    /// Another process has it. In the state beside the link, users of this one claim the values that one of them is to
+    /// make.
     Elsewhere(SharedLink, Arc<SharedState>),
     /// The other processes cannot be reached: each runs a part of the load alone.
     Nowhere,
@@ -58,7 +59,7 @@ pub struct Program {
     pub(crate) sources: Sources,
     /// The modules that `require` finds.
     pub(crate) modules: Modules,
-    /// The variables that the plan can ask for.
+    /// The variables for the plan.
     pub(crate) variables: PlanVariables,
     /// The variables of each scenario that has some, which come before the others.
     pub(crate) scenario_env: BTreeMap<String, BTreeMap<String, String>>,
@@ -114,7 +115,7 @@ impl Program {
             plan: Vec::new(),
             lines: DeclarationLines::default(),
             sources: Sources::of_plan(name, source),
-            modules: Modules::beside(name, folder.clone()),
+            modules: Modules::of_plan(name, folder.clone()),
             variables: PlanVariables::new(variables),
             scenario_env: BTreeMap::new(),
             seed,
@@ -133,7 +134,7 @@ impl Program {
         }
     }
 
-    /// Keeps the folder that its files were unpacked into for as long as the program.
+    /// Keeps the folder with its unpacked files for as long as the program.
     pub(crate) fn keep(&self, unpacked: TempDir) {
         // A bundle is unpacked once.
         let _twice = self.unpacked.set(unpacked);
@@ -141,10 +142,10 @@ impl Program {
 
     /// Returns true for the first caller with that key, which then warns; false for all of them once there were many.
     pub fn claim_warning(&self, key: &str) -> bool {
-        const MOST: usize = 50;
+        const MAX_WARNINGS: usize = 50;
         // Nothing that holds the lock can panic.
         let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
-        claimed.len() < MOST && !claimed.contains(key) && claimed.insert(key.to_owned())
+        claimed.len() < MAX_WARNINGS && !claimed.contains(key) && claimed.insert(key.to_owned())
     }
 
     /// Returns the state that users share while they run.
@@ -163,7 +164,7 @@ impl Program {
         })
     }
 
-    /// Has the users share their state with those of other processes, by way of `link`; before any of them runs.
+    /// Shares the users' state with those of other processes, over `link`. Called before any of them runs.
     pub fn share_in_run(&self, link: SharedLink) {
         // It is the same for each version of the plan.
         let _earlier = self
@@ -171,10 +172,10 @@ impl Program {
             .set(RunState::Elsewhere(link, Arc::default()));
     }
 
-    /// Takes over what users of another program share, before any user runs this one: the value that `test_start`
-    /// returned, and their state.
+    /// Takes over the shared values of another program's users, before any user runs this one: the value that
+    /// `test_start` returned, and their state.
     pub fn share_as(&self, other: &Program) {
-        // No user has asked for it here.
+        // No user has read it yet.
         let _own = self.state.set(other.state().clone());
         let _own = self.run_state.set(other.run_state().clone());
         if let Some(shared) = other.shared.get() {
@@ -192,7 +193,7 @@ impl Program {
     /// Takes over the value that `test_start` returned elsewhere, as [`shared`](Program::shared) gave it.
     ///
     /// # Errors
-    /// Trouble with a text that is no JSON.
+    /// Trouble with a text that is not JSON.
     pub fn share(&self, json: &str) -> Result<(), Error> {
         let tree = JsonTree::read(&mut serde_json::Deserializer::from_str(json));
         let tree = tree.map_err(|error| Error::cannot("read what test_start returned", error))?;
@@ -212,7 +213,7 @@ impl Program {
         self.shared.get().unwrap_or(&NOTHING)
     }
 
-    /// Takes up variables that the plan may ask for later, so that a bundle has them.
+    /// Reads variables that the plan may use later, so that a bundle has them.
     pub fn take_up(&self, variables: &[String]) {
         for name in variables {
             // One that is not set stays so.
@@ -242,13 +243,13 @@ impl Program {
         digest::of_plan(&self.file, &self.sources.all(), self.data.digests())
     }
 
-    /// Deals out only this part's share of what no two users of a whole load may have.
+    /// Deals out only this part's share of the rows that no two users of a whole load may both have.
     pub fn serve_part(&self, part: LoadPart) {
         self.data.serve_part(part, None);
     }
 
-    /// Works like [`Program::serve_part`], but reserves what it deals out, since another process may have to go on in
-    /// its place with that version of the plan.
+    /// Works like [`Program::serve_part`], but reserves the rows that it deals out, since another process may have to
+    /// go on in its place with that version of the plan.
     pub fn serve_reserved(&self, part: LoadPart, reservations: &Arc<Reservations>, version: u64) {
         self.data
             .serve_part(part, Some((reservations.clone(), version)));

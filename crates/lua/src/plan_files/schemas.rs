@@ -1,5 +1,5 @@
-//! Schemas of gRPC: `.proto` files of a plan, compiled once per process, and what a server has described of itself. Knows
-//! no Lua.
+//! Schemas of gRPC: `.proto` files of a plan, compiled once per process, and the descriptions that a server has sent.
+//! Knows no Lua.
 
 use super::cache::TextCache;
 use super::data_files::{DataFiles, DataFormat, refused};
@@ -22,12 +22,13 @@ pub(crate) struct GrpcMethod {
     pub(crate) output: MessageDescriptor,
     pub(crate) client_streams: bool,
     pub(crate) server_streams: bool,
-    /// Why it cannot be called, if its server describes it in a way that cannot be read. Its messages are empty then.
+    /// The reason why it cannot be called, if its server's description of it is unreadable. Its messages are empty
+    /// then.
     pub(crate) unread: Option<Arc<str>>,
 }
 
 impl GrpcMethod {
-    /// A method of whose messages nothing is known, for that reason.
+    /// A method with unknown messages, for that reason.
     pub(crate) fn unread(name: &str, streams: bool, reason: &str) -> GrpcMethod {
         let empty = DescriptorPool::global().get_message_by_name("google.protobuf.Empty");
         let empty = empty.expect("it is one of Google's own types");
@@ -43,7 +44,7 @@ impl GrpcMethod {
 }
 
 impl Debug for GrpcMethod {
-    // Descriptors show all that they refer to, which for messages within themselves has no end.
+    // A descriptor's output includes all that it refers to, which has no end for messages that contain themselves.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_tuple("GrpcMethod").field(&self.name).finish()
     }
@@ -55,7 +56,7 @@ pub(crate) struct Schema {
     pub(crate) methods: BTreeMap<String, Arc<GrpcMethod>>,
     /// The services that a server has and whose descriptions cannot be read, each with the reason.
     unread_services: BTreeMap<String, Arc<str>>,
-    /// Why a description cannot be read whose services are not known.
+    /// The problem of an unreadable description whose services are unknown.
     undecoded: Option<Arc<str>>,
 }
 
@@ -92,8 +93,8 @@ impl Schema {
         Ok(Schema::of(&pool))
     }
 
-    /// Makes a schema of descriptions that a server has sent, in any order; `undescribed` are services that it lists and does
-    /// not describe, each with the reason. What cannot be read is left out.
+    /// Makes a schema of descriptions that a server has sent, in any order; `undescribed` are services that it lists
+    /// and does not describe, each with the reason. Unreadable descriptions are left out.
     pub(crate) fn of_descriptions(
         descriptions: &[Vec<u8>],
         undescribed: Vec<(String, String)>,
@@ -116,7 +117,7 @@ impl Schema {
         schema
     }
 
-    /// Returns why nothing is known of a method that is not among [`Schema::methods`], if the server may have it.
+    /// Returns the reason why a method that is not among [`Schema::methods`] is unknown, if the server may have it.
     pub(crate) fn why_unread(&self, method: &str) -> Option<&Arc<str>> {
         let method = method.strip_prefix('/').unwrap_or(method);
         let (service, _) = method.split_once('/')?;
@@ -133,7 +134,7 @@ impl Schema {
 #[derive(Debug)]
 pub(crate) struct Schemas {
     compiled: TextCache<Schema>,
-    /// What servers have described, by the address of each.
+    /// The schemas from servers, by the address of each.
     reflected: Mutex<BTreeMap<String, Arc<Schema>>>,
 }
 
@@ -160,14 +161,14 @@ impl Schemas {
             .get_or_insert_with(&key, |_| compile(data, files, paths))
     }
 
-    /// Returns what a server has described, if it was asked before.
+    /// Returns a server's schema, if it was requested before.
     pub(crate) fn reflected(&self, server: &str) -> Option<Arc<Schema>> {
         let reflected = self.reflected.lock();
         let reflected = reflected.unwrap_or_else(PoisonError::into_inner);
         reflected.get(server).cloned()
     }
 
-    /// Keeps what a server has described.
+    /// Keeps a server's schema.
     pub(crate) fn keep_reflected(&self, server: &str, schema: Schema) {
         let reflected = self.reflected.lock();
         let mut reflected = reflected.unwrap_or_else(PoisonError::into_inner);
@@ -202,8 +203,8 @@ fn compile(data: &DataFiles, files: &[String], paths: &[String]) -> Result<Schem
     Ok(Schema::of(&pool))
 }
 
-/// Reads files and all that they import as files of the plan, so that workers of a run get them, too. What comes with every
-/// compiler (`google/protobuf/…`) need not be there.
+/// Reads files and all that they import as files of the plan, so that workers of a run get them, too. The files that
+/// come with every compiler (`google/protobuf/…`) need not exist.
 fn read_all(
     data: &DataFiles,
     files: &[String],
@@ -247,7 +248,7 @@ fn read_all(
         }
         if let Some(line) = too_deep_at(&text) {
             return Err(format!(
-                "'{place}', line {line}: nested deeper than {DEEPEST} levels"
+                "'{place}', line {line}: nested deeper than {MAX_DEPTH} levels"
             ));
         }
         // Messages name the file as the plan's folder has it.
@@ -262,7 +263,7 @@ fn read_all(
 }
 
 /// Levels of messages and values in a file. The compiler calls itself for each.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 /// Returns the line in which a file is nested too deeply.
 fn too_deep_at(text: &str) -> Option<usize> {
@@ -274,7 +275,7 @@ fn too_deep_at(text: &str) -> Option<usize> {
             '}' | ']' | '>' | ')' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             let before = &text[..text.len() - rest.len()];
             return Some(1 + before.matches('\n').count());
         }
@@ -331,8 +332,8 @@ fn described(error: &protox::Error) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Returns the places of the descriptions that are not there twice, and the names of the files that they import and that are
-/// missing. Those that cannot be decoded are kept: the schema knows of them.
+/// Returns the places of the descriptions without duplicates, and the names of missing files that they import. Those
+/// that cannot be decoded are kept: the schema reports them.
 pub(crate) fn described_files(descriptions: &[Vec<u8>]) -> (Vec<usize>, Vec<String>) {
     let mut names = HashSet::new();
     let mut imports = Vec::new();
@@ -361,7 +362,7 @@ pub(crate) fn find_method(schemas: &[Arc<Schema>], name: &str) -> Result<Arc<Grp
     if let Some(method) = found {
         return Ok(method.clone());
     }
-    // 'package.Service.Method' is what some tools write.
+    // Some tools write 'package.Service.Method'.
     if !plain.contains('/')
         && let Some((service, method)) = plain.rsplit_once('.')
     {
@@ -377,8 +378,8 @@ pub(crate) fn find_method(schemas: &[Arc<Schema>], name: &str) -> Result<Arc<Grp
         Some(near) => format!("did you mean \"{near}\"?"),
         None if names.is_empty() => "no service is known".to_owned(),
         None => {
-            const MOST: usize = 20;
-            let shown = names[..names.len().min(MOST)].join(", ");
+            const MAX_METHODS: usize = 20;
+            let shown = names[..names.len().min(MAX_METHODS)].join(", ");
             format!("the methods are: {shown}")
         }
     };
@@ -400,10 +401,10 @@ mod tests {
             format!("syntax = \"proto3\";\n\n{open}{close}\n")
         };
         for (text, line) in [
-            (option(DEEPEST), None),
-            (option(DEEPEST + 1), Some(2)),
+            (option(MAX_DEPTH), None),
+            (option(MAX_DEPTH + 1), Some(2)),
             (option(5_000), Some(2)),
-            (message(DEEPEST), None),
+            (message(MAX_DEPTH), None),
             (message(100_000), Some(3)),
             (format!("// {}\nmessage A {{}}", "{".repeat(500)), None),
             (format!("/*/ {}\n*/ message A {{}}", "{".repeat(500)), None),
@@ -417,7 +418,7 @@ mod tests {
         ] {
             assert_eq!(too_deep_at(&text), line, "{text:.80}");
             if line.is_none() {
-                // It must only come back.
+                // It must not overflow the stack.
                 let _read = File::from_source("deep.proto", &text);
             }
         }

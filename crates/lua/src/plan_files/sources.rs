@@ -91,7 +91,7 @@ impl Sources {
 /// Returns whether a text has `fail`, `pass` or `retry` as a member, such as `.fail` and `:fail`, or as a string.
 fn calls_a_verdict(text: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    // 'retry' passes what is tried again.
+    // 'retry' passes on values when it tries again.
     ["fail", "pass", "retry"].iter().any(|word| {
         text.match_indices(word).any(|(at, _)| {
             let before = text[..at].trim_end().as_bytes().last();
@@ -102,7 +102,7 @@ fn calls_a_verdict(text: &str) -> bool {
     })
 }
 
-/// Returns what follows `file:`, the file written out or as Lua shortens it.
+/// Returns the text after `file:`, the file written out or as Lua shortens it.
 fn after_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.strip_prefix(short_source(name).as_str())
         .or_else(|| text.strip_prefix(name))?
@@ -111,11 +111,11 @@ fn after_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 
 /// Shortens a file's name as Lua's own messages do: to at most 59 bytes, cut at the front (`luaO_chunkid`).
 fn short_source(file: &str) -> String {
-    const MOST: usize = 59;
-    if file.len() <= MOST {
+    const MAX_BYTES: usize = 59;
+    if file.len() <= MAX_BYTES {
         return file.to_owned();
     }
-    let mut from = file.len() - (MOST - 3);
+    let mut from = file.len() - (MAX_BYTES - 3);
     while !file.is_char_boundary(from) {
         from += 1;
     }

@@ -1,4 +1,4 @@
-//! The variables that a plan can ask for with `env()`: those of the command line, then those of the environment.
+//! The variables that `env()` reads: those of the command line, then those of the environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStringExt as _;
@@ -23,7 +23,7 @@ impl From<BTreeMap<String, String>> for EnvVariables {
     }
 }
 
-/// How the names of lgoose's own variables of the environment begin.
+/// The prefixes of lgoose's own variables of the environment, which plans cannot read.
 const WITHHELD: [&str; 2] = ["LGOOSE_", "OTEL_"];
 
 /// The variables of a plan.
@@ -31,7 +31,7 @@ const WITHHELD: [&str; 2] = ["LGOOSE_", "OTEL_"];
 pub(crate) struct PlanVariables {
     configured: BTreeMap<String, String>,
     allowed: Option<BTreeSet<String>>,
-    /// The variables of the environment that the plan has asked for.
+    /// The variables of the environment that the plan has read.
     requested: Mutex<BTreeMap<String, String>>,
 }
 
@@ -76,7 +76,7 @@ impl PlanVariables {
         Some(value.into_vec())
     }
 
-    /// Returns the variables that were set, and those of the environment that the plan has asked for so far.
+    /// Returns the variables that were set, and those of the environment that the plan has read so far.
     pub(super) fn to_map(&self) -> BTreeMap<String, String> {
         let requested = self
             .requested

@@ -1,6 +1,6 @@
-//! The text of a body, whatever its character set: as browsers read it, by a byte order mark, the `Content-Type`, what the
-//! page says itself, and else UTF-8 if it is valid, or windows-1252 ("determining the character encoding" of the HTML
-//! standard, with the Encoding standard).
+//! The text of a body, whatever its character set: as browsers read it, by a byte order mark, the `Content-Type`, the
+//! page's own declaration, and else UTF-8 if it is valid, or windows-1252 ("determining the character encoding" of the
+//! HTML standard, with the Encoding standard).
 
 use bytes::{Buf as _, Bytes};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
@@ -18,8 +18,8 @@ enum Kind {
     Other,
 }
 
-/// Returns the decoded body of a response as UTF-8, without a byte order mark. It is not copied if it is in UTF-8, and what is
-/// invalid in it stays as it is.
+/// Returns the decoded body of a response as UTF-8, without a byte order mark. It is not copied if it is in UTF-8, and
+/// invalid bytes stay as they are.
 pub(crate) fn text(response: &Response) -> Bytes {
     text_within(response, usize::MAX).unwrap_or_default()
 }
@@ -56,7 +56,7 @@ pub(crate) fn encoding(response: &Response) -> &'static Encoding {
         let declared = lgoose_html::declared_charset(body);
         let declared = declared.and_then(|label| Encoding::for_label(label.as_bytes()));
         if let Some(declared) = declared {
-            // A page that could be read so far is in neither.
+            // A page that could be read up to here is in neither.
             let is_wide = declared == UTF_16LE || declared == UTF_16BE;
             let is_user_defined = declared.name() == "x-user-defined";
             return match declared {

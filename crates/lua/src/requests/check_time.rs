@@ -9,9 +9,9 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// The work between two looks at the clock, in bytes. Most responses take less in all.
-const LOOK: u64 = 4 << 20;
+const LOOK_WORK: u64 = 4 << 20;
 
-/// What comparing two short texts counts as, in bytes.
+/// The cost of comparing two short texts, in bytes.
 pub(super) const STEP_BYTES: usize = 64;
 
 /// The time that is left for the expectations of one response. It begins at the first look at the clock.
@@ -41,7 +41,7 @@ impl CheckTime {
     pub(super) fn spend(&self, bytes: usize) -> bool {
         let work = self.work.get().saturating_add(bytes as u64);
         self.work.set(work);
-        if work >= LOOK {
+        if work >= LOOK_WORK {
             self.work.set(0);
             let now = processor_time();
             let start = self.start.get().unwrap_or(now);
@@ -66,7 +66,7 @@ impl CheckTime {
 
 #[cfg(test)]
 impl CheckTime {
-    /// Creates one whose time is over once somebody looks.
+    /// Creates one whose time is over at the next look at the clock.
     pub(super) fn over() -> CheckTime {
         CheckTime::of(Duration::ZERO)
     }
@@ -79,12 +79,12 @@ mod tests {
     #[test]
     fn little_work_takes_no_time() {
         let time = CheckTime::over();
-        assert!(time.spend(LOOK as usize - 1));
+        assert!(time.spend(LOOK_WORK as usize - 1));
         assert_eq!(time.failure(), None);
         assert!(!time.spend(1) && !time.spend(0));
         let expected =
             "its expectations take longer than 1 s to check: expect less of so large a response";
         assert_eq!(time.failure().as_deref(), Some(expected));
-        assert!(CheckTime::new().spend(LOOK as usize));
+        assert!(CheckTime::new().spend(LOOK_WORK as usize));
     }
 }

@@ -64,7 +64,7 @@ pub(crate) type ExpectedHeader = (String, Option<Vec<u8>>);
 pub(crate) enum ExpectedRedirect {
     Anywhere,
     Nowhere,
-    /// To this path on the host that was asked, or to this absolute URL.
+    /// To this path on the requested host, or to this absolute URL.
     To(Rc<str>),
 }
 
@@ -76,7 +76,7 @@ impl Expectations {
             Err(failure) => Some(failure.to_string()),
             Ok(response) => {
                 let time = CheckTime::new();
-                // Where the redirect led says more about a form that came back than what is missing on its page.
+                // The redirect's target says more about a form that came back than a text that is missing on its page.
                 let mismatch = self
                     .wrong_status(response)
                     .or_else(|| self.more.as_ref()?.wrong_redirect(exchange, response))
@@ -168,7 +168,7 @@ impl Expectations {
     }
 
     fn wrong_page(&self, response: &Response, time: &CheckTime) -> Option<String> {
-        // A body in which nothing is looked for need not be decoded.
+        // A body that no expectation reads need not be decoded.
         let body = LazyCell::new(|| charset::text(response));
         if let Some(expected) = &self.title {
             match lgoose_html::title(&body) {

@@ -1,4 +1,4 @@
-//! What a plan expects of a response, read from the option `expect`.
+//! The plan's expectations of a response, read from the option `expect`.
 
 use super::expect::{Expectations, ExpectedHeader, ExpectedRedirect, TitlePattern};
 use super::json;
@@ -78,11 +78,13 @@ fn pattern(value: &Value) -> Option<Arc<CompiledRegex>> {
 }
 
 /// The most texts, headers or fields of one request: each is looked for in the whole response, while other users wait.
-const MOST: usize = 100;
+const MAX_ENTRIES: usize = 100;
 
 fn check_count(count: usize, what: &str) -> Result<(), String> {
-    if count > MOST {
-        Err(format!("{what} has {count} entries, and may have {MOST}"))
+    if count > MAX_ENTRIES {
+        Err(format!(
+            "{what} has {count} entries, and may have {MAX_ENTRIES}"
+        ))
     } else {
         Ok(())
     }

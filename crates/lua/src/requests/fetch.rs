@@ -59,8 +59,8 @@ pub(super) fn read(
     Ok(ops)
 }
 
-/// Reads options that are a name and what to discard, or none, straight from the stack. Returns whether they are; if not,
-/// what it has set is set again by [`read_options`].
+/// Reads options that are a name and what to discard, or none, straight from the stack. Returns whether they are; if
+/// not, [`read_options`] sets all fields again.
 fn read_usual_options(model: &mut RequestOp, options: StackValue<'_>) -> bool {
     match options {
         StackValue::Nil => true,
@@ -92,7 +92,7 @@ fn read_options(model: &mut RequestOp, options: &Value, budget: &mut Budget) -> 
     }
 }
 
-/// Reads the URLs of a fetch straight from the stack; `None` if they are no plain list of texts.
+/// Reads the URLs of a fetch straight from the stack; `None` if they are not a plain list of texts.
 fn read_plain_urls(
     list: StackTable<'_>,
     budget: &mut Budget,

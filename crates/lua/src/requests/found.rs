@@ -26,7 +26,7 @@ struct UrlList {
     page: Rc<RequestExtras>,
     /// The hashes of the URLs, sorted.
     hashes: Box<[u64]>,
-    /// Those of URLs whose requests tell something else of the page than the others do, sorted.
+    /// The URLs whose requests have another referrer policy than the usual one, sorted.
     others: Box<[(u64, ReferrerPolicy)]>,
     /// Its memory counts as the plan's.
     _held: HeldBytes,
@@ -42,7 +42,7 @@ impl RecentUrls {
             + special * size_of::<(u64, ReferrerPolicy)>()
     }
 
-    /// Remembers URLs that a page has. `usual` is what the page says of all of them.
+    /// Remembers URLs that a page has. `usual` is the page's policy for all of them.
     pub(crate) fn add(
         &mut self,
         page: &str,

@@ -38,12 +38,12 @@ pub(crate) const GRPC: [&str; 10] = [
     "web",
     "message",
 ];
-/// What is expected of a call.
+/// The fields of `expect` for a call.
 pub(crate) const GRPC_EXPECT: [&str; 1] = ["status"];
 
-/// What stands where a request has its method.
-const KIND: &str = "GRPC";
-/// The longest message that other clients take, too, unless they are told otherwise.
+/// The kind of these requests, which stands in place of a method.
+const GRPC_KIND: &str = "GRPC";
+/// The longest message, which is also the default of other clients.
 const MAX_MESSAGE: usize = 4 << 20;
 
 /// A call as a host function hands it to the Lua that yields it; taken out once.
@@ -74,18 +74,19 @@ struct CallOptions {
     terms: CallTerms,
 }
 
-/// Makes the request of a call. One that is unary has its message in it, and so has any by gRPC-Web.
+/// Makes the request of a call. A unary call contains its message, as does every call over gRPC-Web.
 ///
 /// # Errors
 /// The message to raise at the plan's line.
 pub(crate) fn plan_grpc(
     method: &Arc<GrpcMethod>,
-    (is_unary, message): (bool, &Value),
+    is_unary: bool,
+    message: &Value,
     options: &Value,
     budget: &mut Budget,
 ) -> Result<PlannedGrpc, String> {
     let mut read = read_options(options, budget)?;
-    let kind = Method::from_bytes(KIND.as_bytes()).map_err(|error| error.to_string())?;
+    let kind = Method::from_bytes(GRPC_KIND.as_bytes()).map_err(|error| error.to_string())?;
     let mut op = RequestOp::new(kind, format!("/{}", method.name));
     op.name = Some(read.name.unwrap_or_else(|| method.name.as_str().into()));
     op.tags = read.tags;
@@ -97,7 +98,10 @@ pub(crate) fn plan_grpc(
         (true, _, None) => Some(message),
         (false, false, None) => None,
         (false, true, _) if method.client_streams => {
-            let problem = format!("'{}' takes a stream, which gRPC-Web has not", method.name);
+            let problem = format!(
+                "'{}' takes a stream, which gRPC-Web does not support",
+                method.name
+            );
             return Err(problem);
         }
         (false, true, Some(message)) => Some(message),

@@ -8,20 +8,20 @@ use mlua::Value;
 use mlua::serde::de::Deserializer;
 
 /// The deepest nesting of tables. Deeper ones would overflow the thread's stack; decoding has the same limit.
-const DEEPEST: u32 = 127;
+const MAX_DEPTH: u32 = 127;
 
 /// Encodes a Lua value as JSON text, fields sorted by name so that equal tables give equal texts.
 ///
 /// # Errors
 /// The reason why the value cannot be encoded.
 pub(crate) fn encode(value: &Value, budget: &mut Budget) -> Result<String, String> {
-    /// What a comma, a colon, brackets or a number take.
+    /// The size of a comma, a colon, brackets or a number.
     const COST: ValueCost = ValueCost {
         each: 16,
         object: 0,
     };
     // The serializer walks over the tables once more.
-    let fitting = budget.twice(|budget| fits(value, COST, DEEPEST, budget));
+    let fitting = budget.twice(|budget| fits(value, COST, MAX_DEPTH, budget));
     fitting.map_err(|unfit| match unfit {
         Unfit::Limit(problem) => problem,
         Unfit::Value(problem) => cannot(&problem),
@@ -53,12 +53,12 @@ pub(crate) fn convert_to_tree(value: &Value, budget: &mut Budget) -> Result<Json
 
 /// Checks that a value can become one of JSON, and that there is room for it.
 fn check(value: &Value, budget: &mut Budget) -> Result<(), String> {
-    /// What a value and its place in a list or map take, its name and text apart.
+    /// The memory of a value and its place in a list or map, its name and text apart.
     const COST: ValueCost = ValueCost {
         each: 192,
         object: OBJECT_BYTES,
     };
-    let fitting = budget.twice(|budget| fits(value, COST, DEEPEST, budget));
+    let fitting = budget.twice(|budget| fits(value, COST, MAX_DEPTH, budget));
     fitting.map_err(|(Unfit::Limit(problem) | Unfit::Value(problem))| problem)
 }
 
@@ -66,11 +66,11 @@ fn cannot(problem: &str) -> String {
     format!("cannot encode this as JSON: {problem}")
 }
 
-/// Why a value cannot be JSON.
+/// The reason why a value cannot be JSON.
 enum Unfit {
     /// The plan would hold more than it may, or its time is over.
     Limit(String),
-    /// JSON has nothing like it.
+    /// JSON has no such value.
     Value(String),
 }
 
@@ -81,7 +81,7 @@ impl From<String> for Unfit {
     }
 }
 
-/// What values take beside their texts, in bytes.
+/// The memory of values beside their texts, in bytes.
 #[derive(Clone, Copy)]
 struct ValueCost {
     each: usize,
@@ -128,7 +128,7 @@ fn fits(value: &Value, cost: ValueCost, deepest: u32, budget: &mut Budget) -> Re
 /// The keys of a table, which is either a list or an object.
 #[derive(Default)]
 struct TableKeys {
-    /// One that is no integer.
+    /// A key that is not an integer.
     named: Option<Value>,
     integers: i64,
     lowest: i64,
@@ -155,10 +155,10 @@ impl TableKeys {
         };
     }
 
-    /// Checks that nothing of the table would be left out or made up.
+    /// Checks that nothing of the table would be left out or invented.
     ///
     /// # Errors
-    /// What is wrong, and what to write.
+    /// The problem, and the remedy.
     fn check(&self) -> Result<(), String> {
         match &self.named {
             Some(name) if self.integers > 0 => {

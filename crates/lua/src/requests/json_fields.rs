@@ -1,4 +1,4 @@
-//! Expected fields of a JSON body, found as it is read. Only what is compared is built in memory: 60 MB of `{"":0}`
+//! Expected fields of a JSON body, found as it is read. Only compared values are built in memory: 60 MB of `{"":0}`
 //! would be gigabytes.
 
 use super::check_time::{CheckTime, STEP_BYTES};
@@ -14,10 +14,10 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
-/// What one field that is compared may take in memory, in bytes.
+/// The largest memory of one compared field, in bytes.
 const MOST_BYTES: usize = 16 << 20;
 
-/// What an object takes beside its members: room for eleven of them.
+/// The memory of an object beside its members: room for eleven of them.
 pub(super) const OBJECT_BYTES: usize = 640;
 
 /// A path such as `user.name` or `items.1.id`, with the value that is expected there.
@@ -72,7 +72,7 @@ pub(super) fn wrong(body: &[u8], expected: &[ExpectedField], time: &CheckTime) -
         })
 }
 
-/// What was found at a path.
+/// The match at a path.
 #[derive(Debug, Clone)]
 enum FieldMatch {
     Nothing,
@@ -91,7 +91,7 @@ struct FieldSearch<'a> {
 }
 
 impl FieldSearch<'_> {
-    /// Compares a value that takes so many bytes with what is expected at the rest of each path.
+    /// Compares a value that takes so many bytes with the expectation at the rest of each path.
     fn compare(&self, value: &Value, bytes: usize, paths: &[FieldPath<'_>]) {
         for (place, rest) in paths {
             if !self.time.spend(bytes) {
@@ -138,7 +138,7 @@ impl<'a> NestedReader<'a> {
         }
     }
 
-    /// Returns what is to be read of a member, if any path leads there.
+    /// Returns the reader of a member, if any path leads there.
     fn member(&self, is_it: impl Fn(&str) -> bool) -> Option<NestedReader<'a>> {
         let step = |(place, rest): &FieldPath<'a>| {
             let rest = (*rest)?;

@@ -5,7 +5,7 @@
 
 use crate::values::shorten;
 
-/// How far from the end of a list a path may count, since so many elements are kept while it is read.
+/// The largest distance from the end of a list in a path, since so many elements are kept while it is read.
 const MOST_FROM_END: i64 = 100;
 /// The most steps of a path.
 const MOST_STEPS: usize = 100;
@@ -29,7 +29,7 @@ impl JsonPath {
     /// Reads a path.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The problem with it.
     pub(crate) fn read(text: &str) -> Result<JsonPath, String> {
         let fault = |what: &str| format!("the path '{}': {what}", shorten(text));
         let mut rest = text.strip_prefix('$').unwrap_or(text);
@@ -92,7 +92,7 @@ impl JsonPath {
     }
 }
 
-/// Reads a step in brackets, from behind the first one; returns what comes after the last one, too.
+/// Reads a step in brackets, from behind the first one; returns the text after the last one, too.
 fn bracket(inside: &str) -> Result<(PathStep, &str), &'static str> {
     const KNOWN: &str = "in brackets stands a number, '*' or a name in quotes";
     if let Some(quote) = inside.chars().next().filter(|c| matches!(c, '"' | '\'')) {

@@ -1,5 +1,5 @@
-//! Operations of a plan and their responses: what its coroutine yields, read from Lua values, and the responses that
-//! it holds.
+//! Operations of a plan and their responses: the values that its coroutine yields, read from Lua, and the responses
+//! that it holds.
 
 mod charset;
 mod check_time;

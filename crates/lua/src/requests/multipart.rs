@@ -184,7 +184,7 @@ impl MultipartField {
         }
     }
 
-    /// Sets what a part has that is no file.
+    /// Sets the text of a part that is not a file.
     pub(super) fn set_text(&mut self, text: Vec<u8>) {
         self.data = text.into();
     }
@@ -217,7 +217,7 @@ impl MultipartField {
     }
 }
 
-/// Returns the media type of a file by the end of its name, as browsers tell it (IANA's registry of media types).
+/// Returns the media type of a file by the end of its name, as browsers choose it (IANA's registry of media types).
 fn kind_of(filename: &str) -> &'static str {
     let ending = filename.rsplit_once('.').map_or("", |(_, ending)| ending);
     match ending.to_ascii_lowercase().as_str() {

@@ -35,35 +35,34 @@ use tokio::time::Instant;
 /// An operation to carry out before the plan goes on.
 #[derive(Debug)]
 pub enum Op {
-    /// Sends one request; answered with one response. Boxed, since it is handed on a dozen times.
+    /// Sends one request and returns one response. Boxed, since it is handed on a dozen times.
     Request(Box<RequestOp>),
-    /// Sends requests side by side, six at a time per host; answered with a list.
+    /// Sends requests side by side, six at a time per host, and returns a list.
     Fetch(Vec<RequestOp>),
-    /// Performs a call of a protocol other than HTTP; answered with what it gives, or why it failed.
+    /// Performs a call of a protocol other than HTTP; returns its value, or its failure.
     Call(Box<CallOp>),
     /// Waits for this long; ends the task where a stop leaves no time for it.
     Wait(Duration),
-    /// Takes a value from a queue that users share, and waits for one at most this long; answered with the value.
+    /// Takes a value from a queue that users share, waiting at most this long; returns the value.
     Take(Arc<Queue>, Duration),
     /// Waits until another user has made a value that they share.
     Await(PendingValue),
-    /// Waits until more of a stream has come, or nothing will; answered with whether the time for that was over before. Boxed,
+    /// Waits until more of a stream has come, or nothing will; returns whether the time limit passed before. Boxed,
     /// since every operation is as large as the largest.
     Receive(Rc<ResponseStream>, Option<Box<ReceiveTime>>),
     /// Waits until the connection of a WebSocket takes more.
     Flush(Rc<ResponseStream>),
     /// Closes a stream, unless it has ended, and counts its request.
     EndStream(Rc<ResponseStream>),
-    /// Uses a socket on which the plan speaks a protocol of its own; answered with whether it could, and with what came or why
-    /// not.
+    /// Uses a socket on which the plan speaks a protocol of its own; returns the received bytes or the failure.
     Socket(Box<SocketOp>),
-    /// Begins an exchange that the plan carries out, which is a row of its own; answered with its number.
+    /// Begins an exchange that the plan carries out, which is a row of its own; returns its number.
     BeginExchange(Box<CallOp>),
-    /// Begins an exchange that is a function of the plan, of which there is one at a time; answered with its number.
+    /// Begins an exchange that is a function of the plan, of which there is one at a time; returns its number.
     BeginTimed(Box<CallOp>),
     /// Ends and counts the exchange of that number.
     EndExchange(u64, Box<ExchangeEnd>),
-    /// Begins a function of the plan beside what runs; answered with the number of the job.
+    /// Starts a function of the plan beside the running code; returns the number of the job.
     Spawn(Box<JobFunction>),
     /// Waits until the job of that number is over; an error of it is raised.
     Join(u64),
@@ -87,16 +86,16 @@ pub struct JobFunction {
     pub lasts: bool,
 }
 
-/// For how long the plan waits for a message.
+/// The time for which the plan waits for a message.
 #[derive(Debug, Clone, Copy)]
 pub struct ReceiveTime {
     /// `None`: as long as a request may take.
     pub most: Option<Duration>,
-    /// How long it has waited already.
+    /// The time already waited.
     pub waited: Duration,
 }
 
-/// How an exchange has ended that the plan carries out.
+/// The end of an exchange that the plan carries out.
 #[derive(Debug, Clone)]
 pub enum ExchangeEnd {
     /// With a message that had come then.
@@ -105,7 +104,7 @@ pub enum ExchangeEnd {
     TimedOut,
     /// Its channel has ended.
     Closed,
-    /// The plan's function has done what it should.
+    /// The plan's function has succeeded.
     Done,
     /// It has not, for that reason, or else for that of the socket that failed meanwhile, if one did.
     Failed(Option<Box<str>>),
@@ -127,7 +126,7 @@ impl PlannedCall {
 
 impl HeapSize for PlannedCall {
     fn heap_bytes(&self) -> usize {
-        // Until it is taken out. What a call sends counts where it is made.
+        // Until it is taken out. The bytes that a call sends count where they are made.
         size_of::<CallOp>()
     }
 }
@@ -273,7 +272,7 @@ impl Op {
         }
     }
 
-    /// Whether it waits for something that the plan may do without: a job that is to end, ends there.
+    /// Whether it only waits: a job that is to end, ends there.
     pub fn waits(&self) -> bool {
         use Op::{Await, Flush, Join, Later, Ready, Receive, Socket, Take, Wait};
         match self {
@@ -285,7 +284,8 @@ impl Op {
         }
     }
 
-    /// Adds tags of the user to its requests, whose own win. The requests of a fetch share what they were given.
+    /// Adds tags of the user to its requests, whose own win. The requests of a fetch share the tags that they were
+    /// given.
     ///
     /// # Errors
     /// The message for a plan that would hold more than it may.
@@ -368,8 +368,8 @@ fn read_request(
     Ok(op)
 }
 
-/// What most requests have: a path, perhaps a text to send, and of the options only a name, one status and the beginning
-/// of a title.
+/// The usual request: a path, perhaps a text to send, and of the options only a name, one status and the beginning of a
+/// title.
 struct UsualRequest<'a> {
     path: &'a [u8],
     body: &'a [u8],
@@ -472,7 +472,7 @@ fn read_wait(
     }
     match read_wait_rule(from) {
         Ok(Wait::Pacing(_) | Wait::Throughput(_)) => Err(
-            "user:wait takes the length of a pause: what keeps a pace is the 'wait' of a scenario or task"
+            "user:wait takes the length of a pause: to keep a pace, set the 'wait' of a scenario or task"
                 .to_owned(),
         ),
         Ok(rule) => Ok(draw(rule)),
@@ -561,7 +561,7 @@ fn read_stream(stream: &Value) -> Result<Rc<ResponseStream>, String> {
     shared.ok_or_else(|| "a stream is read with a colon: stream:events()".to_owned())
 }
 
-/// Reads a function that is to run beside what runs now; the second value says whether it lasts beyond the task.
+/// Reads a function to run as a job; the second value says whether it lasts beyond the task.
 fn read_job(function: Value, lasts: &Value) -> Result<Box<JobFunction>, String> {
     let Value::Function(function) = function else {
         return Err(describe_mismatch("user:spawn", "a function", &function));
@@ -588,7 +588,7 @@ fn read_exchange(socket: &Value, name: &Value) -> Result<Op, String> {
     })))
 }
 
-/// Reads its end: the time of the message that answers it, or whether its time is up.
+/// Reads its end: the time of the message that responds to it, or whether its time is up.
 fn read_exchange_end(socket: &Value, number: &Value, end: &Value) -> Result<Op, String> {
     let socket = read_stream(socket)?;
     let end = match end {

@@ -44,16 +44,16 @@ pub(crate) const OPTIONS: [&str; 19] = [
     "stream",
     "max_buffer",
 ];
-/// What the options of `user:events` have beside those, which is read in Lua.
+/// The additional option of `user:events`, which is read in Lua.
 pub(crate) const EVENTS: [&str; 1] = ["reconnect"];
 /// The field that holds a token among credentials.
 pub(crate) const BEARER: [&str; 1] = ["bearer"];
-/// The field that asks for digest authentication among credentials.
+/// The field for digest authentication among credentials.
 pub(crate) const DIGEST: [&str; 1] = ["digest"];
 /// The fields of a request's table that are not options.
 pub(crate) const REQUEST: [&str; 3] = ["method", "path", "body"];
 
-/// Reads `options` into a request. `beside` are the names of what else the table holds, which the caller reads: the
+/// Reads `options` into a request. `other_fields` are the names of other fields in the table, which the caller reads: the
 /// table of a whole request has its method, path and body.
 ///
 /// # Errors
@@ -61,7 +61,7 @@ pub(crate) const REQUEST: [&str; 3] = ["method", "path", "body"];
 pub(super) fn read(
     op: &mut RequestOp,
     options: &Table,
-    beside: &[&str],
+    other_fields: &[&str],
     budget: &mut Budget,
 ) -> Result<(), String> {
     let mut content_type = None;
@@ -116,13 +116,13 @@ pub(super) fn read(
             "tags" => op.tags = Some(read_own_tags(&value, budget)?),
             "stream" => streams = read_flag(&value, "option 'stream'")?,
             "max_buffer" => max_buffer = Some(read_buffer(&value)?),
-            shared if beside.contains(&shared) => {}
+            shared if other_fields.contains(&shared) => {}
             unknown => {
                 return Err(to_one_line(unknown_word(
                     "option",
                     &shorten(unknown),
                     "a request",
-                    &[&OPTIONS, beside].concat(),
+                    &[&OPTIONS, other_fields].concat(),
                 )));
             }
         }
@@ -177,12 +177,12 @@ pub(super) fn set_content_type(op: &mut RequestOp, kind: &str) {
 }
 
 fn gzipped(body: &[u8], budget: &Budget) -> Result<Bytes, String> {
-    const PIECE: usize = 64 << 10;
-    /// What compressing a byte counts as: ten megabytes take a second where runs are long and no two are the same.
+    const PIECE_BYTES: usize = 64 << 10;
+    /// The cost of compressing a byte: ten megabytes take a second where runs are long and no two are the same.
     const WEIGHT: u64 = 64;
     let cannot = |error| format!("cannot compress the body: {error}");
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    for piece in body.chunks(PIECE) {
+    for piece in body.chunks(PIECE_BYTES) {
         budget.spend(piece.len() as u64 * WEIGHT)?;
         encoder.write_all(piece).map_err(cannot)?;
     }
@@ -296,7 +296,7 @@ fn authorization(value: &Value, budget: &mut Budget) -> Result<HeaderValue, Stri
     }
 }
 
-/// Reads `{ "name", "password", digest = true }`; `None` if it is no such table.
+/// Reads `{ "name", "password", digest = true }`; `None` if it is not such a table.
 fn digest(value: &Value, budget: &mut Budget) -> Result<Option<DigestCredentials>, String> {
     let Value::Table(table) = value else {
         return Ok(None);
@@ -355,7 +355,7 @@ fn stream(op: &mut RequestOp, max_buffer: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that nothing wants the body of a response that is taken piece by piece.
+/// Checks that no option needs the body of a response that is taken piece by piece.
 fn check_messages_only(op: &RequestOp) -> Result<(), String> {
     if op.expect.reads_body() {
         let problem = "the response of { stream = true } is not kept: its 'expect' may have 'status', 'header', 'min_events' and 'last'; check the rest as it comes";
@@ -372,11 +372,11 @@ fn check_messages_only(op: &RequestOp) -> Result<(), String> {
 
 /// Reads how many bytes of a stream may wait for the plan.
 pub(super) fn read_buffer(value: &Value) -> Result<usize, String> {
-    const MOST: i64 = 64 << 20;
+    const MAX_WAITING: i64 = 64 << 20;
     match value {
-        Value::Integer(bytes @ 1..=MOST) => Ok(*bytes as usize),
+        Value::Integer(bytes @ 1..=MAX_WAITING) => Ok(*bytes as usize),
         other => {
-            let kind = format!("a number of bytes from 1 to {MOST}");
+            let kind = format!("a number of bytes from 1 to {MAX_WAITING}");
             Err(describe_mismatch("option 'max_buffer'", &kind, other))
         }
     }

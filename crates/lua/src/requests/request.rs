@@ -1,4 +1,4 @@
-//! A request of a plan: what to send and how to judge it.
+//! A request of a plan: its content, and the expectations of its response.
 
 use super::expect::Expectations;
 use crate::limits::Budget;
@@ -21,9 +21,9 @@ pub struct RequestOp {
     pub name: Option<Rc<str>>,
     /// The expectations that must hold for it to succeed.
     pub expect: Expectations,
-    /// Whether a status of 400 or more is no failure.
+    /// Whether a status of 400 or more is not a failure.
     pub allow_failure: bool,
-    /// Whether no figure and no log has it.
+    /// Whether it is left out of all figures and logs.
     pub uncounted: bool,
     /// The tags that it has in addition to those of its task.
     pub tags: Option<Rc<Tags>>,
@@ -45,11 +45,11 @@ impl RequestOp {
     pub(super) fn copy_bytes(&self) -> usize {
         let headers = self.request.headers.len() * 2 * ENTRY_BYTES;
         let name = self.name.as_ref().map_or(0, |name| name.len());
-        // Copies share what is rare.
+        // Copies share the rare parts.
         size_of::<RequestOp>() + self.request.url.len() + headers + name + self.expect.weight()
     }
 
-    /// Returns the memory that it takes without its body, in bytes; what others share is divided among them.
+    /// Returns the memory that it takes without its body, in bytes; shared memory is divided among its owners.
     pub fn held_bytes(&self) -> usize {
         let headers = self.request.headers.iter();
         let headers = headers.map(|(name, value)| name.as_str().len() + value.len());

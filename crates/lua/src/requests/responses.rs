@@ -55,7 +55,7 @@ impl Finished {
         Some(undecoded.to_string().into())
     }
 
-    /// Returns whether the site was asked: what comes from the cache alone is no request.
+    /// Returns whether the request was sent: a response from the cache alone counts as no request.
     pub fn was_sent(&self) -> bool {
         self.exchange.cache() != CacheUse::Fresh
     }
@@ -107,12 +107,13 @@ impl Finished {
 
     /// Returns the memory that it takes outside of the VM, in bytes; that of its head is estimated.
     fn weight(&self) -> usize {
-        const HEAD: usize = 512;
+        const HEAD_BYTES: usize = 512;
         let reported = self
             .reported
             .as_ref()
             .map_or(0, |reported| reported.0.len());
-        HEAD + self.failure.as_ref().map_or(0, |failure| failure.len())
+        HEAD_BYTES
+            + self.failure.as_ref().map_or(0, |failure| failure.len())
             + reported
             + self.page_weight()
             + self
@@ -162,7 +163,7 @@ pub(crate) struct Responses {
     held_bytes: usize,
     /// Those of them that are pages as trees.
     page_bytes: usize,
-    /// Twice what the plan was found to hold: looking for dead ones more often would find few.
+    /// Twice the quantity that the plan was found to hold: searching for dead ones more often would find few.
     ceiling: ResponseQuota,
     /// The index of the slot of the latest operation, until its verdicts are final.
     open: Option<usize>,
@@ -185,14 +186,14 @@ const FEW_USERS: ResponseQuota = ResponseQuota {
     bytes: 64 * 1024,
 };
 /// The same for many users, whose responses add up: a balance between their memory and the cache misses of a
-/// collection. With this quota, 1,000 users who ask for 2.6 KB flat out take 63 KiB each. With 6 slots and 24 KiB it
-/// is 53 KiB, but their own CPU time, set against the kernel's, is an eighth more than with the quota for few users.
+/// collection. With this quota, 1,000 users who request 2.6 KB flat out take 63 KiB each. With 6 slots and 24 KiB it is
+/// 53 KiB, but their own CPU time, set against the kernel's, is an eighth more than with the quota for few users.
 const MANY_USERS: ResponseQuota = ResponseQuota {
     slots: 10,
     bytes: 32 * 1024,
 };
 /// The number of open connections of a shard from which on its users count as many.
-const MANY: u64 = 100;
+const MANY_CONNECTIONS: u64 = 100;
 
 /// The address of a response: its slot, from 1, and its index in the slot's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -279,7 +280,7 @@ impl Responses {
         }
     }
 
-    /// Changes what a response holds; `None` if there is none.
+    /// Changes the content of a response; `None` if there is none.
     pub(crate) fn change<R>(
         &mut self,
         address: ResponseAddress,
@@ -343,7 +344,7 @@ impl Responses {
 
     /// Returns whether enough is held to run the collector, on a shard with that many open connections.
     pub(crate) fn needs_collection(&self, connections: u64) -> bool {
-        let quota = if connections < MANY {
+        let quota = if connections < MANY_CONNECTIONS {
             FEW_USERS
         } else {
             MANY_USERS
@@ -357,7 +358,7 @@ impl Responses {
         self.slots.len() == self.free.len()
     }
 
-    /// Frees every slot that `is_live` denies, and notes what a plan really holds.
+    /// Frees every slot that `is_live` denies, and notes the memory that a plan really holds.
     pub(crate) fn reclaim(&mut self, mut is_live: impl FnMut(usize) -> bool) {
         (self.held_bytes, self.page_bytes) = (0, 0);
         for index in 0..self.slots.len() {
@@ -398,18 +399,21 @@ mod tests {
         for _ in 0..MANY_USERS.slots {
             responses.insert_one(unanswered());
         }
-        assert!(responses.needs_collection(MANY) && !responses.needs_collection(MANY - 1));
+        assert!(
+            responses.needs_collection(MANY_CONNECTIONS)
+                && !responses.needs_collection(MANY_CONNECTIONS - 1)
+        );
         // A plan that holds them all is not examined again at once.
         responses.close();
         responses.reclaim(|_| true);
-        assert!(!responses.needs_collection(MANY));
+        assert!(!responses.needs_collection(MANY_CONNECTIONS));
         responses.reclaim(|slot| slot == 1);
         assert_eq!(responses.insert_one(unanswered()), MANY_USERS.slots);
     }
 
     #[test]
     fn a_slot_stays_small() {
-        // Each busy user has some sixteen; what few responses need is boxed.
+        // Each busy user has some sixteen; fields that few responses need are boxed.
         assert!(
             size_of::<ResponseSlot>() <= 24,
             "{}",

@@ -1,5 +1,5 @@
-//! What a plan does with sockets on which it speaks a protocol of its own: `user:tcp`, `user:tls` and `user:udp` open them,
-//! and what they give sends, receives and closes.
+//! Operations on sockets over which a plan speaks a protocol of its own: `user:tcp`, `user:tls` and `user:udp` open
+//! them, and the methods of the socket send, receive and close.
 
 use super::op::PlannedCall;
 use super::options::{named, read_buffer, read_timeout};
@@ -27,13 +27,13 @@ pub(crate) const NET_OPTIONS: [&str; 6] = [
 ];
 /// The options of a socket for datagrams.
 pub(crate) const UDP_OPTIONS: [&str; 3] = ["name", "timeout", "tags"];
-/// The options of what is received.
+/// The options of `receive`.
 pub(crate) const RECEIVE_OPTIONS: [&str; 3] = ["timeout", "max", "until_"];
 /// The most bytes that are sent at once, and the most in a datagram.
-const MOST: usize = 64 << 20;
+const MAX_MESSAGE: usize = 64 << 20;
 const MOST_OF_DATAGRAM: usize = 65_507;
 
-/// A socket as a plan holds it. One that the plan lets go of is closed.
+/// A socket as a plan holds it. Closed when the plan drops it.
 #[derive(Debug)]
 pub(crate) struct NetSocket(pub(crate) Rc<OpenSocket>);
 
@@ -54,25 +54,27 @@ impl HeapSize for NetSocket {
     }
 }
 
-/// What the plan does with an open socket.
+/// An operation on an open socket.
 #[derive(Debug)]
 pub struct SocketOp {
     /// The socket.
     pub socket: Rc<OpenSocket>,
-    /// What is to be done with it.
+    /// The action to take.
     pub action: SocketAction,
     /// `None`: as long as a request may take.
     pub timeout: Option<Duration>,
 }
 
-/// Reads the opening of a socket, as `user:tcp(address, options)` and those beside it say it. Without an address, it is the
-/// host and port of the user's site.
+/// Reads the opening of a socket, as `user:tcp(address, options)`, `user:tls` and `user:udp` describe it. Without an
+/// address, it is the host and port of the user's site.
 ///
 /// # Errors
 /// The message to raise at the plan's line.
 pub(crate) fn read_connect(
     session: &Session,
-    (kind, address, options): (SocketKind, &Value, &Value),
+    kind: SocketKind,
+    address: &Value,
+    options: &Value,
     budget: &mut Budget,
 ) -> Result<PlannedCall, String> {
     let method = format!("user:{}", kind.name().to_lowercase());
@@ -157,15 +159,15 @@ pub(super) fn send(
     options: &Value,
     budget: &mut Budget,
 ) -> Result<Box<SocketOp>, String> {
-    const KIND: &str = "a string, or a list of strings";
+    const EXPECTED: &str = "a string, or a list of strings";
     let socket = socket_of(socket)?;
     let mut bytes = Vec::new();
     let mut add = |text: &Value| {
         let Value::String(text) = text else {
-            return Err(describe_mismatch("what socket:send sends", KIND, text));
+            return Err(describe_mismatch("the data of socket:send", EXPECTED, text));
         };
         let text = text.as_bytes();
-        if bytes.len() + text.len() > MOST {
+        if bytes.len() + text.len() > MAX_MESSAGE {
             return Err("socket:send sends at most 64 MiB at once".to_owned());
         }
         budget.take(text.len())?;
@@ -173,7 +175,7 @@ pub(super) fn send(
         Ok(())
     };
     match data {
-        Value::Table(list) => list_values(list, "what socket:send sends")?
+        Value::Table(list) => list_values(list, "the data of socket:send")?
             .iter()
             .try_for_each(add)?,
         other => add(other)?,
@@ -207,7 +209,7 @@ pub(super) fn receive(
     }))
 }
 
-/// Reads what is received, and for how long it is waited for.
+/// Reads the rule for the received bytes, and the time to wait for them.
 ///
 /// # Errors
 /// The message to raise at the plan's line.

@@ -1,5 +1,5 @@
-//! A response that a plan reads while it comes: its events, its lines, or its pieces. The engine waits for more and counts
-//! the request at the end; this knows neither.
+//! A response that a plan reads while it arrives: its events, its lines, or its pieces. The engine waits for more and
+//! counts the request at the end; this knows neither.
 
 use super::charset;
 use super::expect::Expectations;
@@ -16,34 +16,34 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A response that is read while it comes, as the engine and the plan share it.
+/// A response that is read while it arrives, as the engine and the plan share it.
 #[derive(Debug)]
 pub struct ResponseStream {
-    /// The body, as it comes.
+    /// The body, as it arrives.
     pub body: Rc<StreamedBody>,
     /// When the request began.
     pub start: Instant,
-    /// What it was sent to, as the plan has it.
+    /// The URL of the request, as the plan has it.
     pub(crate) url: Rc<str>,
-    /// Whether the user had been told to stop before.
+    /// Whether the user had been stopped before.
     pub after_stop: bool,
-    /// Whether the plan reads on to the end when the user is told to stop.
+    /// Whether the plan reads on to the end after the user is stopped.
     pub to_end: Cell<bool>,
     /// The messages that the plan has taken, and those that it has sent and that are not counted yet.
     messages: Cell<u64>,
     sent: Cell<u64>,
-    /// How many of the messages that wait for the plan are noted.
+    /// The number of noted messages among those that wait for the plan.
     noted: Cell<usize>,
-    /// When the latest of them had come.
+    /// The time at which the latest of them came.
     latest: Cell<Option<Instant>>,
-    /// When the message had come that was taken last and is not counted.
+    /// The time at which the message came that was taken last and is not counted.
     uncounted: Cell<Option<Instant>>,
     /// Why the plan counts the request as failed.
     pub(crate) failed: RefCell<Option<String>>,
     /// The latest of them, if the plan expects a certain last one.
     keeps_last: bool,
     last: RefCell<Option<Vec<u8>>>,
-    /// Why the response is not what the plan reads.
+    /// The reason for which the response is not in the form that the plan reads.
     problem: RefCell<Option<String>>,
     /// The times of those that the engine has not counted yet.
     times: RefCell<Vec<(TimedPart, Duration)>>,
@@ -54,7 +54,7 @@ pub struct ResponseStream {
     reader: RefCell<StreamReader>,
 }
 
-/// A stream as a plan holds it. One that the plan lets go of is closed.
+/// A stream as a plan holds it. Closed when the plan drops it.
 #[derive(Debug)]
 pub(crate) struct PlanStream {
     pub(crate) shared: Rc<ResponseStream>,
@@ -72,7 +72,7 @@ impl HeapSize for PlanStream {
     }
 }
 
-/// A WebSocket as a plan holds it. One that the plan lets go of is closed.
+/// A WebSocket as a plan holds it. Closed when the plan drops it.
 #[derive(Debug)]
 pub(crate) struct PlanSocket(pub(crate) PlanStream);
 
@@ -82,11 +82,11 @@ impl HeapSize for PlanSocket {
     }
 }
 
-/// A call of gRPC as a plan holds it. One that the plan lets go of is cancelled.
+/// A call of gRPC as a plan holds it. Cancelled when the plan drops it.
 #[derive(Debug)]
 pub(crate) struct PlanCall {
     stream: PlanStream,
-    /// What it calls, by which its messages are read.
+    /// The called method, by which its messages are read.
     pub(crate) method: RefCell<Option<Arc<GrpcMethod>>>,
 }
 
@@ -118,7 +118,8 @@ impl ResponseStream {
     /// Makes the stream of a response whose head has come.
     pub fn new(
         body: Rc<StreamedBody>,
-        (url, expect): (&Rc<str>, &Expectations),
+        url: &Rc<str>,
+        expect: &Expectations,
         start: Instant,
         after_stop: bool,
     ) -> ResponseStream {
@@ -197,9 +198,9 @@ impl ResponseStream {
         Some(socket.0.shared.clone())
     }
 
-    /// Whether its head is that of an event stream. If not, its request fails, unless the status says that there is none.
+    /// Whether its head is that of an event stream. If not, its request fails, unless the status excludes one.
     pub(crate) fn has_events(&self) -> bool {
-        const KIND: &str = "text/event-stream";
+        const EVENT_STREAM: &str = "text/event-stream";
         let headers = self.body.headers();
         let line = headers.iter().find(|(name, _)| name == "content-type");
         let kind = line.map_or(&b""[..], |(_, kind)| kind);
@@ -207,7 +208,10 @@ impl ResponseStream {
         // Browsers read no other character set.
         let is_utf8 = charset::parameter(kind)
             .is_none_or(|name| name.is_empty() || name.eq_ignore_ascii_case(b"utf-8"));
-        let is_events = essence.trim_ascii().eq_ignore_ascii_case(KIND.as_bytes()) && is_utf8;
+        let is_events = essence
+            .trim_ascii()
+            .eq_ignore_ascii_case(EVENT_STREAM.as_bytes())
+            && is_utf8;
         match self.body.status() {
             Some(200) if is_events => true,
             Some(200) => {
@@ -215,7 +219,7 @@ impl ResponseStream {
                     b"" => "none".to_owned(),
                     kind => format!("'{}'", shorten_reason(&escape_invalid_bytes(kind))),
                 };
-                let problem = format!("expected content of type {KIND}, got {got}");
+                let problem = format!("expected content of type {EVENT_STREAM}, got {got}");
                 self.problem.replace(Some(problem));
                 false
             }
@@ -223,8 +227,8 @@ impl ResponseStream {
         }
     }
 
-    /// Returns the latest identity at the end of an event, if one was set, and the time after which the server wants to be
-    /// connected again, if it has said one.
+    /// Returns the latest event identifier that is complete, if one was set, and the server's reconnection time, if it
+    /// has sent one.
     pub(crate) fn place(&self) -> (Option<Vec<u8>>, Option<Duration>) {
         let reader = self.reader.borrow();
         (reader.settled_id.clone(), reader.retry)
@@ -248,7 +252,7 @@ impl ResponseStream {
         is_sent
     }
 
-    /// Whether what comes are messages of a WebSocket or of a call with streams, which count as they come.
+    /// Whether the stream carries messages of a WebSocket or of a call with streams, which count as they come.
     fn has_messages(&self) -> bool {
         match self.body.call() {
             Some(call) => !call.terms.is_unary,
@@ -296,7 +300,7 @@ impl ResponseStream {
 
     /// Takes the next message of a WebSocket or a call, and counts it unless it is counted already.
     pub(crate) fn take_message(&self) -> Option<StreamPiece> {
-        // What comes with another status is no message.
+        // Bytes that come with another status are not messages.
         let is_open = self.body.status() == Some(101) || self.body.call().is_some();
         let piece = self.body.take().filter(|_| is_open)?;
         if !self.has_messages() {
@@ -325,7 +329,7 @@ impl ResponseStream {
                     reader.unread.extend_from_slice(&piece.bytes);
                 }
                 None if self.body.has_ended() && !reader.is_whole => {
-                    // A last line may have no end; an event without one is none.
+                    // A last line may lack its end; an event without an end does not count.
                     reader.is_whole = true;
                 }
                 None => break None,
@@ -351,7 +355,8 @@ mod tests {
         let body = Rc::new(StreamedBody::new(100));
         let stream = ResponseStream::new(
             body.clone(),
-            (&"/".into(), &Expectations::default()),
+            &"/".into(),
+            &Expectations::default(),
             Instant::now(),
             false,
         );

@@ -4,14 +4,14 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What one message of a stream is.
+/// The unit in which a stream is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MessageKind {
     /// A server-sent event.
     Event,
     /// A line, without its end.
     Line,
-    /// What has come since the last one.
+    /// The bytes received since the last chunk.
     Chunk,
 }
 
@@ -48,9 +48,9 @@ pub(crate) struct ServerSentEvent {
 #[derive(Debug, Default)]
 pub(super) struct StreamReader {
     pub(super) unread: BytesMut,
-    /// How much of it is known to have no end of a line.
+    /// The length of the beginning that is known to have no end of a line.
     searched: usize,
-    /// When the latest of it came.
+    /// The time at which the latest bytes came.
     pub(super) at: Option<Instant>,
     /// Whether nothing more comes.
     pub(super) is_whole: bool,
@@ -118,7 +118,7 @@ impl StreamReader {
         Some(line)
     }
 
-    /// Takes what is left, if nothing more comes.
+    /// Takes the remaining bytes, if nothing more comes.
     fn last_line(&mut self) -> Option<BytesMut> {
         if !self.is_whole || self.unread.is_empty() {
             return None;
@@ -152,7 +152,7 @@ impl StreamReader {
             b"event" => self.event.name = value.to_vec(),
             b"id" if !value.contains(&0) => self.last_id = Some(value.to_vec()),
             b"retry" => self.retry = retry(value).or(self.retry),
-            // A comment, or nothing that the standard has.
+            // A comment, or a field that the standard does not define.
             _ => {}
         }
         None
@@ -172,7 +172,7 @@ impl StreamReader {
     }
 }
 
-/// Reads for how long the server wants a client to wait before it connects anew: digits, in milliseconds.
+/// Reads the reconnection time that the server requests: digits, in milliseconds.
 fn retry(value: &[u8]) -> Option<Duration> {
     const LONGEST_MS: u64 = 86_400_000;
     let digits = std::str::from_utf8(value).ok()?;
@@ -240,7 +240,7 @@ mod tests {
         (name.to_owned(), data.to_owned(), id.to_owned())
     }
 
-    /// The examples of the standard, and its odd cases.
+    /// The examples of the standard, and its edge cases.
     #[test]
     fn events_are_those_of_the_standard() {
         let message = |data| event("message", data, "");

@@ -16,7 +16,7 @@ pub(crate) struct OwnTags {
     user: Tags,
     /// The transactions with tags that the running code is in, the outermost first.
     transactions: Vec<Transaction>,
-    /// All of them together, once a request has asked for them.
+    /// All of them together, once a request has needed them.
     all: Option<Rc<Tags>>,
 }
 
@@ -115,7 +115,7 @@ const MOST_TAGS: usize = 100;
 /// Sets a tag to a value of the plan.
 ///
 /// # Errors
-/// What it must be.
+/// The form that it must have.
 pub(crate) fn set_tag(tags: &mut Tags, key: &str, value: &Value) -> Result<(), String> {
     if key == SCENARIO {
         return Err(
@@ -132,7 +132,7 @@ pub(crate) fn set_tag(tags: &mut Tags, key: &str, value: &Value) -> Result<(), S
     };
     if tags.pairs().count() >= MOST_TAGS && tags.pairs().all(|(name, _)| name != key) {
         return Err(format!(
-            "the tag '{key}' is one too many: there may be {MOST_TAGS}; keep in user.data what tells no requests apart"
+            "the tag '{key}' is one too many: there may be {MOST_TAGS}; keep values that do not distinguish requests in user.data"
         ));
     }
     let text = match value {
@@ -147,7 +147,7 @@ pub(crate) fn set_tag(tags: &mut Tags, key: &str, value: &Value) -> Result<(), S
 /// Reads a table of tags.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The problem with it.
 pub(crate) fn read_tags(value: &Value, what: &str) -> Result<Tags, String> {
     let wrong = || describe_mismatch(what, "a table such as { region = \"eu\" }", value);
     let Value::Table(table) = value else {
@@ -166,7 +166,7 @@ pub(crate) fn read_tags(value: &Value, what: &str) -> Result<Tags, String> {
 /// Reads the tags of a request or call of its own.
 ///
 /// # Errors
-/// What is wrong with them, or the message for a plan that would hold more than it may.
+/// The problem with them, or the message for a plan that would hold more than it may.
 pub(crate) fn read_own_tags(value: &Value, budget: &mut Budget) -> Result<Rc<Tags>, String> {
     let tags = read_tags(value, "option 'tags'")?;
     budget.take(tags.bytes())?;
@@ -179,7 +179,7 @@ pub(crate) const TRANSACTION: [&str; 1] = ["tags"];
 /// Reads the options of a transaction, and returns its tags.
 ///
 /// # Errors
-/// What is wrong with them.
+/// The problem with them.
 pub(crate) fn read_transaction(options: &Table) -> Result<Tags, String> {
     let mut tags = Tags::default();
     for pair in options.pairs::<DisplayText, Value>() {

@@ -1,4 +1,5 @@
-//! An exchange that is a function of the plan, as `user:timed(name, fn, options)` yields its beginning and its end.
+//! An exchange that is a function of the plan: its beginning and its end, as `user:timed(name, fn, options)` yields
+//! them.
 
 use super::op::{ExchangeEnd, Op};
 use super::options::named;
@@ -8,10 +9,10 @@ use crate::values::{escape_invalid, read_name, read_string, shorten_reason};
 use lgoose_protocols::{CallOp, PlanExchange};
 use mlua::Value;
 
-/// What its options have.
+/// The options of a timed function.
 pub(crate) const TIMED: [&str; 2] = ["kind", "tags"];
-/// What stands where a request has its method, unless the plan says something else.
-const KIND: &str = "TIMED";
+/// The default kind of these exchanges, which stands in place of a method.
+const DEFAULT_KIND: &str = "TIMED";
 /// The longest kind, in bytes.
 const LONGEST_KIND: usize = 20;
 
@@ -25,7 +26,7 @@ pub(super) fn read(
     budget: &mut Budget,
 ) -> Result<Box<CallOp>, String> {
     let name = read_name(name, "the name of user:timed")?;
-    let (mut kind, mut tags) = (KIND.to_owned(), None);
+    let (mut kind, mut tags) = (DEFAULT_KIND.to_owned(), None);
     for (key, value) in named(options, "user:timed", &TIMED)? {
         match key.as_str() {
             "kind" => kind = read_kind(&value)?,
@@ -56,7 +57,7 @@ fn read_kind(value: &Value) -> Result<String, String> {
     }
 }
 
-/// Reads its end: whether the function has done what it should, and if not, why.
+/// Reads its end: whether the function has succeeded, and if not, the reason.
 pub(super) fn read_end(number: &Value, is_done: &Value, reason: &Value) -> Op {
     let end = match (is_done, reason) {
         (Value::Boolean(true), _) => ExchangeEnd::Done,

@@ -6,10 +6,10 @@ use lgoose_plan::Wait;
 use mlua::Value;
 use std::time::Duration;
 
-/// Reads seconds, a text such as "500ms", `{from, to}`, or what a function of `wait` has made.
+/// Reads seconds, a text such as "500ms", `{from, to}`, or a value from a function of `wait`.
 ///
 /// # Errors
-/// What the value must be.
+/// The form that the value must have.
 pub(crate) fn read_wait_rule(value: &Value) -> Result<Wait, &'static str> {
     const EXPECTED: &str = "{from, to} in seconds, or made with wait.between, wait.constant, …";
     let seconds = |value: Value| match &value {

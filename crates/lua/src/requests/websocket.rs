@@ -9,9 +9,9 @@ use lgoose_http::{MAX_BUFFER, Redirects, SocketOffer, SocketSide, StreamedBody, 
 use mlua::Value;
 use std::rc::Rc;
 
-/// What its options have beside those of a request.
+/// The options of a WebSocket beside those of a request.
 pub(crate) const WEBSOCKET: [&str; 2] = ["subprotocols", "deflate"];
-/// What stands where a request has its method.
+/// The kind of these requests, which stands in place of a method.
 pub(super) const KIND: &str = "WS";
 
 /// Reads such a request.

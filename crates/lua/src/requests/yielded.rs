@@ -3,7 +3,7 @@
 use crate::limits::YieldedValues;
 use mlua::Value;
 
-/// Returns a value as it is read here: with copies of what it views.
+/// Returns a value with copies of the values that it views.
 pub(super) type SeeThrough<'a> = dyn Fn(Value) -> mlua::Result<Value> + 'a;
 
 /// Returns the three values that follow a marker.

@@ -47,7 +47,7 @@ pub(crate) struct VmHost {
     pub(crate) run: Option<Rc<dyn RunView>>,
     /// The time when the VM was made.
     pub(crate) start: Instant,
-    /// How long lgoose has made the user wait since, which is no part of its transactions.
+    /// For how long lgoose has held up the user since, which does not count in its transactions.
     pub(crate) held_up: Cell<Duration>,
     /// Whether the user found no row left in its data, which ends it even while its plan is being loaded.
     pub(crate) stopped: Cell<bool>,
@@ -60,7 +60,7 @@ pub(crate) struct VmHost {
     pub(crate) missing_form_message: RefCell<String>,
     /// Tags of the user; allocated with the first.
     pub(crate) tags: RefCell<Option<Box<OwnTags>>>,
-    /// The URLs of the latest pages, once the plan has asked for those of one.
+    /// The URLs of the latest pages, once the plan has read those of one.
     pub(crate) found: RefCell<Option<Box<RecentUrls>>>,
     /// The counters that the plan's top level makes, while it is loaded.
     counters: RefCell<Vec<String>>,
@@ -123,8 +123,8 @@ impl VmHost {
         self.program.task_locations.is_empty()
     }
 
-    /// Gives an error that is in no line of the plan the one where the running task was declared: Lua says nothing of its
-    /// own want of memory, and code of `load` has no file.
+    /// Adds to an error without a line the line where the running task was declared: Lua's lack of memory has none, and
+    /// code of `load` has no file.
     pub(crate) fn located(&self, mut raised: RaisedError) -> RaisedError {
         raised.line = raised.line.or_else(|| {
             let location = self.program.task_locations.get(self.task.get()?)?;
@@ -151,7 +151,7 @@ impl VmHost {
         self.responses.borrow().held_bytes() + self.account.held() + cached
     }
 
-    /// Returns what a call may take outside of Lua. Collects garbage first if little is left.
+    /// Returns the memory that a call may take outside of Lua. Collects garbage first if little is left.
     pub(crate) fn budget<'a>(&self, lua: &'a Lua) -> Budget<'a> {
         let limit = self.limits.memory;
         let used = self.used_bytes(lua);
@@ -168,7 +168,7 @@ impl VmHost {
         lua.used_memory().saturating_add(self.held_bytes())
     }
 
-    /// Collects garbage; returns what a call may take then.
+    /// Collects garbage; returns the memory that a call may take then.
     fn collect(&self, lua: &Lua) -> usize {
         // A collection that fails leaves things as they are, and the budget small.
         let _failed = lua.gc_collect();
@@ -180,7 +180,7 @@ impl VmHost {
 
     /// Frees the responses that the latest collection has found dead.
     pub(crate) fn drop_dead(&self) {
-        // Whoever reads one now needs it.
+        // A caller that is reading one now needs it.
         if let Ok(mut responses) = self.responses.try_borrow_mut() {
             responses.reclaim(|slot| self.is_live(slot));
         }
@@ -188,7 +188,7 @@ impl VmHost {
 
     /// Returns whether the plan holds the response in a slot, as far as the latest collection has found.
     pub(crate) fn is_live(&self, slot: usize) -> bool {
-        // As a flag a response costs no reference. One that cannot be read is kept.
+        // As a flag, a response costs no reference. One that cannot be read is kept.
         let live = self.live.get();
         live.is_none_or(|live| live.raw_get(slot).unwrap_or(true))
     }
@@ -208,7 +208,7 @@ impl VmHost {
     /// # Errors
     /// The plan would hold more than it may.
     pub(crate) fn held<T: HeapSize>(&self, lua: &Lua, value: T) -> mlua::Result<Held<T>> {
-        // An element has none of its own, and a page may have thousands.
+        // An element owns no memory, and a page may have thousands.
         let bytes = match value.heap_bytes() {
             0 => self.account.hold(0),
             bytes => self.hold(lua, bytes)?,
@@ -267,7 +267,7 @@ impl VmHost {
     /// Parses an XML document.
     ///
     /// # Errors
-    /// What is wrong with it; the plan would hold more than it may, or the task's time is over.
+    /// It is not XML, with the reason; the plan would hold more than it may, or the task's time is over.
     pub(crate) fn xml_document(&self, lua: &Lua, text: &[u8]) -> mlua::Result<Rc<Held<Document>>> {
         let Ok(text) = str::from_utf8(text) else {
             let message = "this is not XML: it is not UTF-8";

@@ -1,5 +1,5 @@
-//! The sandbox: a VM with Lua's libraries, without what reaches outside or never ends, and the state that functions
-//! made in Rust work on.
+//! The sandbox: a VM with Lua's libraries, without functions that reach outside or never end, and the state that
+//! functions made in Rust work on.
 
 mod host;
 mod safe;

@@ -24,7 +24,7 @@ pub(crate) fn table(lua: &Lua) -> mlua::Result<Table> {
 }
 
 /// Guards the functions of `string` that match patterns: those that may backtrack for long are tried within the task's
-/// time first. Short patterns on short strings are passed on at once, since checking costs more than they do.
+/// time first. Short patterns on short strings are passed on at once, since checking would cost more.
 pub(crate) fn guard_patterns(lua: &Lua, string: &Table) -> mlua::Result<()> {
     static CODE: OnceLock<Vec<u8>> = OnceLock::new();
     let code = compile_once(
@@ -145,8 +145,8 @@ pub(crate) fn pairs(lua: &Lua) -> mlua::Result<Function> {
     ))
 }
 
-/// Creates an `error` or `assert` for plans. Lua tells by its words that its memory is full, so that the same words of a
-/// plan are raised in Rust. It also keeps a message whose bytes are not UTF-8: an error that is not caught leaves
+/// Creates an `error` or `assert` for plans. Lua's error of full memory is known by its words only, so the same words
+/// of a plan are raised in Rust. It also keeps a message whose bytes are not UTF-8: an error that is not caught leaves
 /// Lua as text, in which such bytes are lost.
 pub(crate) fn raising(lua: &Lua, name: &str) -> mlua::Result<Function> {
     static CODE: OnceLock<Vec<u8>> = OnceLock::new();

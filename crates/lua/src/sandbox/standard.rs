@@ -1,5 +1,5 @@
-//! A bare VM: the standard libraries chosen one by one, and from those only what a plan may use. Nothing reaches
-//! outside.
+//! A bare VM: the standard libraries chosen one by one, and of those only the functions that a plan may use. Nothing
+//! reaches outside.
 
 use super::safe;
 use crate::plan_files::compile_once;
@@ -31,8 +31,8 @@ pub(crate) const BASE: [&str; 19] = [
     "_G",
 ];
 
-/// Creates a VM without a plan. It has no io, package, debug or os, and of the others only what every plan needs; see
-/// [`library`].
+/// Creates a VM without a plan. It has no io, package, debug or os, and of the others only the functions that every
+/// plan needs; see [`library`].
 pub(crate) fn new_state() -> mlua::Result<Lua> {
     let lua = Lua::new_with(StdLib::COROUTINE | StdLib::STRING, LuaOptions::new())?;
     let globals = lua.globals();
@@ -42,7 +42,7 @@ pub(crate) fn new_state() -> mlua::Result<Lua> {
     let string: Table = globals.raw_get("string")?;
     string.raw_remove("dump")?;
     guard_at_first_use(&lua, &string)?;
-    // A plan that got hold of it could change what strings do inside of lgoose.
+    // A plan that got hold of it could change methods of strings inside of lgoose.
     if let Some(strings) = lua.type_metatable::<mlua::LuaString>() {
         strings.raw_set("__metatable", false)?;
     }
@@ -52,7 +52,7 @@ pub(crate) fn new_state() -> mlua::Result<Lua> {
 /// The functions of `string` that need a guard.
 const GUARDED: [&str; 5] = ["find", "match", "gmatch", "gsub", "rep"];
 
-/// Takes the functions of `string` that need a guard out of it until one is asked for: not every plan uses them, and the
+/// Takes the functions of `string` that need a guard out of it until one is used: not every plan uses them, and the
 /// guards take 3 KiB.
 fn guard_at_first_use(lua: &Lua, string: &Table) -> mlua::Result<()> {
     // No plan can reach it: plans have a view of `string` only.
@@ -66,8 +66,8 @@ fn guard_at_first_use(lua: &Lua, string: &Table) -> mlua::Result<()> {
     string.set_metatable(Some(hidden))
 }
 
-/// Puts the guarded functions into `string` and returns the member that was asked for. If memory runs out on the way,
-/// `string` has no function without its guard.
+/// Puts the guarded functions into `string` and returns the requested member. If memory runs out on the way, `string`
+/// has no function without its guard.
 fn install_guards(lua: &Lua, (string, key): (Table, Value)) -> mlua::Result<Value> {
     if let Some(hidden) = string.metatable() {
         let guarded = lua.create_table()?;
@@ -85,7 +85,7 @@ fn install_guards(lua: &Lua, (string, key): (Table, Value)) -> mlua::Result<Valu
     string.raw_get(key)
 }
 
-/// Returns a library of Lua's, which a VM opens when it is first asked for.
+/// Returns a library of Lua's, which a VM opens at its first use.
 pub(crate) fn library(lua: &Lua, name: &str) -> mlua::Result<Table> {
     let globals = lua.globals();
     if let Some(library) = globals.raw_get(name)? {
@@ -99,9 +99,9 @@ pub(crate) fn library(lua: &Lua, name: &str) -> mlua::Result<Table> {
     globals.raw_get(name)
 }
 
-/// Starts the collector of a VM that has loaded its plan, and makes it generational: to find the short-lived
-/// responses of a loop, it then looks only at what is new, and not at the whole VM. The switch runs one full
-/// collection, which drops the code that runs only once.
+/// Starts the collector of a VM that has loaded its plan, and makes it generational: to find the short-lived responses
+/// of a loop, it then looks only at new objects, and not at the whole VM. The switch runs one full collection, which
+/// drops the code that runs only once.
 pub(crate) fn collect_young(lua: &Lua) {
     // Before the switch, which says when the next collection is due.
     lua.gc_restart();

@@ -1,4 +1,4 @@
-//! The JSON values of a process that a VM views, and what Rust sees of the tables that view them.
+//! The JSON values of a process that a VM views, and the conversion of the tables that view them for Rust.
 
 use crate::limits::VmLimits;
 use crate::plan_files::JsonTree;
@@ -66,7 +66,7 @@ pub(crate) fn viewed(table: &Table) -> Option<i64> {
     table.metatable()?.raw_get(view_marker()).ok()?
 }
 
-/// Returns what a table has under a key, or what it views.
+/// Returns the value under a key of a table or of its view.
 pub(crate) fn entry(table: &Table, key: impl IntoLua) -> mlua::Result<Value> {
     if viewed(table).is_some() {
         table.get(key)
@@ -88,15 +88,15 @@ pub(crate) fn length(list: &Table) -> mlua::Result<usize> {
 struct ViewCopies<'a> {
     lua: &'a Lua,
     limits: &'a VmLimits,
-    /// What came of each table so far: `None` for one without views.
+    /// The result for each table so far: `None` for one without views.
     made: HashMap<usize, Option<Table>>,
 }
 
 impl ViewCopies<'_> {
     /// Returns a copy of a table, `None` if nothing in it is a view.
     fn of(&mut self, table: &Table, depth: usize) -> mlua::Result<Option<Table>> {
-        /// What is nested more deeply is refused by whoever reads it.
-        const DEEPEST: usize = 200;
+        /// Values that are nested more deeply are refused by their readers.
+        const MAX_DEPTH: usize = 200;
         let lists = self.lua.array_metatable();
         let metatable = table.metatable();
         if let Some(node) = viewed(table) {
@@ -104,7 +104,7 @@ impl ViewCopies<'_> {
             return copy.transpose()?.map(|copy| copy.call(node)).transpose();
         }
         let is_plain = metatable.as_ref().is_none_or(|own| *own == lists);
-        if !is_plain || depth > DEEPEST {
+        if !is_plain || depth > MAX_DEPTH {
             return Ok(None);
         }
         let address = table.to_pointer() as usize;

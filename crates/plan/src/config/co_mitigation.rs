@@ -1,4 +1,4 @@
-//! The correction for coordinated omission: whether and how the requests that late users could not make are filled in.
+//! The correction for coordinated omission, which fills in the requests that late users could not make.
 
 use super::Value;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ impl MitigationCadence {
             "maximum" => MitigationCadence::Maximum,
             _ => {
                 return Err(format!(
-                    "'{word}' is no cadence: write 'average', 'minimum', 'maximum' or 'disabled'"
+                    "'{word}' is not a cadence: write 'average', 'minimum', 'maximum' or 'disabled'"
                 ));
             }
         })

@@ -15,11 +15,12 @@ pub struct EnvironmentProxies {
 }
 
 impl EnvironmentProxies {
-    /// Reads `HTTP_PROXY`, `HTTPS_PROXY` and, for what they leave open, `ALL_PROXY`, in capital or in small letters.
-    /// `variable` returns the value of a variable.
+    /// Reads `HTTP_PROXY`, `HTTPS_PROXY` and, where one of them is not set, `ALL_PROXY`, in capital or in small
+    /// letters. `variable` returns the value of a variable.
     ///
     /// # Errors
-    /// A [`Diagnostic`] that names the variable whose value cannot be used: without it, requests would pass the proxy by.
+    /// A [`Diagnostic`] that names the variable whose value cannot be used: without that error, requests would bypass
+    /// the proxy.
     pub fn read(
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<EnvironmentProxies, Diagnostic> {
@@ -49,7 +50,7 @@ impl EnvironmentProxies {
 fn value_of_environment(name: &str, value: &OsStr) -> Result<Url, Diagnostic> {
     let url = match value.to_str() {
         None => Err("it is not UTF-8".to_owned()),
-        // Whoever writes these means what they mean as a value of '--proxy'.
+        // These words would be meant as in '--proxy'.
         Some(word @ ("none" | "env")) => Err(format!("'{word}' is not a proxy's URL")),
         Some(text) => proxy_url(text),
     };

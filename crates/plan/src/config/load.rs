@@ -1,5 +1,5 @@
-//! The options of the load: a fixed number of users, stages of users, or iterations at a rate. Reads stages and
-//! names the options that contradict each other, with the way out.
+//! The options of the load: a fixed number of users, stages of users, or iterations at a rate. Reads stages and reports
+//! options that contradict each other, with the remedy.
 
 use super::{MitigationCadence, Settings, Value};
 use lgoose_base::error::Diagnostic;
@@ -45,7 +45,7 @@ pub enum Spacing {
     /// Equal distances.
     #[default]
     Even,
-    /// Random distances, independent of each other, as between visitors who act independently.
+    /// Random distances, independent of each other, as between independent visitors.
     Poisson,
 }
 
@@ -219,7 +219,7 @@ impl Load {
 /// Checks that the options of the load agree with each other.
 ///
 /// # Errors
-/// Returns a [`Diagnostic`] that names two that do not, and the way out.
+/// Returns a [`Diagnostic`] that names two that do not, and the remedy.
 pub fn agree(settings: &Settings) -> Result<(), Diagnostic> {
     contradiction(settings).map_or(Ok(()), Err)
 }
@@ -263,7 +263,7 @@ pub(super) fn giving_way_to(mut settings: Settings, above: &Settings) -> Setting
     settings
 }
 
-/// Returns a mistake that names two contradicting options and the way out, if there are any.
+/// Returns a mistake that names two contradicting options and the remedy, if there are any.
 fn contradiction(settings: &Settings) -> Option<Diagnostic> {
     let options = [
         ("--users", settings.users.is_some()),
@@ -296,7 +296,7 @@ fn contradiction(settings: &Settings) -> Option<Diagnostic> {
         let rival = first(&[closed[0], closed[1], closed[2], "--run-time", "--rate"]);
         if let Some(rival) = rival {
             let help = format!(
-                "leave out '{rival}': each stage says its time and what is reached at its end; or leave out the stages"
+                "leave out '{rival}': each stage sets its time and the users or the rate at its end; or leave out the stages"
             );
             return both(stages, rival, "both describe the load", &help);
         }
@@ -352,11 +352,11 @@ fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Optio
                 .help(format!("add '--rate N/s' or stages such as '5m:200/s', or leave out '{flag}'; '--users' is the number of users without a rate")),
         ),
         (true, _) if settings.shared_iterations.is_some() => Some(
-            Diagnostic::new("'--shared-iterations' counts what users begin by themselves, and at a rate iterations start on schedule")
+            Diagnostic::new("'--shared-iterations' counts iterations that users start by themselves, but at a rate they start on schedule")
                 .help("leave it out and give '--run-time': the rate times that is their number"),
         ),
         (true, _) if settings.throttle_requests.is_some() => Some(
-            Diagnostic::new("'--throttle-requests' holds back what a rate of iterations starts on schedule")
+            Diagnostic::new("'--throttle-requests' delays requests, but at a rate iterations start on schedule")
                 .help("leave it out and choose the rate instead, or run users ('--users') with the throttle"),
         ),
         (true, _) if settings.co_mitigation.is_some_and(|kind| kind != MitigationCadence::Disabled) => Some(
@@ -373,7 +373,7 @@ fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Optio
         ),
         _ if settings.reset_stats == Some(true) && settings.warmup.is_some() => Some(
             Diagnostic::new("'--reset-stats' and '--warmup' both say from when the figures count")
-                .help("give one of them: '--warmup' keeps what came before beside the report, '--reset-stats' drops it"),
+                .help("give one of them: '--warmup' keeps the earlier figures separate, '--reset-stats' drops them"),
         ),
         _ => None,
     }
@@ -382,7 +382,7 @@ fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Optio
 /// Reads a number of threads.
 ///
 /// # Errors
-/// Returns a sentence that says what is expected.
+/// Returns a sentence with the expected form.
 pub(super) fn read_threads(value: &Value) -> Result<usize, String> {
     match value.whole(1)? {
         threads if threads > MOST_THREADS => Err(format!(
@@ -396,7 +396,7 @@ pub(super) fn read_threads(value: &Value) -> Result<usize, String> {
 /// Reads a number of users.
 ///
 /// # Errors
-/// Returns a sentence that says what is expected.
+/// Returns a sentence with the expected form.
 pub(super) fn read_users(value: &Value) -> Result<u64, String> {
     match value.whole(1)? {
         users if users > MOST_USERS => Err(format!(

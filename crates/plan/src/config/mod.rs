@@ -46,7 +46,7 @@ use lgoose_base::files::NamedFile;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// How much is shown of each request during the run.
+/// The details of each request that are shown during the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ShowLevel {
     /// No details: figures only.
@@ -61,15 +61,15 @@ pub enum ShowLevel {
 /// The configuration of a run, from all layers together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// What is the same on every machine of the run.
+    /// The settings that are the same on every machine of the run.
     pub run: RunConfig,
-    /// What this machine does for the run.
+    /// The part of this machine in the run.
     pub local: LocalConfig,
-    /// What the terminal shows of the run.
+    /// The terminal's view of the run.
     pub screen: ScreenConfig,
 }
 
-/// What one machine does for a run: its part of the load, its threads, its files and its address.
+/// The part of one machine in a run: its share of the load, its threads, its files and its address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalConfig {
     /// Certificates to trust instead of the system's.
@@ -94,7 +94,7 @@ pub struct LocalConfig {
     pub paused: bool,
 }
 
-/// What the terminal shows of a run.
+/// The terminal's view of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScreenConfig {
     /// Whether only the tables at the end are printed.

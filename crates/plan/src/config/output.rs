@@ -53,7 +53,7 @@ impl Output {
     /// Reads `FORMAT=PATH`; `-` or `/dev/stdout` as path is standard output.
     ///
     /// # Errors
-    /// Returns a sentence that says what is wrong and which formats there are.
+    /// Returns a sentence with the problem and the known formats.
     pub fn parse(text: &str) -> Result<Output, String> {
         let grammar = || {
             let words: Vec<_> = FORMATS.iter().map(|(word, _)| *word).collect();

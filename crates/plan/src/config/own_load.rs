@@ -10,7 +10,7 @@ use std::time::Duration;
 /// A scenario's own load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OwnLoad {
-    /// When the load begins, as the time since the start of the run.
+    /// The start of the load, as the time since the start of the run.
     pub start: Duration,
     /// Users or iterations over time.
     pub load: Load,
@@ -108,7 +108,7 @@ impl OwnLoadSettings {
         let settings = &self.settings;
         let amount = settings.users.is_some() || settings.rate.is_some();
         if !amount && settings.stages.is_none() {
-            let message = format!("{owner} has a load of its own, but not how much");
+            let message = format!("{owner} has a load of its own, but no amount");
             return Err(Diagnostic::new(message).help("add 'users', 'rate' or 'stages'"));
         }
         let (load, users, run_time) = Load::of(settings, 1)?;

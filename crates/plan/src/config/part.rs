@@ -15,8 +15,8 @@ pub struct LoadPart {
     of: u64,
 }
 
-/// The most parts: nobody starts more by hand.
-const MOST: u64 = 1_000;
+/// The most parts: more are not started by hand.
+const MAX_PARTS: u64 = 1_000;
 
 impl LoadPart {
     /// The whole load.
@@ -64,17 +64,17 @@ impl LoadPart {
     /// Reads `2/4`.
     ///
     /// # Errors
-    /// Returns a sentence that says how to write a part.
+    /// Returns a sentence that shows the form of a part.
     pub fn parse(text: &str) -> Result<LoadPart, String> {
         let wrong = || {
             format!(
-                "'{text}' is not a part of a load; write '2/4' for the second of four, {MOST} at most"
+                "'{text}' is not a part of a load; write '2/4' for the second of four, {MAX_PARTS} at most"
             )
         };
         let (number, of) = text.split_once('/').ok_or_else(wrong)?;
         let number = number.trim().parse().map_err(|_| wrong())?;
         let of = of.trim().parse().map_err(|_| wrong())?;
-        if (1..=of).contains(&number) && of <= MOST {
+        if (1..=of).contains(&number) && of <= MAX_PARTS {
             Ok(LoadPart::of_shares(number - 1..number, of))
         } else {
             Err(wrong())

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What requests without their own name are counted under.
+/// The names under which requests without their own are counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestNames {
     /// The name of the task; without one, the path.

@@ -82,7 +82,7 @@ macro_rules! settings {
             pub fn over(mut self, below: Settings) -> Settings {
                 let mut below = giving_way_to(below, &self);
                 if self.trace_sample.is_some() {
-                    // Whoever asks for a share wants traces, unless the same layer says otherwise.
+                    // A share of traces implies traces, unless the same layer says otherwise.
                     below.trace = None;
                 }
                 if let (Some(headers), Some(more)) = (&mut self.headers, &below.headers) {
@@ -216,7 +216,7 @@ settings! {
     headers: BTreeMap<String, String> = Value::map, or BTreeMap::new();
     /// Whether and how the requests that late users could not make are filled in.
     co_mitigation: MitigationCadence = MitigationCadence::read;
-    /// What requests without their own name are counted under.
+    /// The names under which requests without their own are counted.
     request_names: RequestNames = |value| RequestNames::parse(&value.text()?), or RequestNames::Task;
     /// Whether the report leaves out the latencies of single seconds.
     no_intervals: bool = Value::flag, or false;

@@ -90,12 +90,12 @@ impl DiscardedBodies {
             "successful" => Ok(DiscardedBodies::Successful),
             "all" => Ok(DiscardedBodies::All),
             other => Err(format!(
-                "'{other}' is no kind of bodies: write successful or all"
+                "'{other}' is not a kind of bodies: write successful or all"
             )),
         }
     }
 
-    /// Reads what a plan says: true, false or `successful`.
+    /// Reads a plan's value: true, false or `successful`.
     ///
     /// # Errors
     /// A sentence that names them.
@@ -127,7 +127,7 @@ pub(crate) const CONNECTIONS_PER_HOST: u32 = 6;
 /// Reads the most connections of a user to one host at the same time.
 ///
 /// # Errors
-/// A sentence that says what is wanted.
+/// A sentence with the expected form.
 pub fn read_connections_per_host(text: &str) -> Result<u32, String> {
     let number = text.parse().ok();
     number
@@ -138,7 +138,7 @@ pub fn read_connections_per_host(text: &str) -> Result<u32, String> {
 /// Checks a number of connections of a user to one host.
 ///
 /// # Errors
-/// A sentence that says what is wanted.
+/// A sentence with the expected form.
 pub(super) fn connections_per_host(number: u64) -> Result<u32, String> {
     match number {
         1..=256 => Ok(number as u32),
@@ -149,7 +149,7 @@ pub(super) fn connections_per_host(number: u64) -> Result<u32, String> {
 /// Reads the most redirects that are followed.
 ///
 /// # Errors
-/// A sentence that says what is wanted.
+/// A sentence with the expected form.
 pub fn read_max_redirects(text: &str) -> Result<u32, String> {
     let wrong = || format!("'{text}' is not a whole number from 0 to 100");
     let number = text.parse().map_err(|_| wrong())?;
@@ -159,7 +159,7 @@ pub fn read_max_redirects(text: &str) -> Result<u32, String> {
 /// Checks a number of redirects.
 ///
 /// # Errors
-/// A sentence that says what is wanted.
+/// A sentence with the expected form.
 pub(super) fn few_redirects(number: u64) -> Result<u32, String> {
     match number {
         0..=100 => Ok(number as u32),
@@ -210,7 +210,7 @@ impl Proxy {
 /// Reads the URL of a proxy; without a scheme, it is an HTTP proxy.
 ///
 /// # Errors
-/// What is wrong with it. The text itself may hold a password and is not repeated.
+/// The problem with it. The text itself may hold a password and is not repeated.
 pub(super) fn proxy_url(text: &str) -> Result<Url, String> {
     let with_scheme = if text.contains("://") {
         text.to_owned()

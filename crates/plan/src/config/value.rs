@@ -53,7 +53,7 @@ impl Value {
     /// Reads a rate in iterations or requests a second.
     ///
     /// # Errors
-    /// Says how a rate is written.
+    /// A sentence that shows the form of a rate.
     pub fn rate(&self) -> Result<f64, String> {
         match self {
             Value::Text(text) => units::rate(text),

@@ -1,8 +1,8 @@
 //! The order of tasks: the tasks of a scenario by sequence, order and exact weight.
 //!
-//! All users of a scenario share one read-only [`Schedule`]; each user has a [`Cursor`] that counts down what is left
-//! of its iteration. A cursor holds a number per task, not per run of a task, so a weight of a million costs no more
-//! than a weight of one.
+//! All users of a scenario share one read-only [`Schedule`]; each user has a [`Cursor`] that counts down the rest of
+//! its iteration. A cursor holds a number per task, not per run of a task, so a weight of a million costs no more than
+//! a weight of one.
 
 use std::collections::BTreeMap;
 
@@ -172,7 +172,7 @@ impl ScheduleCursor {
                 let weights = group.slots.iter().map(|slot| slot.weight);
                 return slot_of(weights, rng.random_range(0..group.weight()));
             }
-            // Drawing from what is left, by count, is a uniform shuffle dealt one card at a time.
+            // Drawing from the remaining runs, by count, is a uniform shuffle dealt one card at a time.
             TaskOrder::Shuffled => slot_of(
                 self.runs.iter().copied(),
                 rng.random_range(0..self.remaining),

@@ -1,5 +1,5 @@
-//! Calls of users to the state that all processes of a run share: what they ask, what they get, and the way there. The
-//! state itself is in one process, which performs them in the order in which they come.
+//! Calls of users to the state that all processes of a run share: requests, replies, and the way there. The state
+//! itself is in one process, which performs them in the order in which they come.
 
 use super::map::PendingValue;
 use super::{SharedState, SharedValue};
@@ -8,12 +8,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
-/// What a user asks of one counter, queue or map.
+/// A user's call of one counter, queue or map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedCall {
     /// The name of the counter, queue or map.
     pub name: String,
-    /// What is to be done.
+    /// The action to perform.
     pub action: SharedAction,
 }
 
@@ -28,21 +28,21 @@ pub enum SharedAction {
     Push(String),
     /// Takes the first value of a queue, and waits for one at most this long.
     Take(Duration),
-    /// Asks for the number of values in a queue.
+    /// Returns the number of values in a queue.
     QueueSize,
-    /// Keeps a value in a map under a key, for so long if that is said.
+    /// Keeps a value in a map under a key, for so long if a time is given.
     Set(String, String, Option<Duration>),
     /// The same, if the key has no value; replied to with the one that it has then.
     Keep(String, String, Option<Duration>),
-    /// Asks for the value of a key.
+    /// Returns the value of a key.
     Get(String),
     /// Removes a key, or only if it has that value.
     Remove(String, Option<String>),
-    /// Asks for the number of keys of a map.
+    /// Returns the number of keys of a map.
     MapSize,
 }
 
-/// What comes of a call.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SharedReply {
     /// There is no value.
@@ -53,14 +53,14 @@ pub enum SharedReply {
     Number(i64),
     /// A value, as JSON.
     Value(String),
-    /// Why it failed, to be raised at the plan's line.
+    /// The reason why it failed, to be raised at the plan's line.
     Failed(String),
 }
 
 /// The way of calls to the process that has the state of the run.
 pub type SharedLink = mpsc::UnboundedSender<PendingCall>;
 
-/// A call on its way. Whoever waits for it goes on when this is dropped.
+/// A call on its way. Its caller goes on when this is dropped.
 #[derive(Debug)]
 pub struct PendingCall {
     /// The call.
@@ -78,7 +78,7 @@ pub struct PendingReply {
 }
 
 impl PendingCall {
-    /// Makes a call, and what its caller waits for.
+    /// Makes a call, and the reply that its caller waits for.
     pub fn new(call: SharedCall) -> (PendingCall, PendingReply) {
         let (over, pending) = watch::channel(());
         let reply = Arc::new(OnceLock::new());
@@ -93,7 +93,7 @@ impl PendingCall {
 
     /// Gives the caller its reply.
     pub fn reply(self, reply: SharedReply) {
-        // It is the only one: the call is gone then.
+        // It is the only reply: the call is gone then.
         let _first = self.reply.set(reply);
     }
 }
@@ -107,7 +107,7 @@ impl PendingReply {
 }
 
 impl SharedAction {
-    /// Returns how long the call may wait for somebody else.
+    /// Returns how long the call may wait for another user's value.
     pub fn wait(&self) -> Duration {
         match self {
             SharedAction::Take(wait) => *wait,
@@ -174,7 +174,7 @@ fn read(json: &str) -> Result<SharedValue, String> {
     let value = serde_json::from_str(json);
     value
         .map(Arc::new)
-        .map_err(|error| format!("the value is no JSON: {error}"))
+        .map_err(|error| format!("the value is not JSON: {error}"))
 }
 
 fn written(value: Option<SharedValue>) -> SharedReply {

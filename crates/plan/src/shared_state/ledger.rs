@@ -1,4 +1,4 @@
-//! Account of the memory that shared values take, against a limit that all of them have together.
+//! Accounting of the memory that shared values take, against a limit for all of them together.
 
 use lgoose_base::units::show_size;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl Ledger {
                 bytes,
             }),
             Err(_) => Err(format!(
-                "shared data is full: all counters, queues and maps of a process may hold {} together; take out what is put in, or let it expire",
+                "shared data is full: all counters, queues and maps of a process may hold {} together; take values out, or let them expire",
                 show_size(most as f64)
             )),
         }

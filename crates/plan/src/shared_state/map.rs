@@ -13,11 +13,11 @@ use tokio::time::Instant;
 /// The fewest entries among which the map looks for expired ones.
 const FEWEST: usize = 64;
 
-/// Who waits for whom to make a value, in all maps of a process: each caller for one other at most.
+/// Callers that wait for another one to make a value, in all maps of a process: each caller for one other at most.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingCallers {
     for_whom: Mutex<HashMap<usize, usize>>,
-    /// How many wait, so that who finds a value need not look.
+    /// The number of waiting callers, so that a caller who finds a value need not look.
     count: AtomicUsize,
 }
 
@@ -26,7 +26,7 @@ impl WaitingCallers {
     fn enter(&self, by: usize, other: usize) -> bool {
         let mut for_whom = self.for_whom.lock().unwrap_or_else(PoisonError::into_inner);
         let mut next = Some(other);
-        // No longer than that, whatever those say that were ended while they waited.
+        // Bounded: callers that were ended while they waited are still listed, and may form a circle.
         for _ in 0..=for_whom.len() {
             match next {
                 Some(one) if one == by => return false,
@@ -83,7 +83,7 @@ enum MapEntry {
     },
 }
 
-/// What is found under a key.
+/// The result of a lookup.
 #[derive(Debug)]
 pub enum MapLookup {
     /// The value of the key.
@@ -104,7 +104,7 @@ pub struct Claim {
     map: Arc<Map>,
     key: String,
     number: u64,
-    /// Dropped when the claim is over, which wakes those who wait.
+    /// Dropped when the claim is over, which wakes the waiting callers.
     _over: watch::Sender<()>,
 }
 
@@ -194,14 +194,15 @@ impl Map {
         bytes: usize,
         expires: Option<Duration>,
     ) -> Result<(), String> {
-        self.insert(&mut self.entries(), key, (value, bytes), expires)
+        self.insert(&mut self.entries(), key, value, bytes, expires)
     }
 
     fn insert(
         &self,
         entries: &mut MapEntries,
         key: &str,
-        (value, bytes): (SharedValue, usize),
+        value: SharedValue,
+        bytes: usize,
         expires: Option<Duration>,
     ) -> Result<(), String> {
         let entry = MapEntry::Ready {
@@ -229,7 +230,7 @@ impl Map {
         if let Some(existing) = entries.by_key.get(key).and_then(MapEntry::value) {
             return Ok(existing.clone());
         }
-        self.insert(&mut entries, key, (value.clone(), bytes), expires)?;
+        self.insert(&mut entries, key, value.clone(), bytes, expires)?;
         Ok(value)
     }
 
@@ -322,7 +323,7 @@ impl Claim {
 }
 
 impl Drop for Claim {
-    /// Lets the next caller make a value that was not kept, and only then wakes those who wait.
+    /// Lets the next caller make a value that was not kept, and only then wakes the waiting callers.
     fn drop(&mut self) {
         let mut entries = self.map.entries();
         if let Some(MapEntry::Making { claim, .. }) = entries.by_key.get(&self.key)

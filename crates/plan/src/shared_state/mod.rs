@@ -16,11 +16,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The most that all values take, with their names and what it takes to keep them, in bytes.
+/// The most that all values take, with their names and the overhead of keeping them, in bytes.
 const MOST_BYTES: usize = 64 << 20;
 
-/// What an entry takes in addition to its text and its value, in bytes: its places in a table that is half full, its key,
-/// and the counts of who holds it.
+/// The memory of an entry in addition to its text and its value, in bytes: its places in a table that is half full, its
+/// key, and its reference counts.
 const ENTRY_BYTES: usize = 256;
 
 /// A value that is shared, as JSON has it.
@@ -103,7 +103,7 @@ impl SharedState {
     }
 }
 
-/// Returns what has that name, and makes it if it is new. It stays as long as the state.
+/// Returns the counter, queue or map of that name, and makes it if it is new. It stays as long as the state.
 fn found<T>(
     named: &mut HashMap<String, Arc<T>>,
     name: &str,
@@ -239,7 +239,7 @@ mod tests {
         assert!(is_making(map("c").find_or_claim("k", 2)));
         assert!(is_making(b.find_or_claim("k", 1)));
         assert!(matches!(a.find_or_claim("k", 3), Ok(MapLookup::Circular)));
-        // Who no longer waits is in nobody's way.
+        // Callers that no longer wait are in nobody's way.
         assert!(matches!(
             b.find_or_claim("other", 1),
             Ok(MapLookup::Claimed(_))

@@ -1,4 +1,4 @@
-//! A queue of shared values: putting one wakes one of those who wait, on any thread.
+//! A queue of shared values: putting one wakes one of the waiting callers, on any thread.
 
 use super::ledger::{Charge, Ledger};
 use super::{ENTRY_BYTES, SharedValue};

@@ -1,4 +1,4 @@
-//! Tests of the text of thresholds: what is read, and where a mistake is.
+//! Tests of the text of thresholds: its reading, and the place of a mistake.
 
 use super::*;
 

@@ -99,11 +99,11 @@ fn take_frame(engine: &mut Engine, frame: &[u8]) -> Result<(), H2ErrorCode> {
 
 /// Whether a frame brings no response further.
 fn is_idle(engine: &mut Engine, head: FrameHead) -> bool {
-    /// What comes for a request that was given up is no flood if the server sends it as it sends other bodies.
-    const LARGE: usize = 1024;
+    /// Data for a request that was given up is no flood if the server sends it as it sends other bodies.
+    const LARGE_DATA: usize = 1024;
     match head.kind {
         DATA if head.length == 0 && !head.has(END_STREAM) => true,
-        DATA if head.length >= LARGE => false,
+        DATA if head.length >= LARGE_DATA => false,
         DATA | HEADERS | CONTINUATION | RST_STREAM => {
             waiting(&mut engine.streams, head.stream).is_none()
         }
@@ -162,7 +162,7 @@ fn take_headers(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<
     let end_stream = head.has(END_STREAM);
     let received = (HEAD + payload.len()) as u64;
     if head.has(END_HEADERS) {
-        return take_block(engine, head.stream, end_stream, (fragment, received));
+        return take_block(engine, head.stream, end_stream, fragment, received);
     }
     engine.block = Some(HeaderBlock {
         stream: head.stream,
@@ -189,8 +189,8 @@ fn take_continuation(
         return Err(H2ErrorCode::ENHANCE_YOUR_CALM);
     }
     if head.has(END_HEADERS) {
-        let whole = (&*block.bytes, block.received);
-        return take_block(engine, block.stream, block.end_stream, whole);
+        let (id, end_stream) = (block.stream, block.end_stream);
+        return take_block(engine, id, end_stream, &block.bytes, block.received);
     }
     engine.block = Some(block);
     Ok(())
@@ -202,7 +202,8 @@ fn take_block(
     engine: &mut Engine,
     id: u32,
     end_stream: bool,
-    (block, received): (&[u8], u64),
+    block: &[u8],
+    received: u64,
 ) -> Result<(), H2ErrorCode> {
     let Some(stream) = waiting(&mut engine.streams, id) else {
         let read = engine.decoder.decode(block, 0, |_, _| {});
@@ -347,7 +348,7 @@ fn take_goaway(engine: &mut Engine, payload: &[u8]) -> Result<(), H2ErrorCode> {
         if stream.id.is_none_or(|id| id > last) {
             stream.sent = true;
             stream.end(Err(match reason {
-                // What it carries was accepted.
+                // The connection that it carries was accepted.
                 reason if stream.is_tunnel() => {
                     Failure::from_http2(ErrorClass::Reset, reason.description())
                 }

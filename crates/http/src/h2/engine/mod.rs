@@ -1,6 +1,5 @@
-//! One HTTP/2 connection without its socket (RFC 9113): frames go in, frames come out, and streams end. It answers
-//! what the server asks of any client (settings, pings, windows), and ends with an error if the server breaks the
-//! protocol.
+//! One HTTP/2 connection without its socket (RFC 9113): frames go in, frames come out, and streams end. It responds to
+//! settings, pings and windows of the server, and ends with an error if the server breaks the protocol.
 
 mod incoming;
 
@@ -20,7 +19,7 @@ use std::task::Waker;
 /// The flow-control windows that both sides begin with.
 const FIRST_WINDOW: i64 = 65_535;
 /// The most unwritten bytes: beyond it, nothing more is read or produced, so a server that does not read gets no more
-/// answers.
+/// replies.
 const MOST_UNWRITTEN: usize = 64 * 1024;
 /// The most frames that bring no response any further (RFC 9113, section 10.5). Where a server sends pings or settings for
 /// as long as a response takes, they are few.
@@ -65,15 +64,15 @@ pub(super) struct Engine {
     max_frame: usize,
     send_window: i64,
     receive_window: i64,
-    /// The last stream that the server will process, and its reason for leaving, once it has said so.
+    /// The last stream that the server will process, and its reason for leaving, once it has sent GOAWAY.
     leaving: Option<(u32, H2ErrorCode)>,
     /// Whether a request was given up because the server allows no streams at all.
     retired: bool,
     /// Why the connection has ended.
     ended: Option<Failure>,
-    /// Whether the ping under way was answered; `None` if none was sent.
+    /// Whether the server has responded to the ping under way; `None` if none was sent.
     ponged: Option<bool>,
-    /// The task that waits for the answer.
+    /// The task that waits for that response.
     pub(super) pinger: Option<Waker>,
 }
 
@@ -335,13 +334,13 @@ impl Engine {
         }
     }
 
-    /// Asks the server whether it is there.
+    /// Sends a ping.
     pub(super) fn ping(&mut self) {
         self.ponged = Some(false);
         frame::write(&mut self.out, PING, 0, 0, &PING_PAYLOAD);
     }
 
-    /// Whether the ping was answered: false if the connection has ended first, `None` while it is under way.
+    /// The outcome of the ping: false if the connection has ended first, `None` while it is under way.
     pub(super) fn pong(&self) -> Option<bool> {
         match (self.ponged, &self.ended) {
             (Some(true), _) => Some(true),
@@ -370,7 +369,7 @@ impl Engine {
         );
     }
 
-    /// Tells the server that lgoose leaves.
+    /// Notifies the server that lgoose leaves.
     pub(super) fn send_goaway(&mut self, reason: H2ErrorCode) {
         // The last stream of the server's that was processed is 0: it has opened none.
         let payload = [[0; 4], reason.0.to_be_bytes()].concat();
@@ -405,11 +404,11 @@ impl Engine {
     }
 }
 
-/// How a request ended, and what had come of its response.
+/// The end of a request, and the received part of its response.
 type StreamEnd = (Option<Result<(), Failure>>, Vec<u8>);
 
-/// How two requests end on a connection whose server sends `bytes` in pieces of `size` bytes and closes, and what had
-/// come of their responses.
+/// The ends of two requests on a connection whose server sends `bytes` in pieces of `size` bytes and closes, and the
+/// received parts of their responses.
 pub(crate) fn outcomes_of(bytes: &[u8], size: usize, max_body: u64) -> [StreamEnd; 2] {
     let mut engine = Engine::new();
     let limits = BodyLimits {

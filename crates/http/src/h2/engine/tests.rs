@@ -91,7 +91,7 @@ fn a_flood_of_frames_that_bring_no_response_further_ends_the_connection() {
             engine.out.clear();
         }
         assert!(!engine.has_ended(), "{kind}");
-        // What brings the response further allows as many again.
+        // Frames that bring the response further allow as many again.
         feed(&mut engine, DATA, 0, 1, b"x");
         for _ in 0..MOST_IDLE_FRAMES {
             feed(&mut engine, kind, flags, stream, payload);
@@ -205,7 +205,7 @@ fn bodies_are_sent_as_the_windows_allow() {
     feed(&mut engine, HEADERS, END_HEADERS | END_STREAM, 5, OK);
     assert_eq!(outcome(&mut engine, third), Some(Ok(())));
     let mut sent = |key| engine.take(key).expect("it was begun").bytes_sent;
-    // A head of one byte, and the body in three frames, in five, and in what went out before the response.
+    // A head of one byte, and the body in three frames, in five, and in those sent before the response.
     let frames = |heads: u64, body: u64| (9 + 1) + heads * 9 + body;
     assert_eq!(sent(first), frames(3, 30_000));
     assert_eq!(sent(second), frames(5, 60_000));

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-/// The size of the dynamic table with which every peer begins, in bytes. lgoose does not tell servers to change it.
+/// The size of the dynamic table with which every peer begins, in bytes. lgoose does not request another one.
 pub(super) const TABLE_SIZE: usize = 4096;
 /// The bytes that a field takes in a table besides its name and value (RFC 7541, section 4.1).
 pub(super) const FIELD_OVERHEAD: usize = 32;

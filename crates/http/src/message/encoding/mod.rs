@@ -99,7 +99,7 @@ pub(crate) fn decode(header: &str, body: &Bytes, max_body: u64) -> Result<Bytes,
     decode_content(header, body, limits)
 }
 
-/// What decoding a body may take.
+/// Limits for decoding a body.
 #[derive(Clone, Copy)]
 struct DecodingLimits<'a> {
     /// The most bytes once decoded.
@@ -180,8 +180,8 @@ fn remove(coding: Coding, body: &[u8], limits: DecodingLimits<'_>) -> Result<Byt
     }
 }
 
-/// The members of a gzip body one after another (RFC 1952, section 2.2). What follows the last one is ignored, as
-/// browsers do.
+/// The members of a gzip body one after another (RFC 1952, section 2.2). Bytes after the last one are ignored, as by
+/// browsers.
 struct GzipMembers<'a>(flate2::bufread::GzDecoder<BodyPieces<'a>>);
 
 impl GzipMembers<'_> {
@@ -208,16 +208,16 @@ fn usual_length(body: &[u8]) -> u64 {
     body.len() as u64 * 4
 }
 
-/// The length of a decoded body as its last four bytes tell it (RFC 1952, section 2.3.1), in bytes; the usual one if it
-/// cannot be that.
+/// The length of a decoded body from its last four bytes (RFC 1952, section 2.3.1), in bytes; the usual one if they
+/// cannot be right.
 fn gzip_length(body: &[u8]) -> u64 {
-    /// What deflate compresses the most is some 1,032 times as long (two bits for 258 bytes).
-    const MOST: u64 = 1032;
+    /// Deflate compresses by a factor of at most some 1,032 (two bits for 258 bytes).
+    const MAX_RATIO: u64 = 1032;
     match body
         .last_chunk()
         .map(|declared| u32::from_le_bytes(*declared))
     {
-        Some(declared) if u64::from(declared) <= body.len() as u64 * MOST => declared.into(),
+        Some(declared) if u64::from(declared) <= body.len() as u64 * MAX_RATIO => declared.into(),
         _ => usual_length(body),
     }
 }

@@ -1,4 +1,4 @@
-//! Which bodies are decoded, and which are given up.
+//! Tests of decoding bodies, and of those that are given up.
 
 use super::*;
 use std::io::Write as _;
@@ -175,6 +175,6 @@ fn a_body_that_takes_too_long_is_abandoned() {
         let failure = decoded.expect_err(header).to_string();
         assert_eq!(failure, format!("decoding: {header}: {late}"));
     }
-    // The clock is not even read for what is usual.
+    // The clock is not even read for usual bodies.
     assert_eq!(decode("gzip", &gzip(TEXT)), (Ok(TEXT.into()), false));
 }

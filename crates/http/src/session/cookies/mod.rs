@@ -13,8 +13,8 @@ use std::cmp::Reverse;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-/// How many cookies a jar has for one site, such as `example.org` with its subdomains, and in all. Where one more comes, the
-/// oldest ones go, until there is some room: these are the numbers of Chromium.
+/// The most cookies of a jar for one site, such as `example.org` with its subdomains, and in all. Where one more comes,
+/// the oldest ones go, until there is some room: these are the numbers of Chromium.
 const MAX_OF_SITE: usize = 180;
 const LEFT_OF_SITE: usize = 150;
 const MAX_IN_ALL: usize = 3300;
@@ -25,12 +25,12 @@ const LEFT_IN_ALL: usize = 3000;
 pub(crate) struct CookieJar {
     /// In the order in which they are sent: longer paths first, then by their creation (RFC 6265, section 5.4).
     cookies: Vec<StoredCookie>,
-    /// How many cookies were created.
+    /// The number of cookies created.
     created: u64,
     cached: Option<CachedHeader>,
 }
 
-/// Where a cookie is sent.
+/// The hosts and paths to which a cookie is sent.
 #[derive(Debug, Clone, Default)]
 pub struct CookieScope {
     /// The domain, which includes its subdomains; `None`: only the host of the request.
@@ -58,7 +58,7 @@ pub struct StoredCookie {
     pub secure: bool,
     /// Whether it is hidden from scripts of the page.
     pub http_only: bool,
-    /// When it expires; `None`: with the user.
+    /// Its expiry; `None`: with the user.
     pub expires: Option<Timestamp>,
     /// Its place among all cookies that the jar has created.
     created: u64,
@@ -348,7 +348,7 @@ fn admitted(cookie: &SetCookie<'_>, target: &Target) -> Option<StoredCookie> {
     if !host_only {
         let named = std::str::from_utf8(cookie.domain).ok()?;
         let named = named.strip_prefix('.').unwrap_or(named);
-        // A URL may escape its host; this is none.
+        // A URL may escape its host; a domain may not.
         let host_of_url = Some(named).filter(|named| !named.contains('%'));
         let named = url::Host::parse(host_of_url?).ok()?.to_string();
         let named = named.trim_start_matches('[').trim_end_matches(']');

@@ -8,8 +8,8 @@ pub(super) const MAX_BYTES: usize = 4096;
 /// The longest value of an attribute such as the path, in bytes: longer ones are ignored.
 pub(super) const MAX_ATTRIBUTE: usize = 1024;
 
-/// A `Set-Cookie` line as browsers read it (RFC 6265bis, section 5.6). Names, values and attributes are bytes: sites set what
-/// is no UTF-8, too.
+/// A `Set-Cookie` line as browsers read it (RFC 6265bis, section 5.6). Names, values and attributes are bytes: some
+/// sites set cookies that are not UTF-8.
 #[derive(Debug, Default)]
 pub struct SetCookie<'a> {
     /// Empty for a line without `=`.

@@ -57,14 +57,14 @@ struct OnDemandState {
     /// The same for hosts that want HTTP/1.1.
     #[cfg(feature = "reqwest")]
     reqwest_http1: RefCell<Option<reqwest::Client>>,
-    /// What is known about the connections of the reqwest client.
+    /// Knowledge of the connections of the reqwest client.
     #[cfg(feature = "reqwest")]
     observed: Cell<ObservedProtocols>,
     /// For each host, held while a connection to it is opened that may turn out to speak HTTP/2.
     opening: RefCell<Vec<OpeningLock>>,
 }
 
-/// What the responses have shown about the servers that a reqwest client is connected to.
+/// Knowledge from responses of the servers that a reqwest client is connected to.
 #[cfg(feature = "reqwest")]
 #[derive(Debug, Default, Clone, Copy)]
 struct ObservedProtocols {
@@ -287,7 +287,7 @@ impl ConnectionPool {
         open.retain(|shared| !shared.origin.same(origin));
     }
 
-    /// Closes the connections that carry no request. What is known about hosts stays, such as TLS sessions to resume.
+    /// Closes the connections that carry no request. Knowledge about hosts stays, such as TLS sessions to resume.
     pub(super) fn close(&self) {
         self.idle.borrow_mut().clear();
         if let Some(on_demand) = &*self.on_demand.borrow() {
@@ -401,7 +401,7 @@ impl OnDemandState {
         open.last().cloned()
     }
 
-    /// The lock of connections to `origin`: a host that does not answer holds up no other.
+    /// The lock of connections to `origin`: a host that does not respond holds up no other.
     fn opening(&self, origin: &Rc<Origin>) -> Rc<Mutex<()>> {
         let mut pending = self.opening.borrow_mut();
         if let Some((_, opening)) = pending.iter().find(|(other, _)| other.same(origin)) {

@@ -1,11 +1,11 @@
-//! The connections that a session keeps and closes, and what flows over them.
+//! Tests of the connections that a session keeps and closes, and of the bytes over them.
 
 use super::*;
 use crate::{ClientConfig, Request, Session, TransferMeter};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-/// The URL of a site that answers one request of each connection, and then closes it if `closes`.
+/// The URL of a site that responds to one request of each connection, and then closes it if `closes`.
 async fn site(closes: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("it is bound");
@@ -33,7 +33,7 @@ async fn open_after(sites: usize, closes: bool) -> u64 {
         let meter = TransferMeter::default();
         let exchange = session.send(&request, start, None, &meter).await;
         assert!(exchange.outcome.is_ok(), "{:?}", exchange.outcome);
-        // The driver hears that the connection was closed.
+        // The driver notices that the connection was closed.
         tokio::task::yield_now().await;
     }
     session.shard_connections()

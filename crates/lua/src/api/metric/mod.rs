@@ -205,7 +205,7 @@ fn record(lua: &Lua, what: &str, record: impl FnOnce(&mut Recorder)) -> mlua::Re
     Ok(())
 }
 
-/// Returns the tags of what the user measures now: those of its requests.
+/// Returns the tags of the user's current measurements: those of its requests.
 fn tags_of(host: &VmHost) -> Tags {
     let task = host.task.get();
     let mut tags = task

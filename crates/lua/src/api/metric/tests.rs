@@ -1,4 +1,4 @@
-//! Tests with plans that measure, run without an engine: what the recorder has counted.
+//! Tests of measuring plans without an engine, by the counts of the recorder.
 
 use crate::fixture::{recorder, settled, setup, start};
 use crate::{Op, Program, Step, Vm, load};

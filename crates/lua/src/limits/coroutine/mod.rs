@@ -23,9 +23,9 @@ pub(crate) struct Coroutine {
     is_ready: bool,
 }
 
-/// What a coroutine did when it was resumed.
+/// The result of resuming a coroutine.
 pub(crate) enum ResumeResult<'a> {
-    /// It waits for an answer.
+    /// It waits for the outcome of an operation.
     Yielded(YieldedValues<'a>),
     /// It has been running for long, and goes on when it is resumed without arguments.
     Preempted,
@@ -33,7 +33,7 @@ pub(crate) enum ResumeResult<'a> {
     Ended,
 }
 
-/// What a coroutine is resumed with.
+/// The values that a coroutine is resumed with.
 pub(crate) trait Arguments {
     /// Puts the values on the stack of a coroutine that is not running, and returns their number.
     fn push(self, lua: &Lua, state: *mut ffi::lua_State) -> mlua::Result<c_int>;
@@ -68,7 +68,7 @@ pub(crate) struct Converted<A>(pub(crate) A);
 impl<A: IntoLuaMulti> Arguments for Converted<A> {
     fn push(self, lua: &Lua, state: *mut ffi::lua_State) -> mlua::Result<c_int> {
         let mut count = 0;
-        // SAFETY: inside the closure the stack holds what was given; nothing in it raises.
+        // SAFETY: inside the closure the stack holds the given values; nothing in it raises.
         unsafe {
             lua.exec_raw::<()>(self.0, |own| {
                 let arguments = ffi::lua_gettop(own);
@@ -129,13 +129,13 @@ impl Coroutine {
         // SAFETY: the state is alive, and errors come back as a status; that of a coroutine that cannot be resumed, too.
         let status = unsafe { ffi::lua_resume(state, ptr::null_mut(), count, &mut yielded) };
         match status {
-            // Its stack stays as it is: these are the variables of what was interrupted.
+            // Its stack stays as it is: it holds the variables of the interrupted code.
             ffi::LUA_YIELD if take_preempted() => Ok(ResumeResult::Preempted),
             ffi::LUA_YIELD => {
                 let yielded = YieldedValues {
                     coroutine: self,
                     count: yielded,
-                    // SAFETY: only asks.
+                    // SAFETY: only reads the number of values.
                     first: unsafe { ffi::lua_gettop(state) } - yielded + 1,
                 };
                 Ok(match yielded.at(0) {
@@ -144,7 +144,7 @@ impl Coroutine {
                 })
             }
             ffi::LUA_OK => {
-                // SAFETY: takes what the function has returned off the stack.
+                // SAFETY: takes the function's return values off the stack.
                 unsafe { ffi::lua_settop(state, 1) };
                 self.make_ready();
                 Ok(ResumeResult::Ended)
@@ -185,7 +185,7 @@ impl Coroutine {
         self.is_ready
     }
 
-    /// Closes what its code has left open, and makes it ready to begin `function`.
+    /// Closes the variables that its code has left open, and makes it ready to begin `function`.
     pub(crate) fn reset(&mut self, limits: &VmLimits, function: Function) -> mlua::Result<()> {
         let _entered = self.enter(limits);
         self.thread.reset(function)?;
@@ -196,7 +196,7 @@ impl Coroutine {
 
 /// Returns whether a coroutine has ended because Lua's memory was full.
 pub(crate) fn has_filled_memory(thread: &Thread) -> bool {
-    // SAFETY: only asks, and the state lives as long as the thread.
+    // SAFETY: only reads the status, and the state lives as long as the thread.
     unsafe { ffi::lua_status(thread.state()) == ffi::LUA_ERRMEM }
 }
 
@@ -269,8 +269,9 @@ impl StackTable<'_> {
     /// metatable may stand for another one, and nothing of it is shown.
     pub(crate) fn all(self, mut each: impl FnMut(StackValue<'_>, StackValue<'_>) -> bool) -> bool {
         let state = self.state;
-        // SAFETY: the table is at its place; `lua_getmetatable` does not raise; `lua_next` raises only for a key that the table does not have, and the
-        // keys are its own; `see` does not change them. What a round leaves on the stack is taken off it.
+        // SAFETY: the table is at its place; `lua_getmetatable` does not raise; `lua_next` raises only for a key that
+        // the table does not have, and the keys are its own; `see` does not change them. The values that a round leaves
+        // on the stack are taken off it.
         unsafe {
             let top = ffi::lua_gettop(state);
             let mut go_on =
@@ -293,8 +294,8 @@ impl StackTable<'_> {
     /// is no list of texts if it has a metatable or something else in its sequence.
     pub(crate) fn texts(self, mut each: impl FnMut(&[u8]) -> bool) -> bool {
         let state = self.state;
-        // SAFETY: the table is at its place, and none of these calls raises; what a round leaves on the stack is taken off
-        // it.
+        // SAFETY: the table is at its place, and none of these calls raises; the values that a round leaves on the
+        // stack are taken off it.
         unsafe {
             let top = ffi::lua_gettop(state);
             if ffi::lua_checkstack(state, 1) == 0 {

@@ -5,7 +5,7 @@
 //!
 //! The code is unsafe because mlua can set a hook only from outside of a call, not from a signal; and the hook that it
 //! sets takes the values of the interrupted function off Lua's stack before it raises, which closes its variables where
-//! no hook can end what they do.
+//! no hook can end their code.
 
 #![allow(
     unsafe_code,
@@ -23,17 +23,17 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, compiler_fen
 use std::time::Duration;
 
 /// The processor time of a thread between two checks.
-const LOOK: Duration = Duration::from_millis(10);
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// No hook.
 const NEVER: c_int = 0;
 /// A hook before the next instruction.
 const AT_ONCE: c_int = 1;
 /// The instructions between two hooks where there is no timer: each hook reads the clock, which is a system call.
 const EVERY_WITHOUT_TIMER: c_int = 10_000;
-/// The same once the time is over: what still runs (`__close`, a handler) must end soon.
+/// The same once the time is over: code that still runs (`__close`, a handler) must end soon.
 const EVERY_WHEN_KILLED: c_int = 1_000;
 
-/// The number of the marker that stands for what a coroutine of the plan's own yields when it is preempted.
+/// The number of the marker that a preempted coroutine of the plan's own yields.
 pub(super) const PREEMPTED: usize = usize::MAX;
 
 /// Returns the marker that a preempted coroutine of the plan's own is passed on with.
@@ -41,7 +41,7 @@ pub(crate) fn preempted_marker() -> Value {
     Value::LightUserData(LightUserData(ptr::without_provenance_mut(PREEMPTED)))
 }
 
-/// What runs on a thread. Only the thread itself uses it, and a signal that interrupts it.
+/// The code that runs on a thread. Used only by the thread itself and by a signal that interrupts it.
 struct RunningThread {
     /// The Lua state that was resumed last and runs, null while no code of a plan runs.
     state: AtomicPtr<ffi::lua_State>,
@@ -51,15 +51,15 @@ struct RunningThread {
     resumption: AtomicU32,
     /// The number that the latest signal saw.
     seen: AtomicU32,
-    /// How many signals have seen it.
+    /// The number of signals that have seen it.
     looks: AtomicU32,
     /// Whether a signal has set the hook of the state.
     armed: AtomicBool,
     /// Whether the hook has made the state yield.
     preempted: Cell<bool>,
-    /// The limits of what runs, valid as long as `state` is set.
+    /// The limits of the running code, valid as long as `state` is set.
     limits: Cell<*const VmLimits>,
-    /// How many signals have come.
+    /// The number of signals received.
     ticks: AtomicU32,
     /// Whether the thread has a timer.
     timed: Cell<bool>,
@@ -69,18 +69,18 @@ struct RunningThread {
 struct OuterState {
     state: *mut ffi::lua_State,
     outer: *const OuterState,
-    /// Whether it can pass on what the coroutine yields, up to the engine.
+    /// Whether it can pass on a coroutine's yielded values, up to the engine.
     can_yield: bool,
 }
 
 impl RunningThread {
-    /// Shows the signal what runs now.
+    /// Publishes the running state to the signal handler.
     fn show(&self, state: *mut ffi::lua_State, outer: *const OuterState) {
         self.outer.set(outer);
         self.state.store(state, Ordering::Relaxed);
     }
 
-    /// Returns whether the states that wait for the one that runs can pass on what it yields.
+    /// Returns whether the states that wait for the running one can pass on its yielded values.
     fn outers_can_yield(&self) -> bool {
         // SAFETY: it lives as long as the call that waits, and is null where none does.
         unsafe { self.outer.get().as_ref() }.is_none_or(|outer| outer.can_yield)
@@ -143,9 +143,9 @@ pub(crate) fn enter<'a>(lua: &Lua, limits: &'a VmLimits) -> mlua::Result<StateGu
     Ok(StateGuard::new(state, limits))
 }
 
-/// Returns a function for the prelude: `within(call, coroutine, ...)` returns `call(coroutine, ...)`, and meanwhile the
-/// signal knows that this coroutine of the plan's own is the one that runs. One that is preempted yields the marker of that.
-/// Where there is no signal, the coroutine has the hook of the code that made it.
+/// Returns a function for the prelude: `within(call, coroutine, ...)` returns `call(coroutine, ...)`, and shows the
+/// signal that this coroutine of the plan's own runs meanwhile. One that is preempted yields a marker. Without a
+/// signal, the coroutine has the hook of the code that made it.
 pub(crate) fn within(lua: &Lua) -> mlua::Result<Function> {
     // SAFETY: the function is called as one of Lua's only.
     unsafe { lua.create_c_function(call_within) }
@@ -154,8 +154,8 @@ pub(crate) fn within(lua: &Lua) -> mlua::Result<Function> {
 /// # Safety
 /// Called by Lua only. It leaves by `longjmp`, so nothing here may have a destructor.
 unsafe extern "C-unwind" fn call_within(state: *mut ffi::lua_State) -> c_int {
-    // SAFETY: Lua calls with room on the stack (LUA_MINSTACK). The coroutine is on it, so it is alive until what was shown
-    // is restored, which is done after an error, too.
+    // SAFETY: Lua calls with room on the stack (LUA_MINSTACK). The coroutine is on it, so it is alive until the
+    // previous state is published again, which happens after an error, too.
     unsafe {
         let coroutine = ffi::lua_tothread(state, 2);
         let before = RUNNING.with(|running| OuterState {
@@ -252,7 +252,7 @@ fn look() {
 }
 
 /// Sets or removes the hook of a state, which is called every `every` instructions; at once, also at the next call: a
-/// function of C that calls others, such as `table.unpack` of what `json.encode` looks up, executes no instructions.
+/// function of C that calls others, such as `table.unpack` of a table with metamethods, may execute no instructions.
 ///
 /// # Safety
 /// The state is alive, and this thread or a signal of it calls.
@@ -268,7 +268,7 @@ unsafe fn set_hook(state: *mut ffi::lua_State, every: c_int) {
     }
 }
 
-/// What the hook does with the code that runs.
+/// The hook's decision about the running code.
 enum Interruption {
     /// Lets it go on.
     None,
@@ -284,8 +284,8 @@ enum Interruption {
 /// # Safety
 /// Called by Lua only. It leaves by `longjmp`, so nothing here may have a destructor.
 unsafe extern "C-unwind" fn interrupted(state: *mut ffi::lua_State, hook: *mut ffi::lua_Debug) {
-    // SAFETY: Lua keeps room on the stack of a hook (LUA_MINSTACK), and shows it what has called it. A count hook may yield
-    // no values as its last action, where the state can yield (lua_yield).
+    // SAFETY: Lua keeps room on the stack of a hook (LUA_MINSTACK), and gives it the state that has called it. A count
+    // hook may yield no values as its last action, where the state can yield (lua_yield).
     unsafe {
         match interruption(state) {
             Interruption::End => {
@@ -320,7 +320,7 @@ pub(crate) fn latest_turn() -> Duration {
             running.seen.load(Ordering::Relaxed) == running.resumption.load(Ordering::Relaxed);
         // The first may have come after the code had returned.
         if is_seen && looks > 1 {
-            LOOK * looks
+            CHECK_INTERVAL * looks
         } else {
             Duration::ZERO
         }
@@ -333,7 +333,7 @@ pub fn processor_ticks() -> u32 {
     RUNNING.with(|running| running.ticks.load(Ordering::Relaxed))
 }
 
-/// Decides what is done with the code that runs, and sets the hook of `state`, which runs it, accordingly.
+/// Decides about the running code, and sets the hook of its `state` accordingly.
 fn interruption(state: *mut ffi::lua_State) -> Interruption {
     RUNNING.with(|running| {
         // SAFETY: the limits outlive the time in which they are shown.
@@ -411,10 +411,10 @@ fn new_timer() -> Option<Timer> {
     use nix::time::ClockId;
     use std::sync::OnceLock;
 
-    // This signal does no harm if it comes too late: it is ignored unless a program asks for it.
+    // This signal does no harm if it comes too late: it is ignored unless a program handles it.
     const SIGNAL: Signal = Signal::SIGURG;
     static REGISTERED: OnceLock<bool> = OnceLock::new();
-    // SAFETY: `look` only reads and writes what belongs to the interrupted thread, and allocates nothing.
+    // SAFETY: `look` only reads and writes values of the interrupted thread, and allocates nothing.
     let register = || unsafe { signal_hook_registry::register(SIGNAL as c_int, look) }.is_ok();
     REGISTERED.get_or_init(register).then_some(())?;
     let event = SigEvent::new(SigevNotify::SigevThreadId {
@@ -423,7 +423,7 @@ fn new_timer() -> Option<Timer> {
         si_value: 0,
     });
     let mut timer = Timer::new(ClockId::CLOCK_THREAD_CPUTIME_ID, event).ok()?;
-    let every = Expiration::Interval(LOOK.into());
+    let every = Expiration::Interval(CHECK_INTERVAL.into());
     timer.set(every, TimerSetTimeFlags::empty()).ok()?;
     Some(timer)
 }

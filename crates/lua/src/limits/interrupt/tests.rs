@@ -105,8 +105,8 @@ fn turns(code: &str) -> usize {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_task_that_is_preempted_goes_on_where_it_was() {
-    // What is live when it is interrupted: locals, a loop's state, the arguments of a call with a variable number of them, an
-    // upvalue, a variable to be closed, a protected call.
+    // The live values at an interruption: locals, a loop's state, the arguments of a variadic call, an upvalue, a
+    // variable to be closed, a protected call.
     for code in [
         "local sum, list = 0, {} for i = 1, 3e6 do list = { i, list[1] } sum = sum + list[1] end assert(sum == 4500001500000)",
         "local function pass(...) return ... end

@@ -12,7 +12,7 @@ const REPORT: u32 = 4096;
 const WEIGHT: u64 = 16;
 /// The same limits as in Lua.
 const MOST_CAPTURES: usize = 32;
-const DEEPEST: u32 = 200;
+const MAX_DEPTH: u32 = 200;
 
 /// Ends the task if a search would take longer than the task may. `all` is set for a search that goes on after the
 /// first match.
@@ -142,7 +142,7 @@ impl Matcher<'_> {
 
     /// Returns the end of the match of the pattern from `p` at `s`.
     fn matches(&mut self, s: usize, p: usize) -> SearchResult<Option<usize>> {
-        if self.depth == DEEPEST {
+        if self.depth == MAX_DEPTH {
             return Err(SearchError::Malformed);
         }
         self.depth += 1;

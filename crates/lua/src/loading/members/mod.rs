@@ -1,6 +1,7 @@
-//! Names that a task uses but that do not exist: members of its user, of responses and of streams, and options of requests. They
-//! are found in the plan's text, without running it. The search knows only what stands there by name, and passes over
-//! the rest: a variable that is set anew, a table that is computed, a user that is handed to another function.
+//! Names that a task uses but that do not exist: members of its user, of responses and of streams, and options of
+//! requests. They are found in the plan's text, without running it. The search knows only names that stand there
+//! literally, and passes over the rest: a variable that is set anew, a table that is computed, a user that is handed to
+//! another function.
 
 use crate::api::{
     CALL_FIELDS, CALL_METHODS, NET_FIELDS, NET_METHODS, RESPONSE_FIELDS, RESPONSE_METHODS,
@@ -49,7 +50,7 @@ const NO_METHODS: [&str; 8] = [
     "stop",
 ];
 
-/// What a variable is known to hold.
+/// The known content of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum VariableContent {
     User,
@@ -60,7 +61,7 @@ enum VariableContent {
     Call,
 }
 
-/// What is open at a place.
+/// A construct that is open at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Opened {
     TaskTable,
@@ -197,7 +198,7 @@ impl<'a> MemberReader<'a> {
         let Some(arguments) = sends.then(|| self.arguments(place + 6)).flatten() else {
             return;
         };
-        // Where the expression goes on behind the call, its value is not the response itself.
+        // If the expression goes on behind the call, its value is not the response itself.
         let behind = self.words.get(arguments.end + 1);
         let ends = behind.is_none_or(|word| {
             word.text == ";" || (word.kind == TokenKind::Name && !matches!(word.text, "and" | "or"))

@@ -81,7 +81,7 @@ impl CsvFormat {
 pub(crate) struct PlanFile {
     /// Its name without folders.
     pub(crate) name: String,
-    /// What is in it.
+    /// Its content.
     pub(crate) bytes: Bytes,
 }
 
@@ -129,7 +129,8 @@ pub(crate) struct DataFiles {
 struct RowShare {
     /// The part of the load that it drives: no other part has any of its rows.
     part: LoadPart,
-    /// What it reserves before users take it, if another may have to go on in its place, and the plan's version.
+    /// The reservations of rows before users take them, if another process may have to go on in its place, and the
+    /// plan's version.
     reserved: Option<(Arc<Reservations>, u64)>,
 }
 
@@ -138,7 +139,7 @@ struct RowShare {
 pub(crate) struct DataRows {
     /// The file as the plan names it.
     pub(crate) file: String,
-    /// What tells it from all other rows of the plan.
+    /// The key that distinguishes it from all other rows of the plan.
     key: String,
     /// SHA-256 of the file's bytes.
     digest: ContentDigest,
@@ -204,7 +205,7 @@ impl DataFiles {
     pub(crate) fn serve_part(&self, part: LoadPart, reserved: Option<(Arc<Reservations>, u64)>) {
         // It is the same each time.
         let _previous = self.share.set(RowShare { part, reserved });
-        // What the top level takes cannot wait until it is reserved.
+        // Rows taken at the top level cannot wait for a reservation.
         for rows in self.files.all() {
             rows.unique();
         }
@@ -216,7 +217,7 @@ impl DataFiles {
         share.is_some_and(|share| share.part != LoadPart::WHOLE)
     }
 
-    /// Returns the rows of a file, which is read when it is asked for the first time.
+    /// Returns the rows of a file, which is read at its first use.
     ///
     /// # Errors
     /// A sentence that names the file, and its line if one is wrong.
@@ -247,7 +248,7 @@ impl DataFiles {
         })
     }
 
-    /// Refuses one format too many: a file has one, and a plan that tries them out does not know more.
+    /// Refuses one format too many: a file has one format, and a plan that tries out many gains nothing.
     fn note_format(&self, path: &Path, format: &CsvFormat, file: &str) -> Result<(), String> {
         const MOST_FORMATS: usize = 4;
         let noted = self.csv_formats.lock();
@@ -434,8 +435,8 @@ impl CellTexts {
         Ok(())
     }
 
-    fn text(&self, (from, to): (u32, u32)) -> &[u8] {
-        &self.bytes[from as usize..to as usize]
+    fn text(&self, span: (u32, u32)) -> &[u8] {
+        &self.bytes[span.0 as usize..span.1 as usize]
     }
 
     fn shrunk(mut self) -> Self {

@@ -1,5 +1,5 @@
-//! Reading of data files: CSV, lines, JSON in its notations, YAML, and bytes as they are. Driven by `data_files` when a plan
-//! first asks for one.
+//! Reading of data files: CSV, lines, JSON in its notations, YAML, and bytes as they are. Driven by `data_files` at a
+//! plan's first use of one.
 
 use super::streamed::{RowLimit, RowShape, StreamedRows};
 use super::{CellTexts, CsvFormat, DataContent, DataFormat, JsonTree};
@@ -91,7 +91,7 @@ fn unpacking(file: impl Read + 'static) -> io::Result<Box<dyn Read>> {
     })
 }
 
-/// Returns whether what is read begins like a file of gzip (RFC 1952, section 2.3.1).
+/// Returns whether the input begins like a file of gzip (RFC 1952, section 2.3.1).
 pub(super) fn is_compressed(input: &mut impl BufRead) -> io::Result<bool> {
     Ok(input.fill_buf()?.starts_with(b"\x1f\x8b"))
 }

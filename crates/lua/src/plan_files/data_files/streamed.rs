@@ -28,7 +28,7 @@ pub(super) struct StreamedRows {
     count: usize,
 }
 
-/// What rows are.
+/// The form of the rows.
 #[derive(Debug)]
 pub(super) enum RowShape {
     /// Cells under the names of their columns.
@@ -124,7 +124,7 @@ impl StreamedRows {
 /// A file of which no row may be longer than [`LONGEST_ROW`].
 pub(super) struct RowLimit {
     file: File,
-    /// How many bytes were read since the last row was complete.
+    /// The number of bytes read since the last row was complete.
     read: Rc<Cell<u64>>,
 }
 
@@ -210,7 +210,7 @@ fn line(block: &[u8], number: usize) -> Option<Cow<'static, [u8]>> {
     Some(Cow::Owned(line.to_vec()))
 }
 
-/// Returns a line without what ends it.
+/// Returns a line without its line ending.
 fn without_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)

@@ -28,7 +28,7 @@ impl DataFolder {
 
 impl Drop for DataFolder {
     fn drop(&mut self) {
-        // What is left behind is found in the folder for temporary files.
+        // A leftover folder is found among the temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -295,7 +295,7 @@ fn a_file_larger_than_memory_is_read_in_parts_and_a_row_that_never_ends_is_an_er
         ],
     );
     for file in ["open.csv", "first.csv", "lines.txt"] {
-        // What follows takes no room on the disk.
+        // The extension takes no room on the disk.
         let path = folder.0.join(file);
         let sparse = fs::OpenOptions::new().create(true).append(true).open(path);
         let sparse = sparse.expect("the folder takes a file");

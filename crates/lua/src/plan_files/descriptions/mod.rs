@@ -1,9 +1,9 @@
 //! Descriptions of `.proto` files that a server has sent, which may be wrong in any way, as a pool of descriptors. A file that
 //! cannot be read is left out, with the reason. Knows no server.
 //!
-//! Each file is checked, and reduced to what its messages are encoded by, before the pool gets it: given a syntax that it does
-//! not know, an entry of a map without a key, options of another shape than Google's or public imports in a circle,
-//! `prost-reflect` panics or recurses without end.
+//! Each file is checked, and reduced to the encoding of its messages, before the pool gets it: given a syntax that it
+//! does not know, an entry of a map without a key, options of another shape than Google's or public imports in a
+//! circle, `prost-reflect` panics or recurses without end.
 
 mod reduced;
 
@@ -17,17 +17,17 @@ use reduced::{NameRoom, reduce};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// The most memory, in bytes, that the names of what is described may take.
+/// The most memory, in bytes, that the names in descriptions may take.
 const MAX_NAMES: usize = 64 << 20;
 
-/// What a server has described.
+/// The files that a server has described.
 #[derive(Debug)]
 pub(super) struct DescribedFiles {
     /// The files that can be read, beside those that come with every compiler (`google/protobuf/…`), which are lgoose's own.
     pub(super) pool: DescriptorPool,
     /// The services of files that cannot be read, each with the reason.
     pub(super) unread_services: BTreeMap<String, Arc<str>>,
-    /// Why a description is not even one of a file.
+    /// The problem of a description that is not one of a file.
     pub(super) undecoded: Option<Arc<str>>,
 }
 
@@ -124,13 +124,13 @@ fn in_order<'a>(files: &'a IndexMap<String, DescribedFile<'a>>) -> Vec<&'a Descr
     ready.into_iter().map(|name| &files[name]).collect()
 }
 
-/// Why a file cannot be read: for what it is itself, or for lack of another one that it imports.
+/// The reason for which a file cannot be read: its own problem, or the lack of another one that it imports.
 #[derive(Debug, Clone)]
 struct Unread {
     cause: Arc<str>,
-    /// What is wrong with that one, as the predicate of a sentence.
+    /// The problem of that one, as the predicate of a sentence.
     problem: Arc<str>,
-    /// What is wrong with the file without it.
+    /// The problem of the file without it.
     error: Option<String>,
 }
 
@@ -187,13 +187,13 @@ impl DescriptionReader {
     /// Adds a file.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     fn add(&mut self, described: &DescribedFile<'_>) -> Result<(), Unread> {
         let file = &described.file;
         let name = file.name();
         let own = |problem: String| Unread::new(name, problem);
         let mut reduced = self.reduced(described).map_err(own)?;
-        // What is not there is no matter unless a type is missing then: many imports are for options alone.
+        // An absent import does not matter unless a type is missing then: many imports are for options alone.
         let mut absent = None;
         let mut visible = BTreeSet::new();
         let mut public = BTreeSet::new();
@@ -229,10 +229,10 @@ impl DescriptionReader {
         Ok(())
     }
 
-    /// Returns a file reduced to what its messages are encoded by, without its imports.
+    /// Returns a file reduced to the encoding of its messages, without its imports.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The problem with it.
     fn reduced(&mut self, described: &DescribedFile<'_>) -> Result<FileDescriptorProto, String> {
         match described.file.syntax() {
             "" | "proto2" | "proto3" => reduce(&described.file, &mut self.room),
@@ -246,7 +246,7 @@ impl DescriptionReader {
     }
 }
 
-/// What is wrong with a file that has an edition.
+/// The problem of a file that has an edition.
 pub(super) fn unread_edition(edition: &str) -> String {
     format!("has edition {edition} of Protocol Buffers, and lgoose reads proto2 and proto3")
 }

@@ -1,5 +1,5 @@
-//! A description of a file reduced to what its messages are encoded by: names, numbers and types, without what only compilers
-//! read, such as defaults, extensions and nearly all options.
+//! A description of a file reduced to the encoding of its messages: names, numbers and types, without the parts for
+//! compilers, such as defaults, extensions and nearly all options.
 
 use prost_reflect::prost_types::field_descriptor_proto::{Label, Type};
 use prost_reflect::prost_types::{
@@ -22,7 +22,7 @@ impl NameRoom {
     /// Takes memory for names.
     ///
     /// # Errors
-    /// There is not so much.
+    /// There is not enough.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), String> {
         let rest = self.0.checked_sub(bytes);
         self.0 = rest.ok_or("has longer names than there is room for")?;
@@ -33,7 +33,7 @@ impl NameRoom {
 /// Reduces a file of proto2 or proto3, without its imports.
 ///
 /// # Errors
-/// What is wrong with it, as the predicate of a sentence.
+/// The problem with it, as the predicate of a sentence.
 pub(super) fn reduce(
     file: &FileDescriptorProto,
     room: &mut NameRoom,
@@ -62,7 +62,7 @@ pub(super) fn reduce(
     })
 }
 
-/// Reduces what a file defines to what messages are encoded by.
+/// Reduces the definitions of a file to the encoding of messages.
 struct Reducer<'a> {
     room: &'a mut NameRoom,
     /// The length of the name within which things are named.
@@ -200,7 +200,7 @@ fn is_identifier(name: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Checks that what is marked as an entry of a map has a key and a value.
+/// Checks that each message marked as a map entry has a key and a value.
 ///
 /// # Errors
 /// The message that has none, as the predicate of a sentence.

@@ -1,4 +1,4 @@
-//! Descriptions that are wrong in one way each, beside one that is right.
+//! Tests with descriptions that are wrong in one way each, beside a correct one.
 
 use super::read_descriptions;
 use prost_reflect::prost::Message as _;
@@ -97,7 +97,7 @@ fn services(files: &[FileDescriptorProto]) -> (Vec<String>, Vec<String>) {
     (read, unread.collect())
 }
 
-/// What is read of `a.proto`: everything, or nothing for a reason that ends so.
+/// The expected reading of `a.proto`: everything, or nothing for a reason that ends so.
 #[test]
 fn a_file_that_is_wrong_is_left_out_by_name_and_the_one_beside_it_is_read() {
     let text = |name, number| field(name, number, TEXT, "");
@@ -257,7 +257,7 @@ fn a_file_that_is_wrong_is_left_out_by_name_and_the_one_beside_it_is_read() {
             }),
             "is wrong: enums must have at least one value",
         ),
-        // What messages are not encoded by is no matter.
+        // Parts that do not affect the encoding do not matter.
         (changed(|file| file.extension.push(extension)), ""),
         (
             with_field(FieldDescriptorProto {

@@ -1,5 +1,5 @@
-//! Messages of Protocol Buffers as tables of a plan. A table has all fields of its message that a message always has: those
-//! without a value of their own are 0, "" or false, and lists and maps are empty.
+//! Messages of Protocol Buffers as tables of a plan. A table has all fields without presence of its message: unset ones
+//! are 0, "" or false, and lists and maps are empty.
 
 use super::kinds::{DEEPEST, wire_type_of};
 use super::well_known::{self, WellKnown};
@@ -7,7 +7,7 @@ use super::wire::{Malformed, WireReader, WireType, unzigzag};
 use mlua::{Lua, Table, Value};
 use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 
-/// Why a message cannot be decoded: it is none, or the VM has no room.
+/// The reason why a message cannot be decoded: it is malformed, or the VM has no room.
 #[derive(Debug)]
 pub(crate) enum DecodingFault {
     Malformed,
@@ -244,7 +244,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// Lua has no whole number beyond 2^63: such a one is a text.
+    /// Lua has no whole number beyond 2^63: larger ones become texts.
     fn unsigned(&self, number: u64) -> mlua::Result<Value> {
         match i64::try_from(number) {
             Ok(number) => Ok(Value::Integer(number)),
@@ -260,7 +260,7 @@ impl Decoder<'_> {
     }
 }
 
-/// Whether a field is of that kind on the wire. Of another kind, it is one that is not known.
+/// Whether a field is of that kind on the wire. Of another kind, it counts as unknown.
 fn is_of(field: &FieldDescriptor, kind: WireType) -> bool {
     let of_field = field.kind();
     if field.is_group() {

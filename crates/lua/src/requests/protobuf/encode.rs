@@ -10,14 +10,14 @@ use lgoose_base::error::nearest;
 use mlua::{Table, Value};
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 
-/// Where a value stands in a message, for messages.
+/// The place of a value in a message, for error messages.
 #[derive(Clone, Copy)]
 pub(super) struct FieldPath<'a> {
     parent: Option<&'a FieldPath<'a>>,
     name: &'a str,
     /// Its place in a list, from 1.
     place: Option<usize>,
-    /// How many messages may be nested in it.
+    /// How many more messages may be nested in it.
     deepest: u32,
 }
 
@@ -42,7 +42,7 @@ impl<'a> FieldPath<'a> {
         }
     }
 
-    /// What is at that place, from 0, of the list that stands here.
+    /// The item at an index, from 0, of the list at this place.
     pub(super) fn item(&self, place: usize) -> FieldPath<'a> {
         FieldPath {
             place: Some(place + 1),
@@ -50,10 +50,10 @@ impl<'a> FieldPath<'a> {
         }
     }
 
-    /// The same place for what is in a message here.
+    /// The same place for the fields of a message here.
     ///
     /// # Errors
-    /// There may be none: the message for the plan.
+    /// The message is nested too deeply: the message for the plan.
     pub(super) fn nested(&self) -> Result<FieldPath<'a>, String> {
         let deepest = self.deepest.checked_sub(1);
         Ok(FieldPath {
@@ -121,7 +121,7 @@ impl Encoder<'_, '_> {
         write_bytes(&mut self.out, bytes);
     }
 
-    /// Writes what `write` writes, with its length before it.
+    /// Writes the output of `write`, with its length before it.
     pub(super) fn nested(
         &mut self,
         write: impl FnOnce(&mut Self) -> Result<(), String>,
@@ -140,7 +140,7 @@ impl Encoder<'_, '_> {
         Ok(())
     }
 
-    /// Returns what `write` writes, apart from the rest.
+    /// Returns the output of `write`, apart from the rest.
     pub(super) fn apart(
         &mut self,
         write: impl FnOnce(&mut Self) -> Result<(), String>,
@@ -182,11 +182,11 @@ impl Encoder<'_, '_> {
         self.fields(table, None, message, path)
     }
 
-    /// Writes the fields of a message that its table has, beside one that is none.
+    /// Writes the fields of a message that its table has, except for one that is not of the message.
     pub(super) fn fields(
         &mut self,
         table: &Table,
-        beside: Option<&str>,
+        other_than: Option<&str>,
         message: &MessageDescriptor,
         path: &FieldPath<'_>,
     ) -> Result<(), String> {
@@ -201,7 +201,7 @@ impl Encoder<'_, '_> {
                     return Err(format!("{} must be {kind}", path.what()));
                 }
             };
-            if Some(&*name) == beside {
+            if Some(&*name) == other_than {
                 continue;
             }
             let field = message
@@ -252,7 +252,7 @@ impl Encoder<'_, '_> {
             self.key(field.number(), wire_type(field));
             let key = self.out.len();
             self.value(value, field, path)?;
-            // What is as without a value is left out, as everywhere, unless that makes a difference.
+            // A default value is left out, as everywhere, unless its presence makes a difference.
             if !field.supports_presence() && self.out[key..].iter().all(|byte| *byte == 0) {
                 self.out.truncate(start);
             }
@@ -347,7 +347,7 @@ impl Encoder<'_, '_> {
         self.nested(|own| own.message(value, message, path))
     }
 
-    /// Writes a value that is no message, without its key.
+    /// Writes a value that is not a message, without its key.
     pub(super) fn scalar(
         &mut self,
         value: &Value,
@@ -488,7 +488,7 @@ fn number_of_key(key: Value, field: &FieldDescriptor) -> Value {
     }
 }
 
-/// Returns what stands before a value of a field on the wire.
+/// Returns the wire type that stands before a value of a field.
 fn wire_type(field: &FieldDescriptor) -> WireType {
     if field.is_group() {
         return WireType::StartGroup;
@@ -496,7 +496,7 @@ fn wire_type(field: &FieldDescriptor) -> WireType {
     wire_type_of(&field.kind())
 }
 
-/// Returns what a kind of field takes, in words.
+/// Describes the values that a kind of field takes.
 fn kind_of(kind: &Kind) -> String {
     match kind {
         Kind::Double | Kind::Float => "a number".to_owned(),

@@ -1,5 +1,5 @@
-//! What encodes and what decodes share: kinds of fields on the wire, numbers of a plan as whole numbers of 64 bits, and the
-//! depth of messages.
+//! The common ground of encoding and decoding: kinds of fields on the wire, numbers of a plan as whole numbers of 64
+//! bits, and the depth of messages.
 
 use super::wire::WireType;
 use mlua::Value;
@@ -8,7 +8,7 @@ use prost_reflect::Kind;
 /// The deepest nesting of messages, as other implementations have it.
 pub(super) const DEEPEST: u32 = 100;
 
-/// Returns a whole number, which texts may be, too: JSON has 64 bits so.
+/// Returns a whole number, also of a text, the form of 64 bits in JSON.
 pub(super) fn int64_of(value: &Value) -> Option<i64> {
     match value {
         Value::Integer(number) => Some(*number),
@@ -29,7 +29,7 @@ pub(super) fn uint64_of(value: &Value) -> Option<u64> {
     }
 }
 
-/// Returns what a value of a kind is on the wire; a message, unless it is a group.
+/// Returns the wire type of a kind's values; for a message, that of one that is not a group.
 pub(super) fn wire_type_of(kind: &Kind) -> WireType {
     match kind {
         Kind::Double | Kind::Fixed64 | Kind::Sfixed64 => WireType::Fixed64,

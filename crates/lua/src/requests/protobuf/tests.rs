@@ -1,4 +1,4 @@
-//! Messages written and read, with prost-reflect's own as the judge, and bytes that are none.
+//! Tests of messages written and read, compared with prost-reflect's, and of malformed bytes.
 
 use super::{decode, decode_any_message, encode};
 use crate::limits::{Budget, VmLimits};
@@ -136,7 +136,7 @@ fn no_bytes_break_a_rule() {
     }
     let nested = [0x3a_u8, 0x02].repeat(10_000);
     assert!(decode(&lua, &schema, &nested).is_err());
-    // A field of another kind than the schema's is one that is not known.
+    // A field of another kind than the schema's counts as unknown.
     let Ok(Value::Table(table)) = decode(&lua, &schema, b"\x0a\x01a\x12\x01b") else {
         panic!("a table");
     };

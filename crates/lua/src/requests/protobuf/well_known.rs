@@ -1,5 +1,5 @@
-//! Messages that plans have in a shorter form: times and durations as seconds, wrappers as their value, `Struct` and what is
-//! like it as plain tables, `Any` as the table of its message with its type.
+//! Messages that plans have in a shorter form: times and durations as seconds, wrappers as their value, `Struct` and
+//! its like as plain tables, `Any` as the table of its message with its type.
 
 use super::decode::{Decoder, DecodingFault};
 use super::encode::{Encoder, FieldPath};
@@ -13,7 +13,7 @@ use prost_reflect::{Kind, MessageDescriptor};
 
 /// The field that names the type of an `Any`.
 pub(super) const ANY_TYPE: &str = "@type";
-/// The field of an `Any` whose message is no table.
+/// The field of an `Any` whose message is not a table.
 const ANY_VALUE: &str = "value";
 
 /// A message with a shorter form.
@@ -29,7 +29,7 @@ pub(super) enum WellKnown {
 }
 
 impl WellKnown {
-    /// Returns the one that a message is, if it is one.
+    /// Returns the known kind of a message, if it is one.
     pub(super) fn of(message: &MessageDescriptor) -> Option<WellKnown> {
         let name = message.full_name().strip_prefix("google.protobuf.")?;
         Some(match name {
@@ -321,7 +321,7 @@ fn read_any_value(
                 reader.varint()?;
                 sandbox::null(decoder.lua)?
             }
-            // Lua tells 1 from 1.0, and JSON does not.
+            // Lua distinguishes 1 from 1.0, and JSON does not.
             (2, WireType::Fixed64) => {
                 let number = Value::Number(f64::from_bits(reader.fixed64()?));
                 int64_of(&number).map_or(number, Value::Integer)
@@ -358,7 +358,7 @@ fn read_any(
             table.raw_set(ANY_VALUE, value)?;
             table
         }
-        // Its bytes, where nobody has described it.
+        // Its bytes, if its type is unknown.
         (None, _) => {
             let table = decoder.lua.create_table()?;
             table.raw_set(ANY_VALUE, decoder.lua.create_string(value)?)?;

@@ -1,6 +1,6 @@
 //! The wire format of Protocol Buffers: keys, numbers and lengths. Knows no descriptors.
 
-/// What a value on the wire is.
+/// The encodings of a value on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WireType {
     Varint,
@@ -24,7 +24,7 @@ impl WireType {
     }
 }
 
-/// Bytes that are no message.
+/// Bytes that are not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed;
 
@@ -37,7 +37,7 @@ impl<'a> WireReader<'a> {
         self.0.is_empty()
     }
 
-    /// Reads the number of a field and what follows.
+    /// Reads the number and the wire type of a field.
     pub(super) fn key(&mut self) -> Result<(u32, WireType), Malformed> {
         let key = self.varint()?;
         let key = u32::try_from(key).map_err(|_| Malformed)?;
@@ -91,7 +91,7 @@ impl<'a> WireReader<'a> {
         Ok(bytes)
     }
 
-    /// Reads what is in a group, up to its end.
+    /// Reads the content of a group, up to its end.
     pub(super) fn group(&mut self, number: u32, deepest: u32) -> Result<&'a [u8], Malformed> {
         let start = self.0;
         loop {
@@ -105,7 +105,7 @@ impl<'a> WireReader<'a> {
         }
     }
 
-    /// Passes a value over.
+    /// Skips a value.
     pub(super) fn skip(
         &mut self,
         number: u32,

@@ -5,7 +5,7 @@ use mlua::{LuaString, Table, Value};
 
 /// The button that submits the form.
 pub(super) enum SubmitButton {
-    /// The first, if there is one, as Enter does; what it sends is among the form's fields.
+    /// The first, if there is one, as Enter does; its value is among the form's fields.
     First(Option<Table>),
     /// None: a script submits.
     None,
@@ -39,7 +39,7 @@ impl SubmitButton {
         ))
     }
 
-    /// Returns what the button that was pressed says in place of the form, else what the form says.
+    /// Returns an attribute of the pressed button that overrides the form's, else the form's.
     pub(super) fn attribute(&self, form: &Table, field: &str) -> Value {
         match self {
             SubmitButton::Button(_, button) | SubmitButton::First(Some(button))
@@ -67,7 +67,7 @@ pub(super) fn default(form: &Table) -> Option<(i64, Table)> {
     (1..).zip(buttons(form)).find(is_default)
 }
 
-/// Finds a button. The name first; buttons of one name, such as Drupal's 'op', are told apart by what is written on them.
+/// Finds a button. The name first; buttons of one name, such as Drupal's 'op', are distinguished by their captions.
 fn named(form: &Table, label: &LuaString) -> Option<(i64, Table)> {
     let buttons = buttons(form);
     ["name", "caption", "value"].into_iter().find_map(|field| {
@@ -101,8 +101,8 @@ pub(super) fn buttons(form: &Table) -> Vec<Table> {
         .collect()
 }
 
-/// Returns what a button sends: for an image the place where it was pressed, which for Enter is its corner; nothing for
-/// another without a name.
+/// Returns the entries that a button sends: for an image the place where it was pressed, which for Enter is its corner;
+/// nothing for another without a name.
 pub(super) fn entries(button: &Table) -> Vec<(Vec<u8>, Value)> {
     let name = raw_field(button, "name");
     let name = name.as_string().map(|name| name.as_bytes().to_vec());

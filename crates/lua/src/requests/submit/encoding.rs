@@ -110,7 +110,7 @@ fn field(name: &[u8]) -> String {
     format!("user:submit, field '{}'", escape_invalid_bytes(name))
 }
 
-/// Returns a text as its input has it once it was typed; `before` is the text of the field before it.
+/// Returns a text as its input has it after typing; `before` is the text of the field before it.
 fn typed(value: &Value, entry: &SubmittedEntry, before: &[u8]) -> Result<Vec<u8>, String> {
     let text = read_scalar(value, &field(&entry.name))?;
     let Some(rule) = &entry.rule else {
@@ -120,7 +120,7 @@ fn typed(value: &Value, entry: &SubmittedEntry, before: &[u8]) -> Result<Vec<u8>
         ValueRule::Direction => before,
         _ => &text,
     };
-    // Bytes that are no text are sent as they are.
+    // Bytes that are not text are sent as they are.
     let Ok(given) = str::from_utf8(given) else {
         return Ok(text);
     };
@@ -144,7 +144,7 @@ fn crlf(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(lines)
 }
 
-/// Encodes a text; what the character set lacks becomes `&#233;`. Bytes that are no UTF-8 stay.
+/// Encodes a text; characters that the set lacks become `&#233;`. Bytes that are not UTF-8 stay.
 fn in_charset<'t>(text: Cow<'t, [u8]>, charset: &'static Encoding) -> Cow<'t, [u8]> {
     if charset == UTF_8 || text.is_ascii() && charset != encoding_rs::ISO_2022_JP {
         return text;

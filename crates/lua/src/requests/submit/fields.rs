@@ -15,7 +15,7 @@ pub(super) struct SubmittedEntry {
     pub(super) name: Vec<u8>,
     /// Nil stands for a file where the plan gives none.
     pub(super) value: Value,
-    /// What its input makes of the value.
+    /// The rule of its input for the value.
     pub(super) rule: Option<ValueRule>,
 }
 
@@ -95,7 +95,7 @@ impl SubmittedFields {
         Ok(())
     }
 
-    /// Removes what the button that Enter would press sends, unless it is the one that is pressed.
+    /// Removes the entries of the button that Enter would press, unless it is the pressed one.
     fn forget_default(&mut self, form: &Table, pressed: &SubmitButton) {
         let Some((place, button)) = default(form) else {
             return;
@@ -225,7 +225,7 @@ fn press(button: &Table, all: &mut Vec<SubmittedEntry>) {
     }));
 }
 
-/// Reads what the input at a place of the form makes of values.
+/// Reads the rule for values of the input at a place of the form.
 fn rule_at(types: &Table, place: usize) -> Result<Option<ValueRule>, String> {
     match types.raw_get::<Value>(place) {
         Ok(Value::String(text)) => {

@@ -1,5 +1,5 @@
-//! What `user:submit` sends: the fields of a form with the plan's over them, in the order of the page, as the form's method
-//! and `enctype` say ("form submission" of the HTML standard).
+//! The entries that `user:submit` sends: the fields of a form with the plan's over them, in the order of the page, as
+//! the form's method and `enctype` say ("form submission" of the HTML standard).
 
 mod button;
 mod encoding;
@@ -23,7 +23,7 @@ pub(crate) use button::pressed;
 /// The options of a form in addition to those of any request.
 pub(crate) const SUBMIT: [&str; 2] = ["button", "added"];
 
-/// Reads a form as `response:form()` returns it, what the plan fills in, and the options.
+/// Reads a form as `response:form()` returns it, the plan's values for its fields, and the options.
 ///
 /// # Errors
 /// The message to raise at the plan's line.
@@ -66,7 +66,7 @@ pub(super) fn read(
     let action = attribute("action");
     if action.is_nil() {
         let problem =
-            "the form has no action: what its page says is no URL, and a browser sends nothing";
+            "the form has no action: the one on its page is not a URL, and a browser sends nothing";
         return Err(problem.to_owned());
     }
     let is_get = method == Method::GET;

@@ -1,4 +1,4 @@
-//! Calls of library functions that take much time or memory.
+//! Tests with calls of library functions that take much time or memory.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn a_loop_of_long_calls_is_ended() {
         ],
     );
     let raised = attempt_within(
-        LONG,
+        LONG_TIME,
         "assert(not (('a'):rep(4 << 20)):find(('a'):rep(2 << 20) .. 'b', 1, true))\n\
          assert((('a'):rep(900) .. 'b'):find(('a'):rep(300) .. 'b', -301, true) == 601)\n\
          assert((('a'):rep(900) .. 'b'):find(('a'):rep(300) .. 'b', '602') == nil)\n\
@@ -172,10 +172,10 @@ fn a_pattern_that_backtracks_is_ended_by_time() {
         ],
     );
     let lines = "local page = ('<p class=\"x\">text</p>\\n'):rep(500) .. '<input name=\"token\" value=\"1f\">'\n                 assert(page:match('name=\"token\" value=\"(.-)\"') == '1f')\n                 local n = 0 for _ in page:gmatch('<(%a+) .->') do n = n + 1 end assert(n == 501)\n                 assert(select(2, page:gsub('%s+', ' ')) == 1002)\n                 assert(page:find('value', 1, true) and page:find('<p', -40) == nil)\n                 assert(('  x '):match('^%s*(.-)%s*$') == 'x' and string.find(12345, 34) == 3)\n                 assert(not pcall(string.find, 'x', '[a') and not pcall(string.find, nil, 'x'))";
-    assert_eq!(attempt_within(LONG, lines), None);
+    assert_eq!(attempt_within(LONG_TIME, lines), None);
 }
 
-// With level 0 there is nothing to tell: Lua's 'lua_error' makes its own memory error of exactly this text.
+// Level 0 adds no line: Lua's 'lua_error' makes its own memory error of exactly this text.
 #[test]
 fn a_plans_own_words_about_memory_are_no_limit() {
     for (raise, line) in [
@@ -199,7 +199,7 @@ fn a_plans_own_words_about_memory_are_no_limit() {
              task {{ function(user) local close <close> = setmetatable({{}}, {{ __close = function() closed = true end }})\n\
              {raise} end }}\ntask {{ function() assert(closed) end }}"
         );
-        let mut vm = vm(&source, LONG);
+        let mut vm = vm(&source, LONG_TIME);
         let Step::Raised(raised) = start(&mut vm, 0, 1) else {
             panic!("{raise}")
         };

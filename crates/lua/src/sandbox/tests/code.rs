@@ -1,4 +1,4 @@
-//! Code of a plan that does not end, wherever Lua runs it.
+//! Tests with code of a plan that does not end, wherever Lua runs it.
 
 use super::*;
 
@@ -53,7 +53,7 @@ fn a_coroutine_of_the_plan_is_ended_with_its_task() {
              while true do coroutine.wrap(more)() end",
         ],
     );
-    // No instruction runs between the calls, each of which goes through all that the table has held.
+    // No instruction runs between the calls, each of which walks over all former entries of the table.
     let holes = "local t = {} for n = 1, 2e4 do t[n] = n end for n = 1, 2e4 do t[n] = nil end\n\
                  setmetatable(t, { __index = next })\n";
     for lines in [

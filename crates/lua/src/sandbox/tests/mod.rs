@@ -13,7 +13,7 @@ mod escapes;
 
 const SHORT: Duration = Duration::from_millis(50);
 /// The time for tasks that must not be ended by time.
-const LONG: Duration = Duration::from_secs(60);
+const LONG_TIME: Duration = Duration::from_secs(60);
 const SPIN: &str = "local function spin() while true do end end";
 const TIME: &str = "the task ran for 0.05 s of Lua without waiting ('--lua-time')";
 const MEMORY: &str = "not enough memory: a user may hold 16 MiB ('--lua-memory')";
@@ -57,7 +57,7 @@ fn attempt_within(time: Duration, lines: &str) -> Option<RaisedError> {
 }
 
 fn ends_by(message: &str, attempts: &[&str]) {
-    let time = if message == TIME { SHORT } else { LONG };
+    let time = if message == TIME { SHORT } else { LONG_TIME };
     for lines in attempts {
         let raised =
             attempt_within(time, lines).unwrap_or_else(|| panic!("{lines}\nended by itself"));

@@ -1,16 +1,16 @@
-//! Heads of responses with odd lines, mended as browsers read them: what is no header line is left out, and the response
-//! counts. Looked at only where a head could not be parsed. Pure; knows no socket.
+//! Malformed headers of responses, mended as browsers read them: lines that are not headers are left out, and the
+//! response counts. Used only where a head could not be parsed. Pure; knows no socket.
 
 use super::head::{MAX_HEAD, ResponseHead};
 use http::{HeaderName, Method};
 
-/// The most characters of an odd line that are kept to show it.
-const SHOWN: usize = 60;
+/// The most characters of a malformed line that are kept to show it.
+const MAX_SHOWN: usize = 60;
 
-/// What could be made of bytes whose head could not be parsed.
+/// The result of mending a head that could not be parsed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MendedHead {
-    /// The same number of bytes with lines that can be parsed, and the first line that was none; `None` if lines were only
+    /// The same number of bytes with lines that can be parsed, and the first malformed line; `None` if lines were only
     /// folded.
     Whole(Vec<u8>, Option<Box<str>>),
     /// The end of the head has not come yet.
@@ -19,12 +19,12 @@ pub(crate) enum MendedHead {
     Nothing,
 }
 
-/// Mends the head that `bytes` begin with. What is left out becomes spaces at the end of the line before, so that nothing
+/// Mends the head that `bytes` begin with. Left-out lines become spaces at the end of the line before, so that nothing
 /// moves. As Chromium reads heads:
 /// - a carriage return alone ends a line, too;
 /// - a line that begins with a space or tab continues the one before (RFC 9112, section 5.2);
-/// - spaces before the colon are none of the name;
-/// - a line without a colon, or with a name that is no token (RFC 9110, section 5.6.2), is left out;
+/// - spaces before the colon are not part of the name;
+/// - a line without a colon, or with a name that is not a token (RFC 9110, section 5.6.2), is left out;
 /// - control characters in the status line or a value are spaces, and a cookie that has one is left out.
 pub(crate) fn mended(bytes: &[u8]) -> MendedHead {
     let Some((status_end, mut start)) = line_end(bytes, 0) else {
@@ -42,35 +42,35 @@ pub(crate) fn mended(bytes: &[u8]) -> MendedHead {
         return MendedHead::Partial;
     };
     let mut mended = bytes.to_vec();
-    let mut odd_line = None;
+    let mut malformed_header = None;
     if head[..status_end].iter().any(|byte| is_control(*byte)) {
-        note(&mut odd_line, &head[..status_end]);
+        note(&mut malformed_header, &head[..status_end]);
         blank_controls(&mut mended[..status_end]);
     }
-    // Where the line before ends, and whether it is a header line.
+    // The end of the line before, and whether it is a header line.
     let (mut before, mut continues) = (status_end, false);
     while start < blank {
         let (end, next) = line_end(&bytes[..blank], start).unwrap_or((blank, blank));
         let line = &bytes[start..end];
         match read_line(line) {
-            OddLine::Header => continues = true,
-            OddLine::Folded if continues => {
+            HeadLine::Header => continues = true,
+            HeadLine::Folded if continues => {
                 mended[before..start].fill(b' ');
                 blank_controls(&mut mended[start..end]);
             }
-            OddLine::Mended(name, colon) => {
-                note(&mut odd_line, line);
+            HeadLine::Mended(name, colon) => {
+                note(&mut malformed_header, line);
                 mended[start + name] = b':';
                 mended[start + name + 1..=start + colon].fill(b' ');
                 blank_controls(&mut mended[start + colon + 1..end]);
                 continues = true;
             }
-            OddLine::Folded | OddLine::None => {
+            HeadLine::Folded | HeadLine::None => {
                 if !line.is_empty() {
-                    note(&mut odd_line, line);
+                    note(&mut malformed_header, line);
                 }
                 mended[before..end].fill(b' ');
-                // What would continue it is left out, too.
+                // Lines that continue it are left out, too.
                 continues = false;
             }
         }
@@ -82,45 +82,45 @@ pub(crate) fn mended(bytes: &[u8]) -> MendedHead {
     if mended == bytes {
         MendedHead::Nothing
     } else {
-        MendedHead::Whole(mended, odd_line)
+        MendedHead::Whole(mended, malformed_header)
     }
 }
 
-/// What a line of a head is.
-enum OddLine {
+/// The kind of a line in a head.
+enum HeadLine {
     /// A header line as it should be.
     Header,
     /// A line that begins with a space or tab.
     Folded,
-    /// A header line with spaces before the colon, or control characters in its value: where its name ends, and where the
-    /// colon is.
+    /// A header line with spaces before the colon, or control characters in its value: the end of its name, and the
+    /// place of the colon.
     Mended(usize, usize),
-    /// No header line.
+    /// Not a header line.
     None,
 }
 
-fn read_line(line: &[u8]) -> OddLine {
+fn read_line(line: &[u8]) -> HeadLine {
     if matches!(line.first(), Some(b' ' | b'\t')) {
-        return OddLine::Folded;
+        return HeadLine::Folded;
     }
     let Some(colon) = line.iter().position(|byte| *byte == b':') else {
-        return OddLine::None;
+        return HeadLine::None;
     };
     let (name, value) = (line[..colon].trim_ascii_end(), &line[colon + 1..]);
     if HeaderName::from_bytes(name).is_err() {
-        return OddLine::None;
+        return HeadLine::None;
     }
     let has_controls = value.iter().any(|byte| is_control(*byte));
     if has_controls && name.eq_ignore_ascii_case(b"set-cookie") {
-        OddLine::None
+        HeadLine::None
     } else if has_controls || name.len() < colon {
-        OddLine::Mended(name.len(), colon)
+        HeadLine::Mended(name.len(), colon)
     } else {
-        OddLine::Header
+        HeadLine::Header
     }
 }
 
-/// Returns where the line ends that begins at `start`, and where the next one begins; `None` if its end has not come.
+/// Returns the end of the line that begins at `start`, and the start of the next one; `None` if its end has not come.
 fn line_end(bytes: &[u8], start: usize) -> Option<(usize, usize)> {
     let length = bytes[start..]
         .iter()
@@ -133,7 +133,7 @@ fn line_end(bytes: &[u8], start: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// Returns where the empty line begins that ends the head; `None` if it has not come.
+/// Returns the start of the empty line that ends the head; `None` if it has not come.
 fn blank_line(bytes: &[u8], from: usize) -> Option<usize> {
     let rest = &bytes[from..];
     let mut feeds = (0..rest.len()).filter(|at| rest[*at] == b'\n');
@@ -148,10 +148,10 @@ fn is_status_line(line: &[u8]) -> bool {
     matches!(ResponseHead::parse(&head, &Method::GET), Ok(Some(_)))
 }
 
-fn note(odd_line: &mut Option<Box<str>>, line: &[u8]) {
-    odd_line.get_or_insert_with(|| {
+fn note(malformed_header: &mut Option<Box<str>>, line: &[u8]) {
+    malformed_header.get_or_insert_with(|| {
         let text = String::from_utf8_lossy(line);
-        let shown = text.chars().take(SHOWN).collect::<String>();
+        let shown = text.chars().take(MAX_SHOWN).collect::<String>();
         shown.escape_debug().to_string().into()
     });
 }
@@ -173,10 +173,11 @@ mod tests {
 
     const STATUS: &str = "HTTP/1.1 200 OK\r\n";
 
-    /// Mends a head with these lines, which has to be of the same length, and returns its headers and the odd line.
+    /// Mends a head with these lines, which has to be of the same length, and returns its headers and the malformed
+    /// line.
     fn read(lines: &str) -> (Vec<(String, String)>, Option<Box<str>>) {
         let text = format!("{STATUS}{lines}\r\nbody \r\n");
-        let MendedHead::Whole(mended, odd_line) = mended(text.as_bytes()) else {
+        let MendedHead::Whole(mended, malformed_header) = mended(text.as_bytes()) else {
             panic!("nothing is mended in {lines:?}");
         };
         assert_eq!(mended.len(), text.len());
@@ -188,7 +189,7 @@ mod tests {
         let all = headers(&mended[..head.length]).into_iter();
         (
             all.map(|(name, value)| (name, text(value))).collect(),
-            odd_line,
+            malformed_header,
         )
     }
 
@@ -207,19 +208,19 @@ mod tests {
         ];
         for lines in odd {
             for before in ["", "a: 1\r\n"] {
-                let (all, odd_line) = read(&format!("{before}{lines}\r\nb: 2\r\n"));
+                let (all, malformed_header) = read(&format!("{before}{lines}\r\nb: 2\r\n"));
                 let mut expected = vec![("b".to_owned(), "2".to_owned())];
                 if !before.is_empty() && !lines.starts_with(' ') {
                     expected.insert(0, ("a".to_owned(), "1".to_owned()));
                 }
                 if before.is_empty() || !lines.starts_with(' ') {
                     assert_eq!(all, expected, "{lines:?}");
-                    assert!(odd_line.is_some(), "{lines:?}");
+                    assert!(malformed_header.is_some(), "{lines:?}");
                 }
             }
         }
-        let (_, odd_line) = read("a\u{7}b\r\nc\r\n");
-        assert_eq!(odd_line.as_deref(), Some("a\\u{7}b"));
+        let (_, malformed_header) = read("a\u{7}b\r\nc\r\n");
+        assert_eq!(malformed_header.as_deref(), Some("a\\u{7}b"));
     }
 
     #[test]
@@ -242,11 +243,11 @@ mod tests {
     #[test]
     fn control_characters_in_the_status_line_are_spaces() {
         let text = "HTTP/1.1 200 a\u{1}b\r\nX-A: 1\r\n\r\n";
-        let MendedHead::Whole(mended, odd_line) = mended(text.as_bytes()) else {
+        let MendedHead::Whole(mended, malformed_header) = mended(text.as_bytes()) else {
             panic!("it is mended");
         };
         assert_eq!(mended, text.replace('\u{1}', " ").as_bytes());
-        assert_eq!(odd_line.as_deref(), Some("HTTP/1.1 200 a\\u{1}b"));
+        assert_eq!(malformed_header.as_deref(), Some("HTTP/1.1 200 a\\u{1}b"));
     }
 
     #[test]

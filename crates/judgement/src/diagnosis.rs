@@ -16,9 +16,9 @@ use std::time::Duration;
 use unicode_width::UnicodeWidthStr as _;
 
 /// The most places and causes that are named; the rest is counted.
-const MOST: usize = 3;
+const MAX_PARTS: usize = 3;
 /// The most characters of a place or a cause.
-const LONGEST: usize = 200;
+const MAX_TEXT_CHARS: usize = 200;
 /// The share of failures from which on a name counts as failing, and not as one with a few failures; of the time, from which
 /// on a run counts as stalled or saturated.
 const FAILING: f64 = 0.01;
@@ -110,7 +110,7 @@ impl Diagnosis {
         let tasks = report
             .tasks
             .iter()
-            .map(|task| task_row(&task.name, (task.failures, task.runs), &report.errors));
+            .map(|task| task_row(&task.name, task.failures, task.runs, &report.errors));
         let failing = requests
             .chain(tasks.flatten())
             .chain(checks(&report.checks));
@@ -136,7 +136,7 @@ impl Diagnosis {
         });
         let tasks = snapshot.tasks.iter();
         let tasks =
-            tasks.map(|task| task_row(&task.name, (task.failures, task.runs), &snapshot.errors));
+            tasks.map(|task| task_row(&task.name, task.failures, task.runs, &snapshot.errors));
         let failing = requests
             .chain(tasks.flatten())
             .chain(checks(&snapshot.checks));
@@ -416,19 +416,18 @@ fn fitting(parts: &[String], width: usize) -> String {
 
 /// Returns the first of several, and how many more there are.
 fn first(mut all: Vec<String>) -> Vec<String> {
-    if all.len() > MOST {
-        let more = all.split_off(MOST).len();
+    if all.len() > MAX_PARTS {
+        let more = all.split_off(MAX_PARTS).len();
         all.push(format!("{more} more"));
     }
     all
 }
 
 /// Returns a task as something that fails, unless all of its failures are those of its requests.
-fn task_row(name: &str, (failures, count): (u64, u64), errors: &[ErrorRow]) -> Option<FailingRow> {
-    let name_of_error = format!("task {name}");
-    let is_own = own_errors(errors).any(|row| row.name == name_of_error);
+fn task_row(name: &str, failures: u64, count: u64, errors: &[ErrorRow]) -> Option<FailingRow> {
+    let is_own = own_errors(errors).any(|row| row.task() == Some(name));
     is_own.then(|| FailingRow {
-        label: line(&name_of_error),
+        label: line(&format!("task {name}")),
         failures,
         count,
     })
@@ -512,9 +511,9 @@ fn own_part(row: &GeneratorRow, p99_ms: Option<f64>) -> Option<GeneratorPart> {
 /// Returns a text from a plan or a site as one short line.
 fn line(text: &str) -> String {
     // What is cut off need not be made safe: each character of it becomes at least one.
-    let start: String = text.chars().take(LONGEST + 1).collect();
+    let start: String = text.chars().take(MAX_TEXT_CHARS + 1).collect();
     let safe = one_line(&start);
-    match safe.char_indices().nth(LONGEST) {
+    match safe.char_indices().nth(MAX_TEXT_CHARS) {
         Some((end, _)) => format!("{}…", &safe[..end]),
         None => safe,
     }
@@ -525,7 +524,7 @@ mod tests {
     use super::*;
     use lgoose_metrics::{LiveRequests, LiveRow, LiveTask, Progress};
 
-    fn error(name: &str, message: &str, count: u64, (first_s, last_s): (f64, f64)) -> ErrorRow {
+    fn error(name: &str, message: &str, count: u64, first_s: f64, last_s: f64) -> ErrorRow {
         let row = serde_json::json!({
             "count": count, "name": name, "message": message, "line": null, "first_s": first_s, "last_s": last_s,
         });
@@ -544,12 +543,18 @@ mod tests {
         serde_json::from_value(row).expect("a row")
     }
 
-    fn limit(name: Option<&str>, threshold: &str, unit: &str, figures: (f64, f64)) -> ThresholdRow {
+    fn limit(
+        name: Option<&str>,
+        threshold: &str,
+        unit: &str,
+        value: f64,
+        limit: f64,
+    ) -> ThresholdRow {
         ThresholdRow {
             threshold: threshold.to_owned(),
             name: name.map(str::to_owned),
-            value: Some(figures.0),
-            limit: figures.1,
+            value: Some(value),
+            limit,
             unit: unit.to_owned(),
             passed: false,
             broken_s: None,
@@ -566,7 +571,7 @@ mod tests {
         assert_eq!(Diagnosis::of_report(&report), None);
         let held = ThresholdRow {
             passed: true,
-            ..limit(None, "p95 < 300ms", "ms", (100.0, 300.0))
+            ..limit(None, "p95 < 300ms", "ms", 100.0, 300.0)
         };
         report.thresholds = vec![held];
         assert_eq!(Diagnosis::of_report(&report), None);
@@ -588,20 +593,22 @@ mod tests {
                     "POST checkout",
                     "status 503 Service Unavailable",
                     350,
-                    (52.25, 59.75),
+                    52.25,
+                    59.75,
                 ),
                 error(
                     "task buy",
                     "the response is not as expected: status 503 Service Unavailable",
                     350,
-                    (52.25, 59.75),
+                    52.25,
+                    59.75,
                 ),
-                error("POST checkout", "timed out after 4.9 s", 1, (55.0, 55.0)),
-                error("GET search", "timed out after 4.9 s", 1, (53.0, 53.0)),
+                error("POST checkout", "timed out after 4.9 s", 1, 55.0, 55.0),
+                error("GET search", "timed out after 4.9 s", 1, 53.0, 53.0),
             ],
             thresholds: vec![
-                limit(Some("GET report"), "p95 < 500ms", "ms", (896.0, 500.0)),
-                limit(None, "rate > 100/s", "/s", (99.0, 100.0)),
+                limit(Some("GET report"), "p95 < 500ms", "ms", 896.0, 500.0),
+                limit(None, "rate > 100/s", "/s", 99.0, 100.0),
             ],
             ..Report::default()
         };
@@ -628,8 +635,8 @@ mod tests {
 
     #[test]
     fn the_limit_that_is_missed_by_most_comes_first_whichever_way_it_points() {
-        let at_least = limit(Some("queue length"), "min > 50", "", (10.0, 50.0));
-        let at_most = limit(None, "p95 < 300ms", "ms", (600.0, 300.0));
+        let at_least = limit(Some("queue length"), "min > 50", "", 10.0, 50.0);
+        let at_most = limit(None, "p95 < 300ms", "ms", 600.0, 300.0);
         let report = Report {
             thresholds: vec![at_most, at_least],
             ..Report::default()
@@ -656,7 +663,7 @@ mod tests {
         let mut report = Report {
             elapsed_s: 60.0,
             requests: vec![request("GET", "front", 100, 100)],
-            errors: vec![error("GET front", "connection refused", 100, (0.0, 59.0))],
+            errors: vec![error("GET front", "connection refused", 100, 0.0, 59.0)],
             generator: Some(generator),
             ..Report::default()
         };
@@ -705,7 +712,7 @@ mod tests {
         let report = Report {
             elapsed_s: 600.0,
             requests: vec![request("GET", "front", 3, 10_000)],
-            errors: vec![error("GET front", "connection reset", 3, (61.0, 75.5))],
+            errors: vec![error("GET front", "connection reset", 3, 61.0, 75.5)],
             ..Report::default()
         };
         let diagnosis = Diagnosis::of_report(&report).expect("some failed");
@@ -735,7 +742,7 @@ mod tests {
                 failures: 67,
                 ..LiveTask::default()
             }],
-            errors: vec![error("task buy", "this is not JSON", 67, (0.5, 19.75))],
+            errors: vec![error("task buy", "this is not JSON", 67, 0.5, 19.75)],
             ..Snapshot::default()
         };
         let diagnosis = Diagnosis::of_snapshot(&snapshot).expect("it fails");
@@ -755,12 +762,12 @@ mod tests {
         let message = format!("a\nb\u{202e}{}", "x".repeat(1_000_000));
         let report = Report {
             requests: vec![request("GET", "front", 1, 1)],
-            errors: vec![error("GET front", &message, 1, (0.0, 0.0))],
+            errors: vec![error("GET front", &message, 1, 0.0, 0.0)],
             ..Report::default()
         };
         let diagnosis = Diagnosis::of_report(&report).expect("it fails");
         let cause = &diagnosis.causes[0];
-        assert!(cause.chars().count() <= LONGEST + 1, "{cause}");
+        assert!(cause.chars().count() <= MAX_TEXT_CHARS + 1, "{cause}");
         assert!(
             cause.starts_with("a b") && !cause.contains('\u{202e}'),
             "{cause}"

@@ -23,4 +23,4 @@ mod verdict;
 pub use diagnosis::{Diagnosis, clock_of, measured_from, measured_until_now, worst_first};
 pub use errors::{ListedError, describe_response, first_task_error, listed_errors, task_error};
 pub use thresholds::{broken_line, threshold_figure, threshold_name, threshold_parts};
-pub use verdict::{all_lost, failed, judge, nothing_succeeded, saturated};
+pub use verdict::{all_lost, judge};

@@ -213,12 +213,12 @@ async fn perform(
             let quantity = items.iter().map(quantity_of).sum();
             let customer = field(&order, "customer").as_i64().unwrap_or_default();
             let id = customer.rem_euclid(LAST_ORDER);
-            let made = order_of(&output, (id, customer), items, quantity);
+            let made = order_of(&output, id, customer, items, quantity);
             send(stream, &made.encode_to_vec())
         }
         "Get" => {
             let id = id_of(&one(messages, &input).await?)?;
-            let order = order_of(&output, (id, id), Vec::new(), 0);
+            let order = order_of(&output, id, id, Vec::new(), 0);
             send(stream, &order.encode_to_vec())
         }
         "Watch" => {
@@ -238,7 +238,7 @@ async fn perform(
             }
             send(
                 stream,
-                &order_of(&output, (1, 1), Vec::new(), lines).encode_to_vec(),
+                &order_of(&output, 1, 1, Vec::new(), lines).encode_to_vec(),
             )
         }
         _ => {
@@ -281,7 +281,8 @@ fn id_of(order: &DynamicMessage) -> Result<i64, Refusal> {
 
 fn order_of(
     kind: &MessageDescriptor,
-    (id, customer): (i64, i64),
+    id: i64,
+    customer: i64,
     items: Vec<Value>,
     quantity: i32,
 ) -> DynamicMessage {

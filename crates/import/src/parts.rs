@@ -124,14 +124,14 @@ pub(super) fn encoded(expression: &str, value: &str) -> String {
 /// The most pieces that `..` joins: each is a level of Lua's reader, which has 200.
 const CHAIN: usize = 30;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum ConcatenationPiece {
     Literal(String),
     Expression(String),
 }
 
 /// A text of literals and expressions.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Concatenation {
     pieces: Vec<ConcatenationPiece>,
 }

@@ -414,9 +414,12 @@ impl<'a> CallWriter<'a, '_> {
         for part in self.selection.variables.split(text) {
             match &part {
                 TextPart::Literal(text) => whole.literal(text),
-                TextPart::Variable(name, what) | TextPart::Encoded(name, what) => {
-                    let name = if name.is_empty() { "VALUE" } else { name };
-                    let value = self.resolver.secrets.variable(name, "", what);
+                TextPart::Variable(variable) | TextPart::Encoded(variable) => {
+                    let name = match variable.name.as_str() {
+                        "" => "VALUE",
+                        name => name,
+                    };
+                    let value = self.resolver.secrets.variable(name, "", &variable.note());
                     whole.expression(match part {
                         TextPart::Encoded(..) => format!("url.encode({value})"),
                         _ => value,

@@ -58,13 +58,19 @@ impl Secrets {
 
     /// Returns the expression for a secret; one for each value, or for each description where that is empty.
     pub(super) fn variable(&mut self, name: &str, value: &str, what: &str) -> String {
+        let unique = self.variable_name(name, value, what);
+        self.expression(&unique)
+    }
+
+    /// Returns the name of the variable that has a secret, in the same way.
+    pub(super) fn variable_name(&mut self, name: &str, value: &str, what: &str) -> String {
         let existing = if value.is_empty() {
             self.by_what.get(what)
         } else {
             self.by_value.get(value)
         };
         if let Some(existing) = existing {
-            return self.expression(existing);
+            return existing.clone();
         }
         let plain = |c: char| {
             if c.is_ascii_alphanumeric() {
@@ -101,7 +107,7 @@ impl Secrets {
             is_local: self.all.len() < LOCALS,
         };
         self.all.insert(unique.clone(), secret);
-        self.expression(&unique)
+        unique
     }
 }
 

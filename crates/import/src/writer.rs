@@ -64,13 +64,7 @@ pub(super) fn write(
             side_by_side::join(&mut visit, &selection.exchanges, &resolver.needs());
         }
     }
-    let head = head(
-        selection,
-        &visit,
-        (host, options),
-        &resolver.secrets,
-        &files,
-    );
+    let head = head(selection, &visit, host, options, &resolver.secrets, &files);
     let offset = head.lines().count();
     let mut listed = by_line(&notes, offset);
     if visit.omitted > 0 {

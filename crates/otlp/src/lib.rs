@@ -54,7 +54,8 @@ impl Exporter {
         options: ExportOptions,
         runtime: Runtime,
         handle: Handle,
-        (plan, host): (&str, &str),
+        plan: &str,
+        host: &str,
     ) -> Result<Exporter, Error> {
         let metrics = sender::client(&options.metrics.certificates)?;
         let traces = if options.traces.certificates == options.metrics.certificates {

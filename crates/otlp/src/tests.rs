@@ -203,7 +203,7 @@ fn the_last_export_has_all_iterations_and_no_users() {
         .enable_all()
         .build();
     let runtime = runtime.expect("no thread is needed");
-    let exporter = Exporter::start(options, runtime, handle, ("a.lua", "http://a"));
+    let exporter = Exporter::start(options, runtime, handle, "a.lua", "http://a");
     let exporter = exporter.expect("a thread");
     let receiving = std::thread::spawn(move || receive_one(&listener));
     assert_eq!(exporter.finish(&report), None);

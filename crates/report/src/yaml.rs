@@ -45,10 +45,10 @@ mod tests {
             Yaml::String(text) => Value::String(text.clone()),
             Yaml::Array(values) => values.iter().map(plain).collect(),
             Yaml::Hash(pairs) => {
-                let pair = |(key, value): (&Yaml, &Yaml)| {
-                    (key.as_str().expect("a text").to_owned(), plain(value))
-                };
-                Value::Object(pairs.iter().map(pair).collect())
+                let pairs = pairs
+                    .iter()
+                    .map(|(key, value)| (key.as_str().expect("a text").to_owned(), plain(value)));
+                Value::Object(pairs.collect())
             }
             other => panic!("{other:?} has no place in a report"),
         }

@@ -208,7 +208,8 @@ impl Listing {
         area: Rect,
         buffer: &mut Buffer,
         selected: Option<usize>,
-        (sorted, reversed): (SortOrder, bool),
+        sorted: SortOrder,
+        reversed: bool,
         styles: Styles,
     ) -> DrawnRows {
         if area.height < 2 || area.width < 10 {
@@ -365,8 +366,8 @@ mod tests {
         let area = Rect::new(0, 0, width, 3);
         let mut buffer = Buffer::empty(area);
         let styles = Styles { colours: false };
-        let order = (SortOrder::Column(0), false);
-        listing.draw(area, &mut buffer, None, order, styles);
+        let sorted = SortOrder::Column(0);
+        listing.draw(area, &mut buffer, None, sorted, false, styles);
         let line: String = (0..width).map(|x| buffer[(x, y)].symbol()).collect();
         line.trim_end().to_owned()
     }

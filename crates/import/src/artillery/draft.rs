@@ -41,6 +41,8 @@ pub(super) struct ArtilleryImport {
     /// Those of them that are set before the test.
     pub(super) shared: BTreeSet<String>,
     locals: BTreeMap<String, String>,
+    /// Number of values that only locals and users have, in all expressions so far.
+    pub(super) late_values: usize,
     noted: BTreeSet<String>,
 }
 
@@ -137,6 +139,7 @@ impl ArtilleryImport {
         };
         let (name, path) = (found[1].to_owned(), found[2].to_owned());
         let base = if self.own.contains(&name) {
+            self.late_values += 1;
             let own = format!("user.data{}", field(&name));
             let shared = format!(" or shared and shared{}", field(&name));
             let shared = if self.shared.contains(&name) {
@@ -150,6 +153,7 @@ impl ArtilleryImport {
                 format!("{own}{shared}")
             }
         } else if let Some(value) = self.fixed.get(&name).cloned() {
+            self.late_values += 1;
             let local = self.local(&name, &value);
             if path.is_empty() {
                 return Some(local);

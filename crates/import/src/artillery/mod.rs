@@ -231,14 +231,9 @@ fn set_target(import: &mut ArtilleryImport, target: &Value) {
         }
     }
     // What comes before the variables of a plan has none of them.
+    let late = import.late_values;
     let host = import.expression(&text);
-    if host.contains("user.")
-        || import
-            .calls
-            .locals
-            .iter()
-            .any(|(name, _)| host.contains(name.as_str()))
-    {
+    if import.late_values > late {
         let shown = comment(&text);
         import.calls.notes.push(format!(
             "say the host with '-H http://…': the target of the test is '{shown}'"

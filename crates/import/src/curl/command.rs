@@ -111,9 +111,7 @@ pub(super) fn read(
                 OptionEffect::Read if option.name == "next" => {
                     std::mem::take(&mut request).finish(outcome)
                 }
-                OptionEffect::Read => {
-                    request.option(option.name, on, value, (input, files), outcome)
-                }
+                OptionEffect::Read => request.option(option.name, on, value, input, files, outcome),
                 OptionEffect::Nothing => Ok(()),
                 OptionEffect::Lost => {
                     outcome.notes.push(format!("left out '--{}'", option.name));
@@ -146,7 +144,8 @@ impl CurlRequest {
         name: &str,
         on: bool,
         value: String,
-        (input, files): (Option<&ShellInput>, &ScriptFiles),
+        input: Option<&ShellInput>,
+        files: &ScriptFiles,
         outcome: &mut CommandOutcome<'_>,
     ) -> Result<(), String> {
         if PLAN_FIELDS.contains(&name) && ScriptVariables::are_in(&value) {

@@ -1,6 +1,6 @@
 //! Variables of a script while it is read: those that it sets, by their values; the others as marks in a text.
 
-use crate::script_variables::{ScriptVariables, TextPart};
+use crate::script_variables::{ScriptVariable, ScriptVariables, TextPart};
 use std::collections::HashMap;
 
 /// The variables of a script while it is read.
@@ -43,9 +43,10 @@ impl ShellVariables {
         }
         // What a command gives has the name of the variable that it goes into.
         let value = match self.unset.split(value)[..] {
-            [TextPart::Variable("", what)] => {
-                let what = what.to_owned();
-                self.unset.mark(name, what)
+            [TextPart::Variable(output)] if output.name.is_empty() => {
+                let command = output.command.clone();
+                let name = name.to_owned();
+                self.unset.mark(ScriptVariable { name, command })
             }
             _ => value.to_owned(),
         };
@@ -60,15 +61,20 @@ impl ShellVariables {
         }
         match default {
             Some(default) => default.to_owned(),
-            None => self.unset.mark(name, format!("the script has '${name}'")),
+            None => self.unset.mark(ScriptVariable {
+                name: name.to_owned(),
+                command: None,
+            }),
         }
     }
 
     /// Returns the mark of what a command gives.
     pub(super) fn output_of(&mut self, command: &str) -> String {
         let shown: String = command.trim().chars().take(60).collect();
-        self.unset
-            .mark("", format!("the script takes it from '{shown}'"))
+        self.unset.mark(ScriptVariable {
+            name: String::new(),
+            command: Some(shown),
+        })
     }
 
     /// Returns bytes as a text.

@@ -25,7 +25,8 @@ impl Reason {
     /// Returns why no plan has a request: nothing answered it, or it is none that a plan sends.
     pub(super) fn of(
         entry: &HarEntry,
-        (method, url): (&str, &Url),
+        method: &str,
+        url: &Url,
         headers: &[(String, String)],
     ) -> Option<Reason> {
         let has = |wanted: &str| headers.iter().any(|(name, _)| name == wanted);

@@ -229,7 +229,7 @@ impl HarContents {
         url.set_fragment(None);
         let method = entry.method.to_ascii_uppercase();
         let mut headers = self.lower(std::mem::take(&mut entry.headers));
-        if let Some(reason) = Reason::of(&entry, (&method, &url), &headers) {
+        if let Some(reason) = Reason::of(&entry, &method, &url, &headers) {
             self.left_out.request(reason, &method, &url);
             return Ok(());
         }

@@ -70,7 +70,7 @@ fn response_assertion<'a>(
             call.set("expect", "status", status);
         }
         "Assertion.response_data" | "Assertion.response_data_as_document" | "" => {
-            text_assertion(import, &tests, kind, (is_not, is_or), call)?;
+            text_assertion(import, &tests, kind, is_not, is_or, call)?;
         }
         _ => return None,
     }
@@ -81,7 +81,8 @@ fn text_assertion<'a>(
     import: &mut JmeterImport<'a>,
     tests: &[&str],
     kind: u32,
-    (is_not, is_or): (bool, bool),
+    is_not: bool,
+    is_or: bool,
     call: &mut OutlineCall,
 ) -> Option<()> {
     // A pattern without special characters is a text that the body contains.

@@ -33,7 +33,7 @@ pub(super) struct JmeterImport<'a> {
     pub(super) files: PlanAttachments,
     /// Where the test plan lies, if it lies anywhere.
     pub(super) folder: Option<PathBuf>,
-    /// Expressions for hosts, with how many requests go there.
+    /// Expressions for the hosts that are known before a user starts, with the number of requests to each.
     pub(super) origins: IndexMap<String, usize>,
     /// The expression for the host of the plan.
     pub(super) site: Option<String>,
@@ -79,11 +79,8 @@ impl<'a> JmeterImport<'a> {
 
     /// Returns the host that most requests go to, of those that are known before a user starts.
     pub(super) fn main_origin(&self) -> Option<String> {
-        let known = self.origins.iter().filter(|(origin, _)| {
-            !origin.contains("user.") && !matches!(origin.as_str(), "" | "\"\"")
-        });
         // Of several, it is the first.
-        let most = known.rev().max_by_key(|(_, count)| **count);
+        let most = self.origins.iter().rev().max_by_key(|(_, count)| **count);
         most.map(|(origin, _)| origin.clone())
     }
 

@@ -5,7 +5,7 @@ use super::element::{JmeterElement, part, property};
 use super::scope::JmeterScope;
 use super::steps::{beginnings_of, read_steps};
 use super::texts::ExpressionPlace;
-use crate::calls::{LuaLiteral, OutlineHook, OutlineScenario, OutlineStep, OutlineTask};
+use crate::calls::{LuaLiteral, OutlineHook, OutlineScenario, OutlineTask};
 use crate::lua_text::comment;
 use serde_json::Value;
 use std::rc::Rc;
@@ -31,11 +31,8 @@ pub(super) fn add_group<'a>(
         "PostThreadGroup" => Some("test_stop"),
         _ => None,
     };
-    let mut steps = beginnings_of(import, outer, group);
-    if event.is_some() {
-        // Iterations are those of users.
-        steps.retain(|step| !matches!(step, OutlineStep::Statement(text) if text.starts_with("user.cookies")));
-    }
+    // Cookies are those of users, whose iterations a hook does not run.
+    let mut steps = beginnings_of(import, outer, group, event.is_none());
     steps.append(&mut read_steps(import, &group.children(), &scope));
     if !steps.iter().any(|step| step.requests() > 0) {
         return;
@@ -163,11 +160,11 @@ fn read_load<'a>(
         };
         add("run_time", run_time);
         let delay = read_number(import, group.property("ThreadGroup.delay"));
-        add(
-            "start",
-            delay
-                .filter(|delay| delay.render(0) != "0" && !delay.render(0).starts_with("tonumber")),
-        );
+        let is_delay = |delay: &LuaLiteral| match delay {
+            LuaLiteral::Scalar(seconds) => seconds.as_f64() != Some(0.0),
+            _ => false,
+        };
+        add("start", delay.filter(is_delay));
     }
     load
 }

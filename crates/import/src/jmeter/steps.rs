@@ -7,7 +7,7 @@ use super::rows::begin_rows;
 use super::sampler::read_sampler;
 use super::scope::{JmeterScope, ScopeRole};
 use super::timers::pauses_of;
-use crate::calls::OutlineStep;
+use crate::calls::{LuaLiteral, OutlineStep};
 use crate::lua_text::{comment, field, quoted};
 use crate::visit::MOST;
 use std::rc::Rc;
@@ -299,10 +299,8 @@ fn times_of<'a>(import: &mut JmeterImport<'a>, text: &str) -> String {
         .variables
         .number(text, &mut import.calls, ExpressionPlace::Task);
     match number {
-        Some(number) => match number.render(0) {
-            dynamic if dynamic.starts_with("tonumber") => format!("{dynamic} or 1"),
-            fixed => fixed,
-        },
+        Some(LuaLiteral::Expression(code)) => format!("{code} or 1"),
+        Some(fixed) => fixed.render(0),
         None => "1".to_owned(),
     }
 }
@@ -341,6 +339,7 @@ pub(super) fn beginnings_of<'a>(
     import: &mut JmeterImport<'a>,
     outer: &[JmeterElement<'a>],
     group: JmeterElement<'a>,
+    with_cookies: bool,
 ) -> Vec<OutlineStep> {
     let mut all: Vec<JmeterElement<'a>> = outer.to_vec();
     below(group, &mut all);
@@ -351,7 +350,7 @@ pub(super) fn beginnings_of<'a>(
     for element in begins.take(BEGINNINGS) {
         let statements = match element.kind() {
             "CSVDataSet" => begin_rows(import, element),
-            "CookieManager" => begin_cookies(import, element),
+            "CookieManager" if with_cookies => begin_cookies(import, element),
             "CounterConfig" => begin_counter(import, element),
             "RandomVariableConfig" => begin_random(import, element),
             _ => continue,
@@ -372,7 +371,7 @@ fn begin_cookies<'a>(import: &mut JmeterImport<'a>, element: JmeterElement<'a>) 
         let what = "the cookie manager";
         let value = import
             .variables
-            .field((name, value), what, &mut import.calls)
+            .field(name, value, what, &mut import.calls)
             .render(4);
         let domain = property(cookie, "Cookie.domain").trim();
         let domain = match import.variables.fixed(domain) {

@@ -29,6 +29,8 @@ pub(super) struct JmeterVariables {
     /// How deep the expression lies that is being made, and how much went into the options of the plan.
     nested: usize,
     expanded: usize,
+    /// Number of values that users set, in all expressions so far.
+    user_values: usize,
 }
 
 /// What a name begins with that stands for a secret; no text of XML has it.
@@ -114,7 +116,8 @@ impl JmeterVariables {
     /// Returns the value of a field, header or variable; one that is a secret comes from the environment.
     pub(super) fn field(
         &mut self,
-        (name, text): (&str, &str),
+        name: &str,
+        text: &str,
         what: &str,
         calls: &mut PlanOutline,
     ) -> LuaLiteral {
@@ -124,6 +127,18 @@ impl JmeterVariables {
             return LuaLiteral::Expression(calls.secrets.variable(name, text, &what));
         }
         self.value(text, calls)
+    }
+
+    /// Returns the expression for a text that is known before a user starts, and whether it is: no user sets a part of it.
+    pub(super) fn site(&mut self, text: &str, calls: &mut PlanOutline) -> (Concatenation, bool) {
+        let before = self.user_values;
+        let site = self.concatenation(text, calls, ExpressionPlace::PlanOptions, DEEPEST);
+        (site, self.user_values == before)
+    }
+
+    /// Returns the parts of the expression for a text.
+    pub(super) fn template(&mut self, text: &str, calls: &mut PlanOutline) -> Concatenation {
+        self.concatenation(text, calls, ExpressionPlace::Task, DEEPEST)
     }
 
     /// Returns the expression for a text.
@@ -232,6 +247,7 @@ impl JmeterVariables {
         }
         let text = self.defined.get(name).cloned();
         if self.set.contains(name) {
+            self.user_values += 1;
             let before = match &text {
                 Some(text) => self.fixed(text).unwrap_or_default(),
                 None => String::new(),

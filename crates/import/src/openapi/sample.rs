@@ -191,7 +191,7 @@ impl<'a, 'b> Sampler<'a, 'b> {
             return LuaLiteral::Expression(self.secrets.variable(name, "", &what));
         }
         let made = match format {
-            "uuid" => "random.uuid()",
+            "uuid" => return LuaLiteral::uuid(),
             "email" | "idn-email" => "random.email()",
             "date-time" => "os.date(\"!%Y-%m-%dT%H:%M:%SZ\")",
             "date" => "os.date(\"!%Y-%m-%d\")",

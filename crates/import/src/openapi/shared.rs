@@ -150,9 +150,7 @@ impl SharedParameters {
 fn key(name: &str, collection: Option<&str>, made: &LuaLiteral) -> Option<PartKey> {
     let value = match made {
         LuaLiteral::Scalar(value) => super::styles::scalar_text(value),
-        LuaLiteral::Expression(code) if code == "random.uuid()" => {
-            "00000000-0000-4000-8000-000000000000".to_owned()
-        }
+        made if made.is_uuid() => "00000000-0000-4000-8000-000000000000".to_owned(),
         _ => return None,
     };
     let is_generic = GENERIC.contains(&name.to_ascii_lowercase().as_str());

@@ -290,7 +290,7 @@ fn write_text(value: &LuaLiteral, encoding: TextEncoding, out: &mut Concatenatio
         LuaLiteral::Scalar(value) => out.literal(&encoding.encoded(&scalar_text(value))),
         LuaLiteral::Expression(code) => out.expression(match encoding {
             TextEncoding::Plain | TextEncoding::Cookie => code.clone(),
-            _ if code == "random.uuid()" => code.clone(),
+            _ if value.is_uuid() => code.clone(),
             _ => format!("url.encode({code})"),
         }),
         nested => write_text(&json_text(nested), encoding, out),

@@ -1,7 +1,7 @@
 //! What the requests of a collection carry.
 
 use super::request::BodyMaker;
-use super::variables::has_variables;
+use super::variables::{ValueSource, VariableExpression, has_variables};
 use crate::body::TABLE_BYTES;
 use crate::calls::{LuaLiteral, OutlineCall};
 use serde_json::Value;
@@ -197,7 +197,7 @@ fn tree(maker: &mut BodyMaker<'_>, value: &Value, name: &str) -> Option<LuaLiter
                 .and_then(|text| text.strip_suffix(MARK));
             Some(match bare {
                 Some(name) => maker.variables.bare(name, maker.calls),
-                None => as_text(maker.field(name, text)),
+                None => as_text(maker.field_expression(name, text)),
             })
         }
         // Lua's integers have 64 bits with a sign: a larger one would lose digits.
@@ -207,19 +207,12 @@ fn tree(maker: &mut BodyMaker<'_>, value: &Value, name: &str) -> Option<LuaLiter
 }
 
 /// Returns the value of a text between quotation marks: of a variable that may be a number, its text.
-fn as_text(value: LuaLiteral) -> LuaLiteral {
-    let may_be_number = |code: &str| {
-        !code.contains(" .. ")
-            && ["user.data.", "random.int(", "os.time("]
-                .iter()
-                .any(|start| code.starts_with(start))
-    };
-    match value {
-        LuaLiteral::Expression(code) if may_be_number(&code) => {
-            LuaLiteral::Expression(format!("tostring({code})"))
-        }
-        other => other,
-    }
+fn as_text(value: VariableExpression) -> LuaLiteral {
+    let VariableExpression { code, source } = value;
+    LuaLiteral::Expression(match source {
+        ValueSource::User | ValueSource::Number => format!("tostring({code})"),
+        ValueSource::Fixed | ValueSource::Text => code,
+    })
 }
 
 /// Returns the fields that are not switched off.

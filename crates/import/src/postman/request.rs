@@ -4,7 +4,7 @@ use super::address::{PostmanAddress, PostmanPath, PostmanQuery};
 use super::body::{add_body, enabled, text_of};
 use super::scripts::{ScriptActions, ScriptStep, set_in};
 use super::values::ScriptValue;
-use super::variables::{PostmanVariables, has_variables};
+use super::variables::{PostmanVariables, ValueSource, VariableExpression, has_variables};
 use crate::calls::{LuaLiteral, OutlineCall, PlanOutline};
 use crate::lua_text::{comment, quoted};
 use crate::parts::{Concatenation, is_token};
@@ -36,11 +36,16 @@ pub(super) struct BodyMaker<'a> {
 impl BodyMaker<'_> {
     /// Returns the value of a field, which is a variable of the environment if it is a secret.
     pub(super) fn field(&mut self, name: &str, value: &str) -> LuaLiteral {
+        LuaLiteral::Expression(self.field_expression(name, value).code)
+    }
+
+    /// Returns the same with the source of the value.
+    pub(super) fn field_expression(&mut self, name: &str, value: &str) -> VariableExpression {
         if secrets::is_secret_field(name, value) && !has_variables(value) {
             let what = format!("field '{name}' of {}", self.place);
-            return LuaLiteral::Expression(self.calls.secrets.variable(name, value, &what));
+            return VariableExpression::fixed(self.calls.secrets.variable(name, value, &what));
         }
-        LuaLiteral::Expression(self.variables.text(value, self.calls))
+        self.variables.expression(value, self.calls)
     }
 
     /// Returns the call of a request, which the report counts under the name `row`, if there is one.
@@ -132,7 +137,7 @@ impl BodyMaker<'_> {
             _ if has_authorization => {}
             (None, Some((user, password))) => {
                 let user = self.variables.text(user, self.calls);
-                let password = self.secret(password, "PASSWORD", "the password");
+                let password = self.secret(password, "PASSWORD", "the password").code;
                 let pair = LuaLiteral::Expression(format!("{{ {user}, {password} }}"));
                 call.options.push(("auth".to_owned(), pair));
             }
@@ -164,25 +169,26 @@ impl BodyMaker<'_> {
     }
 
     fn bearer(&mut self, token: &str, call: &mut OutlineCall) {
-        let mut token = self.secret(token, "TOKEN", "the bearer token");
+        let token = self.secret(token, "TOKEN", "the bearer token");
+        let mut code = token.code;
         // Where no script has set it, the site says that it is missing.
-        if token.starts_with("user.data") {
-            token += " or \"\"";
+        if token.source == ValueSource::User {
+            code += " or \"\"";
         }
-        call.set("auth", "bearer", LuaLiteral::Expression(token));
+        call.set("auth", "bearer", LuaLiteral::Expression(code));
     }
 
     /// Returns what must not stand in the plan: a variable.
-    fn secret(&mut self, value: &str, name: &str, what: &str) -> String {
+    fn secret(&mut self, value: &str, name: &str, what: &str) -> VariableExpression {
         if has_variables(value) {
-            return self.variables.text(value, self.calls);
+            return self.variables.expression(value, self.calls);
         }
         let what = if value.is_empty() {
             format!("{what}, which the collection lacks")
         } else {
             format!("{what} of {}", self.place)
         };
-        self.calls.secrets.variable(name, value, &what)
+        VariableExpression::fixed(self.calls.secrets.variable(name, value, &what))
     }
 
     fn auth(&mut self, auth: &Value, call: &mut OutlineCall) {
@@ -212,7 +218,7 @@ impl BodyMaker<'_> {
                 let password = if password.is_empty() {
                     quoted("")
                 } else {
-                    self.secret(&password, "PASSWORD", "the password")
+                    self.secret(&password, "PASSWORD", "the password").code
                 };
                 let digest = if kind == "digest" {
                     ", digest = true"
@@ -227,7 +233,7 @@ impl BodyMaker<'_> {
                 let key = Some(get("key"))
                     .filter(|key| is_token(key))
                     .unwrap_or_else(|| "x-api-key".to_owned());
-                let value = self.secret(&get("value"), &key, "the API key");
+                let value = self.secret(&get("value"), &key, "the API key").code;
                 let option = if get("in") == "query" {
                     "query"
                 } else {

@@ -23,28 +23,63 @@ const EXPANDED: usize = 4 << 20;
 static TEMPLATE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\{\{\s*([^{}\r\n]{1,200}?)\s*\}\}").expect("the pattern is one"));
 
-/// What is random in a collection, and what makes it in a plan.
-const DYNAMIC: [(&str, &str); 20] = [
-    ("$guid", "random.uuid()"),
-    ("$randomUUID", "random.uuid()"),
-    ("$timestamp", "os.time()"),
-    ("$isoTimestamp", "os.date(\"!%Y-%m-%dT%H:%M:%S.000Z\")"),
-    ("$randomInt", "random.int(0, 1000)"),
-    ("$randomEmail", "random.email()"),
-    ("$randomExampleEmail", "random.email()"),
-    ("$randomFirstName", "random.name()"),
-    ("$randomLastName", "random.name()"),
-    ("$randomFullName", "random.name()"),
-    ("$randomUserName", "random.string(10)"),
-    ("$randomPassword", "random.string(15)"),
-    ("$randomAlphaNumeric", "random.string(1)"),
-    ("$randomPhoneNumber", "random.phone()"),
-    ("$randomPhoneNumberExt", "random.phone()"),
-    ("$randomWord", "random.words(1)"),
-    ("$randomWords", "random.words(4)"),
-    ("$randomLoremWords", "random.words(3)"),
-    ("$randomLoremSentence", "random.words(8)"),
-    ("$randomPrice", "random.int(1, 1000)"),
+/// Origins of the value of an expression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ValueSource {
+    /// The same text throughout the run.
+    Fixed,
+    /// A value of the user, perhaps a number.
+    User,
+    /// A number that is new in each request.
+    Number,
+    /// A text that is new in each request, or that has parts of the user.
+    Text,
+}
+
+/// The expression for a text of the collection.
+pub(super) struct VariableExpression {
+    pub(super) code: String,
+    pub(super) source: ValueSource,
+}
+
+impl VariableExpression {
+    pub(super) fn fixed(code: String) -> VariableExpression {
+        let source = ValueSource::Fixed;
+        VariableExpression { code, source }
+    }
+
+    fn of_user(code: String) -> VariableExpression {
+        let source = ValueSource::User;
+        VariableExpression { code, source }
+    }
+}
+
+/// Random values of a collection, with the expressions for them in a plan.
+const DYNAMIC: [(&str, &str, ValueSource); 20] = [
+    ("$guid", "random.uuid()", ValueSource::Text),
+    ("$randomUUID", "random.uuid()", ValueSource::Text),
+    ("$timestamp", "os.time()", ValueSource::Number),
+    (
+        "$isoTimestamp",
+        "os.date(\"!%Y-%m-%dT%H:%M:%S.000Z\")",
+        ValueSource::Text,
+    ),
+    ("$randomInt", "random.int(0, 1000)", ValueSource::Number),
+    ("$randomEmail", "random.email()", ValueSource::Text),
+    ("$randomExampleEmail", "random.email()", ValueSource::Text),
+    ("$randomFirstName", "random.name()", ValueSource::Text),
+    ("$randomLastName", "random.name()", ValueSource::Text),
+    ("$randomFullName", "random.name()", ValueSource::Text),
+    ("$randomUserName", "random.string(10)", ValueSource::Text),
+    ("$randomPassword", "random.string(15)", ValueSource::Text),
+    ("$randomAlphaNumeric", "random.string(1)", ValueSource::Text),
+    ("$randomPhoneNumber", "random.phone()", ValueSource::Text),
+    ("$randomPhoneNumberExt", "random.phone()", ValueSource::Text),
+    ("$randomWord", "random.words(1)", ValueSource::Text),
+    ("$randomWords", "random.words(4)", ValueSource::Text),
+    ("$randomLoremWords", "random.words(3)", ValueSource::Text),
+    ("$randomLoremSentence", "random.words(8)", ValueSource::Text),
+    ("$randomPrice", "random.int(1, 1000)", ValueSource::Number),
 ];
 
 /// A variable as the collection has it.
@@ -230,18 +265,40 @@ impl PostmanVariables {
 
     /// Returns a text as an expression.
     pub(super) fn text(&mut self, text: &str, calls: &mut PlanOutline) -> String {
-        self.text_within(text, calls, DEEPEST)
+        self.expression(text, calls).code
     }
 
-    fn text_within(&mut self, text: &str, calls: &mut PlanOutline, deep: usize) -> String {
+    /// Returns a text as an expression, with the source of its value.
+    pub(super) fn expression(&mut self, text: &str, calls: &mut PlanOutline) -> VariableExpression {
+        self.expression_within(text, calls, DEEPEST)
+    }
+
+    fn expression_within(
+        &mut self,
+        text: &str,
+        calls: &mut PlanOutline,
+        deep: usize,
+    ) -> VariableExpression {
+        let pieces = pieces(text);
+        if let [TextPiece::Variable(name)] = pieces[..] {
+            return self.variable(name, calls, deep);
+        }
         let mut whole = Concatenation::default();
-        for piece in pieces(text) {
+        let mut source = ValueSource::Fixed;
+        for piece in pieces {
             match piece {
                 TextPiece::Literal(text) => whole.literal(text),
-                TextPiece::Variable(name) => whole.expression(self.variable(name, calls, deep)),
+                TextPiece::Variable(name) => {
+                    let part = self.variable(name, calls, deep);
+                    whole.expression(part.code);
+                    if part.source != ValueSource::Fixed {
+                        source = ValueSource::Text;
+                    }
+                }
             }
         }
-        whole.finish()
+        let code = whole.finish();
+        VariableExpression { code, source }
     }
 
     /// Returns a variable that stands in JSON without quotation marks: a number as a rule.
@@ -256,38 +313,39 @@ impl PostmanVariables {
         if let Some(value) = value.and_then(|value| serde_json::from_str::<Value>(&value).ok()) {
             return LuaLiteral::json(&value);
         }
-        let expression = self.variable(name, calls, DEEPEST);
-        let is_any = expression.starts_with("user.data") || expression.contains('(');
-        LuaLiteral::Expression(if is_any {
-            expression
+        let VariableExpression { code, source } = self.variable(name, calls, DEEPEST);
+        LuaLiteral::Expression(if source == ValueSource::Fixed {
+            format!("(tonumber({code}) or {code})")
         } else {
-            format!("(tonumber({expression}) or {expression})")
+            code
         })
     }
 
-    fn variable(&mut self, name: &str, calls: &mut PlanOutline, deep: usize) -> String {
+    fn variable(&mut self, name: &str, calls: &mut PlanOutline, deep: usize) -> VariableExpression {
         if let Some(place) = self.columns.get(name) {
-            return place.clone();
+            return VariableExpression::of_user(place.clone());
         }
         if let Some(place) = self.place(name) {
             if !self.already.contains(name) {
                 self.early.insert(name.to_owned());
             }
-            return place;
+            return VariableExpression::of_user(place);
         }
-        if let Some((_, made)) = DYNAMIC.iter().find(|(key, _)| *key == name) {
-            return (*made).to_owned();
+        if let Some((_, code, source)) = DYNAMIC.iter().find(|(key, ..)| *key == name) {
+            let (code, source) = ((*code).to_owned(), *source);
+            return VariableExpression { code, source };
         }
         if name.starts_with('$') {
             calls.notes.push(format!(
                 "'{{{{{name}}}}}' is made of random words: write what it is to be"
             ));
-            return "random.words(1)".to_owned();
+            let (code, source) = ("random.words(1)".to_owned(), ValueSource::Text);
+            return VariableExpression { code, source };
         }
         if let Some(local) = self.locals.get(name) {
-            return local.clone();
+            return VariableExpression::fixed(local.clone());
         }
-        match self.defined.get(name) {
+        VariableExpression::fixed(match self.defined.get(name) {
             Some(defined) if defined.is_secret => {
                 let what = format!("variable '{name}' of the collection");
                 let value = defined.value.clone();
@@ -295,19 +353,17 @@ impl PostmanVariables {
             }
             Some(defined) if !defined.value.is_empty() && deep > 0 => {
                 if !self.spend(&defined.value) {
-                    return quoted(&format!("{{{{{name}}}}}"));
+                    let text = quoted(&format!("{{{{{name}}}}}"));
+                    return VariableExpression::fixed(text);
                 }
                 let value = defined.value.clone();
-                let value = self.text_within(&value, calls, deep - 1);
-                // What is random is so each time, and what is the user's is nothing at the top.
-                if calls.locals.len() >= LOCALS
-                    || value.contains("random.")
-                    || value.contains("user.data")
-                {
+                let value = self.expression_within(&value, calls, deep - 1);
+                // A local at the top is made once, where there is no user.
+                if calls.locals.len() >= LOCALS || value.source != ValueSource::Fixed {
                     return value;
                 }
                 let local = calls.names.unique(name);
-                calls.locals.push((local.clone(), value));
+                calls.locals.push((local.clone(), value.code));
                 self.locals.insert(name.to_owned(), local.clone());
                 local
             }
@@ -316,6 +372,6 @@ impl PostmanVariables {
                     format!("variable '{{{{{name}}}}}', which the collection has no value for");
                 calls.secrets.variable(name, "", &what)
             }
-        }
+        })
     }
 }

@@ -153,20 +153,20 @@ pub(super) fn requests(report: &Report, scope: Scope) -> Vec<Table<'_>> {
     }
     let mut tables = vec![first];
     let note = "From the call until the last byte of the final response. Failed requests count at the time they took.";
-    let percentiles = ("percentiles", "Percentiles");
     let is_percentile = |title: &str| title.starts_with('p');
     tables.push(
         named
-            .latencies_of(percentiles, is_percentile, |all| all.latency_ms)
+            .latencies_of("percentiles", "Percentiles", is_percentile, |all| {
+                all.latency_ms
+            })
             .note(note),
     );
     if report.aggregated.service_ms.is_some() {
         let note = "Latency from the actual start; the tables before count from the scheduled one.";
         let is_shown = |title: &str| SERVICE.contains(&title);
-        let service = ("service", "Service time");
         tables.push(
             named
-                .latencies_of(service, is_shown, |all| all.service_ms)
+                .latencies_of("service", "Service time", is_shown, |all| all.service_ms)
                 .note(note),
         );
     }
@@ -179,12 +179,12 @@ pub(super) fn requests(report: &Report, scope: Scope) -> Vec<Table<'_>> {
         };
         tables.push(streams.streams(report, scope).note(note));
     }
-    tables.push(named.listed(report, scope, ("more", "More figures"), &MORE));
+    tables.push(named.listed(report, scope, "more", "More figures", &MORE));
     if scope == Scope::Full {
         let note = "What the latency was made of: the mean over the requests that had the phase.";
         tables.push(
             named
-                .listed(report, scope, ("phases", "Phases"), &PHASES)
+                .listed(report, scope, "phases", "Phases", &PHASES)
                 .note(note),
         );
     }
@@ -206,12 +206,12 @@ impl NamedFigures<'_> {
 
     /// Returns all figures of the latencies.
     pub fn latencies(&self) -> Table<'static> {
-        self.latencies_of(("latency", "Latency"), |_| true, |all| all.latency_ms)
+        self.latencies_of("latency", "Latency", |_| true, |all| all.latency_ms)
     }
 
     /// Returns the messages of streams, with the time to the first one and the gaps between them.
     pub fn streams(&self, report: &Report, scope: Scope) -> Table<'static> {
-        self.listed(report, scope, ("streams", "Streams"), &STREAMS)
+        self.listed(report, scope, "streams", "Streams", &STREAMS)
     }
 
     /// Returns the counts of status codes, a column each.
@@ -235,7 +235,7 @@ impl NamedFigures<'_> {
         if others > 0 {
             columns.push(Column::number("others"));
         }
-        self.table(("status", "Status codes"), columns, |all, _| {
+        self.table("status", "Status codes", columns, |all, _| {
             let cell = |code: &&str| {
                 Cell::of(all.status.get(*code), |count| {
                     Cell::count(*count).bad_if(*code == "0" || *code >= "400")
@@ -256,7 +256,8 @@ impl NamedFigures<'_> {
     /// Returns a table with a row for each name and one for all.
     fn table(
         &self,
-        (id, title): (&'static str, &'static str),
+        id: &'static str,
+        title: &'static str,
         mut columns: Vec<Column>,
         cells: impl Fn(&Figures, Option<&RequestRow>) -> Vec<Cell>,
     ) -> Table<'static> {
@@ -278,13 +279,14 @@ impl NamedFigures<'_> {
     /// Returns a table of those figures of a latency whose titles are `shown`.
     fn latencies_of(
         &self,
-        named: (&'static str, &'static str),
+        id: &'static str,
+        title: &'static str,
         shown: impl Fn(&str) -> bool,
         pick: fn(&Figures) -> Option<Latency>,
     ) -> Table<'static> {
         let figures = || LATENCIES.iter().filter(|(title, ..)| shown(title));
         let columns = figures().map(|(title, rank, _)| Column::number(*title).rank(*rank));
-        self.table(named, columns.collect(), |all, _| {
+        self.table(id, title, columns.collect(), |all, _| {
             let latency = pick(all);
             let cell = |value: fn(&Latency) -> f64| {
                 Cell::of(latency.as_ref(), |latency| Cell::duration(value(latency)))
@@ -298,12 +300,13 @@ impl NamedFigures<'_> {
         &self,
         report: &Report,
         scope: Scope,
-        named: (&'static str, &'static str),
+        id: &'static str,
+        title: &'static str,
         figures: &[Figure],
     ) -> Table<'static> {
         let figures = || figures.iter().filter(|(_, least, _)| *least <= scope);
         let columns = figures().map(|(title, ..)| Column::number(*title));
-        self.table(named, columns.collect(), |all, _| {
+        self.table(id, title, columns.collect(), |all, _| {
             figures().map(|(.., cell)| cell(all, report)).collect()
         })
     }
@@ -320,7 +323,7 @@ impl NamedFigures<'_> {
             columns.extend(Column::numbers(["share of time", "first failed"]));
         }
         let since = first_failures(report);
-        let table = self.table(("requests", "Requests"), columns, |all, row| {
+        let table = self.table("requests", "Requests", columns, |all, row| {
             let latency = if has_failures {
                 all.latency_ok_ms
             } else {
@@ -436,7 +439,9 @@ pub(super) fn tags(report: &Report, scope: Scope) -> Table<'_> {
         )
     });
     let table = by_part(
-        ("tags", "Scenarios and tags", "tag"),
+        "tags",
+        "Scenarios and tags",
+        "tag",
         columns.collect(),
         parts,
         scope,
@@ -462,7 +467,9 @@ pub(super) fn labels(report: &Report, scope: Scope) -> Table<'_> {
         )
     });
     by_part(
-        ("labels", "Labels", "label"),
+        "labels",
+        "Labels",
+        "label",
         Column::numbers(titles).collect(),
         parts,
         scope,
@@ -473,7 +480,9 @@ pub(super) fn labels(report: &Report, scope: Scope) -> Table<'_> {
 type Part<'a> = (String, Vec<Cell>, &'a Figures, &'a [RequestRow]);
 
 fn by_part<'a>(
-    (id, title, noun): (&'static str, &'static str, &'static str),
+    id: &'static str,
+    title: &'static str,
+    noun: &'static str,
     figures: Vec<Column>,
     parts: impl Iterator<Item = Part<'a>>,
     scope: Scope,

@@ -100,7 +100,7 @@ pub(super) fn distribution(report: &Report) -> String {
         })
         .collect();
     let ends = (first / STEPS, (first + width) / STEPS);
-    let labels: String = round_powers(ends)
+    let labels: String = round_powers(ends.0, ends.1)
         .map(|us| {
             let part = (us.log10() - ends.0) / (ends.1 - ends.0);
             label(LEFT + part * inner, HEIGHT - 8.0, "middle", &time(us / 1e3))
@@ -223,7 +223,7 @@ fn anchor(part: f64) -> &'static str {
 }
 
 /// Returns 1 and 3 times the powers of ten between two exponents; on a short scale also 2 and 5 times.
-fn round_powers((from, to): (f64, f64)) -> impl Iterator<Item = f64> {
+fn round_powers(from: f64, to: f64) -> impl Iterator<Item = f64> {
     let factors: &[f64] = if to - from < 1.5 {
         &[1.0, 2.0, 5.0]
     } else {

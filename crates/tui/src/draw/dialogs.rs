@@ -169,7 +169,8 @@ fn number(what: &str, typed: &str, load: Option<&LiveLoad>) -> (String, String) 
 
 /// Draws the tags to choose from, with the selected one in sight.
 pub(super) fn tags(
-    (typed, at): (&str, usize),
+    typed: &str,
+    at: usize,
     snapshot: &Snapshot,
     area: Rect,
     layout: &mut ScreenLayout,

@@ -25,7 +25,8 @@ const TAG: usize = 32;
 pub(super) fn draw(
     facts: &ViewContext,
     state: &ViewState,
-    (live, shown): (&Snapshot, &Snapshot),
+    live: &Snapshot,
+    shown: &Snapshot,
     area: Rect,
     buffer: &mut Buffer,
     styles: Styles,

@@ -29,7 +29,7 @@ const UNIMPLEMENTED: u8 = 12;
 const INTERNAL: u8 = 13;
 const UNAVAILABLE: u8 = 14;
 
-/// What a site does to each call before it is answered.
+/// The part of a site in each call before the response: it counts, delays and fails calls.
 pub(super) trait CallGate: Send + Sync {
     /// Counts a call of that path; returns how long it is held up.
     fn enter(&self, path: &str) -> Option<Duration>;
@@ -305,7 +305,7 @@ fn order_of(
     order
 }
 
-/// Describes the service to those who ask by gRPC's own reflection service, whose messages are few: they are written by hand.
+/// Describes the service by gRPC's own reflection service, whose messages are few: they are written by hand.
 async fn describe(messages: &mut Messages, stream: &mut SendStream<Bytes>) -> Result<(), Refusal> {
     const LIST_SERVICES: u8 = 0x3a;
     let shop = Shop::get().ok_or((INTERNAL, "the shop has no schema"))?;

@@ -54,7 +54,7 @@ impl SiteEvents {
     fn frames(self) -> Frames {
         let event = self.event;
         let sending = self.recorder.map(SendRecorder::begin);
-        // What is due is counted from the event before, not from when that was sent: delays do not add up.
+        // The next time is counted from the last one that was due, not from its sending: delays do not add up.
         let first = (1, Instant::now(), sending);
         let pieces = stream::unfold(first, move |(number, before, mut sending)| {
             let event = event(number);

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use super::{Behaviour, Demo, Site};
 
-/// The answer of a site.
+/// The response of a site.
 pub(super) struct FixtureResponse {
     pub(super) status: u16,
     /// The status line and header lines, as they came.

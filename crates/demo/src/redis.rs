@@ -25,7 +25,7 @@ pub(super) struct Redis {
     keys: Mutex<HashMap<Vec<u8>, Stored>>,
 }
 
-/// What a key has.
+/// The value of a key.
 enum Stored {
     Text(Vec<u8>),
     Hash(BTreeMap<Vec<u8>, Vec<u8>>),
@@ -204,7 +204,7 @@ impl Reply {
     }
 }
 
-/// Takes the next command from what has come; `None` if it is not there as a whole. A line of words is one, too.
+/// Takes the next command from the bytes so far; `None` if it is incomplete. A line of words is one, too.
 fn next_command(unread: &mut Vec<u8>) -> Result<Option<Vec<Vec<u8>>>, &'static str> {
     let mut at = 0;
     let Some(line) = line_at(unread, &mut at) else {

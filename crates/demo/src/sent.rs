@@ -1,5 +1,5 @@
-//! The log of what a site has streamed: when each request was there, and when each token left. Filled by the responses
-//! themselves; `/_demo/sent` shows it, so that what a client measures can be compared with it.
+//! The log of the streams of a site: the times at which each request was there, and each token left. Filled by the
+//! responses themselves; `/_demo/sent` shows it, so that the measurements of a client can be compared with it.
 
 use serde_json::{Value, json};
 use std::collections::VecDeque;

@@ -27,7 +27,7 @@ enum CutterState {
     Digits(u8),
 }
 
-/// A reader of JSON that leaves out what a text has beyond its most bytes.
+/// A reader of JSON that leaves out all bytes of a text beyond a limit.
 pub(super) struct BoundedTexts<R> {
     inner: R,
     cutter: Cutter,

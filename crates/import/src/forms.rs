@@ -1,4 +1,4 @@
-//! Finds the form of an earlier page that a recorded request submitted, and what its author typed.
+//! Finds the form of an earlier page that a recorded request submitted, and the fields that its author filled in.
 
 use super::exchange::{Body, ExchangeKind, RecordedExchange, RecordedPart, media_of};
 use super::random::is_random;
@@ -19,14 +19,14 @@ pub(super) struct FormSubmission {
     pub(super) source: usize,
     /// `None`: the page's first form.
     pub(super) selector: Option<String>,
-    /// What differs from the form as it came: names and values; without values it was not sent.
+    /// Names and values of the fields that differ from the form as it arrived; a field without values was not sent.
     pub(super) fields: Vec<(String, Vec<RecordedPart>)>,
     pub(super) press: ButtonPress,
     /// The fields of several lines, which are written anew in each visit.
     pub(super) free: BTreeSet<String>,
 }
 
-/// What a request has sent as a form does.
+/// A request that a form could have sent.
 enum SentForm {
     Fields(Vec<RecordedPart>),
     /// The recording lacks it.
@@ -204,7 +204,7 @@ fn files(form: &Form) -> Vec<(String, Vec<RecordedPart>)> {
     files.collect()
 }
 
-/// Returns in how many names a form differs from what was sent; `None` if it is another form.
+/// Returns the number of names in which a form differs from the request; `None` if it is another form.
 fn distance(form: &Form, exchange: &RecordedExchange, sent: &[RecordedPart]) -> Option<usize> {
     let mut url = exchange.url.clone();
     let mut action = form.action.clone()?;
@@ -289,7 +289,7 @@ fn line_feeds(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// Returns what was typed into a form, and the button.
+/// Returns the fields that a person has filled in, and the button.
 fn typed(form: &Form, sent: &[RecordedPart]) -> (Vec<(String, Vec<RecordedPart>)>, ButtonPress) {
     let is_of = |button: &Button, part: &RecordedPart| {
         let mut entries = button.entries().into_iter();

@@ -1,4 +1,4 @@
-//! What comes before the tasks of a plan, and the cookies with which a visit begins.
+//! The part of a plan before its tasks, and the cookies with which a visit begins.
 
 use super::exchange::{ExchangeKind, PlanOptions};
 use super::lua_text::{comment, quoted, table};
@@ -16,7 +16,7 @@ const TRACKERS: [&str; 10] = [
     "_ga", "_gid", "_gat", "_gcl", "_fbp", "_hj", "_pk_", "_uet", "__utm", "optanon",
 ];
 
-/// Returns what comes before the tasks.
+/// Returns the text before the tasks.
 pub(super) fn head(
     selection: &SelectedExchanges,
     visit: &Visit,

@@ -1,4 +1,4 @@
-//! Where the values that requests send stand in answers: all texts are searched once for all of them.
+//! The places of the values of requests in responses: all texts are searched once for all values.
 
 use super::exchange::{Body, RecordedExchange, read_query};
 use super::forms::is_form;
@@ -8,13 +8,13 @@ use aho_corasick::AhoCorasick;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// The most values of each kind; what is beyond is looked for one by one.
+/// The most values of each kind; further ones are searched for one by one.
 const MOST: usize = 20_000;
-/// So many bytes of a value are looked for: what is found is looked at again.
+/// The searched prefix of a value in bytes: each match is compared as a whole.
 const BYTES: usize = 32;
 /// The shortest part of a value that is looked for.
 const LEAST: usize = 4;
-/// The most answers that are kept for a value.
+/// The most responses that are kept for a value.
 const MOST_RESPONSES: usize = 64;
 
 /// The places of values. Numbers are those of exchanges.
@@ -22,26 +22,26 @@ const MOST_RESPONSES: usize = 64;
 pub(super) struct ValueIndex {
     /// Values that nobody types, and their numbers.
     random: HashMap<String, usize>,
-    /// The answers that may have them.
+    /// The responses that may have them.
     brought: Vec<Vec<usize>>,
     /// The first request that sends them.
     sent: Vec<Option<usize>>,
-    /// Ids, and the answers that have them.
+    /// Ids, with the responses that have them.
     ids: HashMap<String, Vec<usize>>,
-    /// Headers and parts of addresses that came with answers.
+    /// Headers and parts of addresses, with their responses.
     elsewhere: HashMap<String, Vec<usize>>,
 }
 
-/// What the index says of a value.
+/// The entry of a value in the index.
 pub(super) struct IndexedValue {
-    /// The answers that may have brought it, in their order.
+    /// The responses that may have brought it, in their order.
     pub(super) responses: Vec<usize>,
     /// The first request that sends it, where that is known.
     pub(super) first_sent: Option<Option<usize>>,
 }
 
 impl ValueIndex {
-    /// Searches all answers for what these requests send.
+    /// Searches all responses for the values of these requests.
     pub(super) fn new(exchanges: &[RecordedExchange], requests: &[usize]) -> ValueIndex {
         let mut index = ValueIndex::default();
         let mut ids: HashSet<String> = HashSet::new();
@@ -142,7 +142,7 @@ impl ValueIndex {
         }
     }
 
-    /// Returns what is known of a value; `None` if it was not looked for.
+    /// Returns the entry of a value; `None` if it is not in the index.
     pub(super) fn look_up(&self, value: &str, is_random: bool) -> Option<IndexedValue> {
         let number = self.random.get(value);
         let (in_bodies, first_sent) = match (is_random, number) {
@@ -167,7 +167,7 @@ fn add(responses: &mut Vec<usize>, at: usize) {
     }
 }
 
-/// Returns the headers of an answer, and the parts of the addresses that it names.
+/// Returns the headers of a response, and the parts of the addresses that it names.
 fn elsewhere(exchange: &RecordedExchange) -> Vec<String> {
     let Some(response) = &exchange.response else {
         return Vec::new();

@@ -1,6 +1,6 @@
-//! Tells keys and tokens from other texts: by how those of well-known services begin, and by how much chance is in them.
+//! Keys and tokens, by the prefixes of well-known services and by their randomness.
 
-/// How keys of well-known services begin, and how long they are at least. What follows is no words.
+/// Prefixes of the keys of well-known services, with their least length. The rest is not made of words.
 const KEYS: &[(&str, usize)] = &[
     // Stripe, Square
     ("sk_live_", 16),

@@ -1,10 +1,11 @@
-//! Writes a plan from what a browser has recorded (HAR) or a `curl` command line says: pages, assets, forms, calls of an
-//! API, with the values that answers brought and later requests sent; from what describes calls of an API: a collection
-//! of Postman, an OpenAPI document; and from tests of other load testers: JMeter, Artillery, k6, lists of targets.
+//! Writes a plan from a recording of a browser (HAR) or from `curl` command lines: pages, assets, forms, calls of an
+//! API, with the values that responses brought and later requests sent; from descriptions of the calls of an API: a
+//! collection of Postman, an OpenAPI document; and from tests of other load testers: JMeter, Artillery, k6, lists of
+//! targets.
 //!
-//! Driven by `lgoose import`. Text in, text out: sends nothing, writes no file and knows no command line; it reads those
-//! files beside a document of OpenAPI that this refers to. What is read was written by strangers, so that nothing of it gets
-//! into the plan but as a quoted text.
+//! Driven by `lgoose import`. Text in, text out: sends nothing, writes no file and knows no command line; it reads the
+//! files beside an OpenAPI document that the document refers to. The input was written by strangers: nothing of it gets
+//! into the plan except as a quoted text.
 //!
 //! ```
 //! use lgoose_import::{Choices, import};
@@ -76,7 +77,7 @@ use std::io::{BufRead, Read as _};
 /// Reads a recording and writes its plan. `name` is that of the file, for messages.
 ///
 /// # Errors
-/// What is wrong with the file, where, and what to do.
+/// The fault in the file with its place and a remedy.
 pub fn import(
     name: &str,
     mut reader: impl BufRead,
@@ -183,8 +184,8 @@ fn write(
     })
 }
 
-/// Says why a recording has no request that a plan could send. `hosts` are those that it has requests to, `notes` what was
-/// left out of it.
+/// Returns why a recording has no request that a plan could send. `hosts` are those of its requests, `notes` the parts
+/// that were left out.
 fn nothing_to_send(name: &str, choices: &Choices, hosts: &str, notes: &[String]) -> Diagnostic {
     if let Some(site) = choices.site.as_ref().filter(|_| !hosts.is_empty()) {
         let site = lua_text::comment(site);
@@ -219,7 +220,7 @@ fn skip_blank(reader: &mut impl BufRead) -> std::io::Result<Option<u8>> {
     }
 }
 
-/// Reads what is no HAR file whole.
+/// Reads the whole text of a file that is no HAR file.
 ///
 /// # Errors
 /// A text that cannot be read or is too large.

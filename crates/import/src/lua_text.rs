@@ -1,4 +1,4 @@
-//! Lua as text: whatever a recording has in it becomes a literal that is what it was, and nothing else.
+//! Lua as text: any text of a recording becomes a literal with exactly that value.
 
 use lgoose_base::error::printable;
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub(super) fn quoted(text: &str) -> String {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             c if c.is_ascii_control() => out.push_str(&format!("\\{:03}", c as u32)),
-            // What would show otherwise than it is.
+            // Characters that would change how the text is shown.
             c if c.is_control()
                 || c == '\u{feff}'
                 || printable(c.encode_utf8(&mut [0; 4])).len() != c.len_utf8() =>

@@ -1,4 +1,4 @@
-//! Parts of a call that need no more than their request: what is expected, and texts put together.
+//! Parts of a call that need no more than their request: expectations and concatenations.
 
 use super::exchange::{ExchangeKind, RecordedExchange};
 use super::lua_text::{list, quoted, table, table_after};
@@ -6,12 +6,12 @@ use super::random::is_random;
 use super::visit::title_of;
 use http::HeaderName;
 
-/// The characters of `local page = user:submit(` and what follows.
+/// The characters of `local page = user:submit(` and its end.
 pub(super) const CALL: usize = 30;
 
 pub(super) type FieldPairs = Vec<(String, String)>;
 
-/// Returns what the answer is expected to be, and how far redirects are followed.
+/// Returns the expected response, and how far redirects are followed.
 pub(super) fn expect(
     exchange: &RecordedExchange,
 ) -> (Option<FieldPairs>, Option<(String, String)>) {

@@ -70,7 +70,7 @@ pub(super) fn may_be_id(place: ValuePosition<'_>, stem: &str) -> bool {
     }
 }
 
-/// Returns what a field is about: `product` of `product_id`, `productId` and `products[]`.
+/// Returns the subject of a field: `product` of `product_id`, `productId` and `products[]`.
 pub(super) fn stem(name: &str) -> String {
     let last = name
         .trim_end_matches("[]")

@@ -1,4 +1,4 @@
-//! Tells values that a machine made up from words.
+//! Values that a machine has made up, as opposed to words.
 
 /// Returns whether a value looks as if it was made up by a machine: a UUID, a hash, a token.
 pub(super) fn is_random(value: &str) -> bool {

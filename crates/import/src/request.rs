@@ -1,4 +1,4 @@
-//! One request as a call in the plan: its path, what it sends, and what is expected of it.
+//! One request as a call in the plan: its path, its body and its expectations.
 
 use super::body::{body, part_value};
 use super::exchange::{Body, ExchangeKind, RecordedExchange, media_of};
@@ -48,7 +48,7 @@ impl PlanAttachments {
         self.file("body", text.into_bytes(), ending)
     }
 
-    /// Returns the expression for a file that the recording lacks, and what is told of it.
+    /// Returns the expression for a file that the recording lacks, and the note on it.
     pub(super) fn stand_in(&mut self, name: &str, media: Option<&str>) -> (String, String) {
         let (content, ending) = stand_in(name, media);
         let shown = lua_text::comment(name);
@@ -97,19 +97,19 @@ pub(super) struct CallWriter<'a, 'b> {
     pub(super) indent: usize,
     pub(super) resolver: &'b mut ValueResolver<'a>,
     pub(super) files: &'b mut PlanAttachments,
-    /// What is to be told about its line.
+    /// Notes on its line.
     pub(super) notes: Vec<LineNote>,
 }
 
-/// What is told about a line of the plan.
+/// A note on a line of the plan.
 pub(super) struct LineNote {
     pub(super) text: String,
-    /// The value that looks made for the visit: one note tells it of all its lines.
+    /// The value that looks made for the visit: one note lists all of its lines.
     pub(super) made: Option<String>,
 }
 
 impl From<String> for LineNote {
-    /// Returns a note that is told each time.
+    /// Returns a note that is never merged.
     fn from(text: String) -> LineNote {
         LineNote { text, made: None }
     }
@@ -274,7 +274,7 @@ impl<'a> CallWriter<'a, '_> {
             Some(Body::Json(_)) if exchange.is_typed => kind != "application/json",
             Some(Body::Json(_)) => media_of(kind) != "application/json",
             Some(Body::Form(_) | Body::Multipart(_)) => false,
-            // A script may say of what type nothing is.
+            // A script may set a type without a body.
             None => exchange.kind == ExchangeKind::Call && !lacks_body(exchange),
         };
         Some(kind).filter(|kind| is_named && !kind.chars().any(char::is_control))
@@ -373,7 +373,7 @@ impl<'a> CallWriter<'a, '_> {
         None
     }
 
-    /// Returns the header of an authorization that is neither basic nor a bearer's: its scheme, and what follows as a
+    /// Returns the header of an authorization that is neither basic nor a bearer's: its scheme, with the rest as a
     /// variable.
     fn authorization(&mut self, exchange: &RecordedExchange) -> Option<(String, String)> {
         let value = exchange.header("authorization")?;

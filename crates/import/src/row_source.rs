@@ -32,10 +32,10 @@ pub(super) struct RowSource<'a> {
 }
 
 impl RowSource<'_> {
-    /// Returns the statements, and what is noted of them; the list is a local of the plan.
+    /// Returns the statements, and the notes on them; the list is a local of the plan.
     ///
     /// # Errors
-    /// Why it is left out, and what to do.
+    /// The reason why it is left out, with a remedy.
     pub(super) fn statements(
         &self,
         calls: &mut PlanOutline,
@@ -114,7 +114,7 @@ impl RowSource<'_> {
     }
 }
 
-/// Returns the first line of a file that lies in the folder of what is imported, or below.
+/// Returns the first line of a file in the folder of the imported file, or below.
 pub(super) fn header(folder: Option<&Path>, path: &str) -> Option<String> {
     let folder = PlanFolder::new(folder?, FileReach::Folder);
     let file = NamedFile::from(path).of_plan(&folder).open().ok()?;

@@ -119,7 +119,7 @@ impl ScriptVariables {
     }
 }
 
-/// Returns what stands before each mark in a text, with the number of that, and what follows the last.
+/// Returns the text before each mark, with the number of the mark, and the text after the last.
 fn marks_in(text: &str) -> (Vec<(&str, &str)>, &str) {
     let mut marks = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Tells what no plan should have in its text.
+//! Values that must not stand in the text of a plan.
 
 use super::keys::{is_chance, is_key};
 use super::lua_text::quoted;
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 /// A variable of the environment.
 #[derive(Debug)]
 pub(super) struct Secret {
-    /// What it was in the recording; empty if that is not known.
+    /// Its value in the recording; empty if that is not known.
     pub(super) value: String,
     pub(super) what: String,
     is_local: bool,
@@ -111,7 +111,7 @@ impl Secrets {
     }
 }
 
-/// Ends of words in names of fields whose values are secrets, whatever they are.
+/// Ends of words in names of fields whose values are secrets, however they look.
 const SECRET: [&str; 10] = [
     "password",
     "passwd",
@@ -136,7 +136,7 @@ const SECRET_WORDS: [&str; 9] = [
     "credentials",
     "secrets",
 ];
-/// What stands before `key` in names of such fields.
+/// Words before `key` in names of such fields.
 const SECRET_KEYS: [&str; 6] = [
     "api",
     "access",
@@ -161,7 +161,7 @@ const LIKELY: [&str; 12] = [
     "authkey",
     "appkey",
 ];
-/// Words beside them that say what else the value is: of one page or request, a place in a list, known to all.
+/// Words beside them that mark another kind of value: of one page or request, a place in a list, known to all.
 const UNLIKELY: [&str; 32] = [
     "csrf",
     "xsrf",
@@ -197,7 +197,7 @@ const UNLIKELY: [&str; 32] = [
     "event",
 ];
 
-/// Returns whether a field of that name has a secret, whatever its value: a password, a key.
+/// Returns whether a field of that name has a secret, however its value looks: a password, a key.
 pub(super) fn is_secret(name: &str) -> bool {
     let words = words(name);
     let is_one = |word: &String| {
@@ -251,7 +251,7 @@ pub(super) fn looks_secret(name: &str, value: &str) -> bool {
     is_key(value) || is_likely_secret(name) && (is_random(value) || is_chance(value))
 }
 
-/// Returns whether a field has a secret, by its name or by what its value looks like.
+/// Returns whether a field has a secret, by its name or by the look of its value.
 pub(super) fn is_secret_field(name: &str, value: &str) -> bool {
     !is_switch(value) && (is_secret(name) || looks_secret(name, value))
 }

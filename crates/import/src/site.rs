@@ -10,7 +10,7 @@ use url::Url;
 /// How many requests after a redirect the one that it led to is looked for.
 const NEAR: usize = 60;
 
-/// What the author chooses.
+/// Choices of the author.
 #[derive(Debug, Default)]
 pub struct Choices {
     /// Hosts whose requests are kept beside those of the site: a name, with a port if it has one; `*` for all.
@@ -23,11 +23,11 @@ pub struct Choices {
     pub environments: Vec<PathBuf>,
     /// The file with the rows of a runner.
     pub data: Option<PathBuf>,
-    /// Where the file that is imported lies, if it lies anywhere: what it refers to is looked for beside it.
+    /// The path of the imported file, if it has one: the files that it refers to are read beside it.
     pub path: Option<PathBuf>,
 }
 
-/// What is imported.
+/// Kinds of inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InputKind {
     /// Of a browser, or command lines.
@@ -41,10 +41,10 @@ pub(super) enum InputKind {
 }
 
 impl Choices {
-    /// Refuses a choice that means nothing for what is imported.
+    /// Refuses a choice that has no effect on this kind of input.
     ///
     /// # Errors
-    /// The flag, what it is for, and what to do.
+    /// The flag, its purpose, and a remedy.
     pub(super) fn check(&self, kind: InputKind, name: &str) -> Result<(), Diagnostic> {
         if self.site.is_some() && kind != InputKind::Recording {
             let message =
@@ -69,7 +69,7 @@ pub(super) struct SelectedExchanges {
     /// Any URL of the site.
     pub(super) site: Url,
     pub(super) exchanges: Vec<RecordedExchange>,
-    /// What the texts of a script have in them that is not known.
+    /// The unknown variables in the texts of a script.
     pub(super) variables: ScriptVariables,
 }
 
@@ -130,7 +130,7 @@ pub(super) fn choose(
     }
 }
 
-/// Returns the hosts that requests go to, as they are told of.
+/// Returns the hosts of requests, for a message.
 pub(super) fn hosts(exchanges: &[RecordedExchange]) -> String {
     let mut hosts: BTreeMap<String, usize> = BTreeMap::new();
     for exchange in exchanges {
@@ -206,7 +206,8 @@ fn is_page_that_came(exchange: &RecordedExchange) -> bool {
     exchange.kind == ExchangeKind::Page && !(300..400).contains(&status)
 }
 
-/// Returns whether two hosts are of one owner, as browsers tell it: `a.example.co.uk` and `b.example.co.uk`.
+/// Returns whether two hosts have one owner, by the browsers' list of public suffixes: `a.example.co.uk` and
+/// `b.example.co.uk`.
 fn are_neighbours(one: &Url, other: &Url) -> bool {
     fn domain(url: &Url) -> Option<&str> {
         psl2::lookup(url.domain()?)?.registrable_domain()
@@ -225,7 +226,7 @@ pub(super) fn is_host_named(origin: &str, named: &str) -> bool {
     Url::parse(origin).is_ok_and(|url| is_host(&url, named))
 }
 
-/// Gives each redirected request the answer that its chain ended with, and returns which requests those chains made.
+/// Gives each redirected request the response at the end of its chain, and returns the requests of those chains.
 fn merge_redirects(
     exchanges: &mut [RecordedExchange],
     is_retained: &dyn Fn(&Url) -> bool,
@@ -238,7 +239,7 @@ fn merge_redirects(
         let mut last = first;
         while let Some((target, retains_method)) = redirect(&exchanges[last]) {
             if is_retained(&exchanges[first].url) && !is_retained(&target) {
-                // What another host says is not the site's answer.
+                // The response of another host is not the site's.
                 exchanges[first].follows = false;
                 break;
             }
@@ -288,7 +289,7 @@ fn merge_redirects(
     gone
 }
 
-/// Returns where an answer redirects to, and whether the method stays.
+/// Returns the target of a redirect, and whether the method stays.
 fn redirect(exchange: &RecordedExchange) -> Option<(Url, bool)> {
     let response = exchange.response.as_ref()?;
     let retains_method = match response.status {

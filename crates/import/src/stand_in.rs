@@ -1,4 +1,5 @@
-//! Files for those that a recording lacks: browsers do not record what is in uploaded files, and a site refuses empty ones.
+//! Files in place of those that a recording lacks: browsers do not record the contents of uploads, and a site refuses
+//! empty ones.
 
 use base64::Engine as _;
 

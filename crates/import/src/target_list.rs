@@ -1,5 +1,5 @@
-//! Lists of targets: a scenario whose only task sends them in their order. `lgoose LIST` runs a list as it is; a plan of one is for
-//! those who want to change it.
+//! Lists of targets: a scenario whose only task sends them in their order. `lgoose LIST` runs a list as it is; a plan
+//! of one can be changed.
 
 use super::calls::{
     self, LuaLiteral, OutlineCall, OutlineScenario, OutlineStep, OutlineTask, PlanOutline,

@@ -17,7 +17,8 @@ static STEP: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is one")
 });
 
-/// Returns a path of JSONPath or JMESPath that names steps alone; `None` for filters, slices, functions and whatever looks below.
+/// Returns a path of JSONPath or JMESPath that consists of names and indices; `None` for filters, slices, functions and
+/// descents.
 pub(super) fn json_path(text: &str) -> Option<ValuePath> {
     let text = text.trim();
     let mut rest = text.strip_prefix('$').unwrap_or(text);

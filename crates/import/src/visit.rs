@@ -1,4 +1,4 @@
-//! Arranges requests as a visit: a task per page, its assets, what it asks for, and the times in between.
+//! Arranges requests as a visit: a task per page, its assets, its calls, and the times in between.
 
 use super::exchange::{ExchangeKind, RecordedExchange};
 use super::forms::{self, FormSubmission};
@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 const SHORTEST: f64 = 0.5;
 /// The pause between two tasks of a recording without pages, in seconds.
 const BREAK: f64 = 1.0;
-/// The longest pause: whoever thinks longer has left the desk, in seconds.
+/// The longest pause in seconds: after a longer one, the visitor was away.
 const LONGEST: f64 = 120.0;
 /// A request that takes longer waits for news, in milliseconds; nobody waits for its end.
 pub(super) const POLL_MS: f64 = 20e3;
@@ -18,7 +18,7 @@ const LIST_BYTES: usize = 8 << 20;
 /// The most requests of a plan, assets apart.
 pub(super) const MOST: usize = 2_000;
 
-/// What a user does, in order.
+/// The actions of a user, in order.
 #[derive(Debug)]
 pub(super) struct Visit {
     pub(super) tasks: Vec<VisitTask>,
@@ -54,7 +54,7 @@ pub(super) enum VisitStep {
 }
 
 impl VisitStep {
-    /// Returns the numbers of the exchanges that it asks for, assets apart.
+    /// Returns the numbers of the exchanges that it requests, assets apart.
     pub(super) fn requests(&self) -> &[usize] {
         match self {
             VisitStep::Request { at, .. } => std::slice::from_ref(at),
@@ -266,7 +266,7 @@ fn name_of(exchange: &RecordedExchange) -> String {
     }
 }
 
-/// Returns the first part of a page's title: what the page is, without the name of the site.
+/// Returns the first part of a page's title, without the name of the site.
 pub(super) fn title_of(response: &super::exchange::FinalResponse) -> Option<String> {
     let body = response.body.as_ref().filter(|_| response.is_html())?;
     let title = lgoose_html::title(body.as_bytes())?;

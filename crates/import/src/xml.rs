@@ -7,12 +7,12 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
-/// The deepest elements: a plan has no use for more, and each is a call of whoever goes through the tree.
+/// The deepest elements: a plan has no use for more, and each is a call of a function that walks the tree.
 const DEEPEST: usize = 200;
 /// The most elements.
 const MOST: usize = 500_000;
 
-/// An element with what is in it.
+/// An element with its children.
 #[derive(Debug, Default)]
 pub(super) struct XmlElement {
     pub(super) name: String,
@@ -34,7 +34,7 @@ impl XmlElement {
 /// Reads a document, and returns its root.
 ///
 /// # Errors
-/// What is wrong with it, and at which line.
+/// The fault, with its line.
 pub(super) fn parse(text: &str) -> Result<XmlElement, String> {
     let mut reader = Reader::from_str(text);
     let mut open: Vec<XmlElement> = vec![XmlElement::default()];

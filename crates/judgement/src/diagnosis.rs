@@ -1,4 +1,4 @@
-//! What is wrong with a run, as somebody asks at night: since when, where, why, and whether it is lgoose itself.
+//! The diagnosis of a run: since when it fails, where, why, and whether lgoose itself is the cause.
 //!
 //! Made from the figures of a report or of a running test; the views only draw it.
 
@@ -27,7 +27,7 @@ const OWN: f64 = 0.1;
 /// Seconds without the error after which it counts as over.
 const OVER_S: f64 = 10.0;
 
-/// What is wrong with a run.
+/// The diagnosis of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnosis {
     trouble: Trouble,
@@ -38,7 +38,7 @@ pub struct Diagnosis {
     places: Vec<String>,
     /// Why, the most frequent first: `status 503 Service Unavailable ×351`.
     causes: Vec<String>,
-    /// What lgoose itself has to do with it.
+    /// The part of lgoose itself in it.
     generator: Option<GeneratorPart>,
 }
 
@@ -54,7 +54,7 @@ enum Trouble {
     Saturated,
 }
 
-/// What lgoose itself has to do with a failing run, in words.
+/// The part of lgoose itself in a failing run, in words.
 #[derive(Debug, Clone, PartialEq)]
 enum GeneratorPart {
     Innocent(String),
@@ -88,7 +88,7 @@ impl FailingRow {
     }
 }
 
-/// What a diagnosis is made from.
+/// The figures that a diagnosis is made from.
 struct Symptoms<'a> {
     failing: Vec<FailingRow>,
     errors: &'a [ErrorRow],
@@ -100,7 +100,7 @@ struct Symptoms<'a> {
 }
 
 impl Diagnosis {
-    /// Returns what was wrong with a run, if anything was.
+    /// Returns the diagnosis of a run; `None` if nothing was wrong.
     pub fn of_report(report: &Report) -> Option<Diagnosis> {
         let requests = report.requests.iter().map(|row| FailingRow {
             label: request_label(&row.method, &row.name),
@@ -127,7 +127,7 @@ impl Diagnosis {
         .diagnosis()
     }
 
-    /// Returns what is wrong with a running test, if anything is.
+    /// Returns the diagnosis of a running test; `None` if nothing is wrong.
     pub fn of_snapshot(snapshot: &Snapshot) -> Option<Diagnosis> {
         let requests = snapshot.requests.rows.iter().map(|row| FailingRow {
             label: request_label(&row.method, &row.name),
@@ -177,8 +177,8 @@ impl Diagnosis {
         self.trouble == Trouble::Failing
     }
 
-    /// Returns what is the matter, and since when: `FAILING since +53s | 03:12:41 UTC`. `measured` is when the measurement
-    /// began.
+    /// Returns the kind of trouble, and since when: `FAILING since +53s | 03:12:41 UTC`. `measured` is the beginning of
+    /// the measurement.
     pub fn heading(&self, measured: Option<Timestamp>) -> String {
         let word = match self.trouble {
             Trouble::Failing => "FAILING",
@@ -200,12 +200,12 @@ impl Diagnosis {
         }
     }
 
-    /// Returns the answers to where, why and whether it is lgoose, each after its word.
+    /// Returns where, why and whether it is lgoose, each after its word.
     pub fn answers(&self) -> Vec<(&'static str, String)> {
         self.answers_within(usize::MAX, usize::MAX)
     }
 
-    /// Returns the answers with as many places and causes as fit: places in so many columns, all else in `width`.
+    /// Returns the same with as many places and causes as fit: places in so many columns, all else in `width`.
     pub fn answers_within(&self, places: usize, width: usize) -> Vec<(&'static str, String)> {
         let mut answers = vec![("where", fitting(&self.places, places))];
         if !self.causes.is_empty() {
@@ -318,7 +318,7 @@ impl<'a> Symptoms<'a> {
         all.filter(|event| event.kind == kind).collect()
     }
 
-    /// Returns what fails and the limits that are broken, the worst first.
+    /// Returns the failing names and the broken limits, the worst first.
     fn places(&self, broken: &[&ThresholdRow]) -> Vec<String> {
         let failing = self.failing.iter().map(FailingRow::text);
         let limits = broken.iter().map(|row| (excess(row), limit_text(row)));
@@ -488,7 +488,7 @@ fn moment(seconds: f64, started: Option<Timestamp>) -> String {
     }
 }
 
-/// Returns what lgoose itself has to do with it, as far as that was measured; `p99_ms` is that of the successful requests.
+/// Returns the part of lgoose itself, as far as that was measured; `p99_ms` is that of the successful requests.
 fn own_part(row: &GeneratorRow, p99_ms: Option<f64>) -> Option<GeneratorPart> {
     if row.saturated_s > 0.0 {
         let limit = row.held_back();
@@ -510,7 +510,7 @@ fn own_part(row: &GeneratorRow, p99_ms: Option<f64>) -> Option<GeneratorPart> {
 
 /// Returns a text from a plan or a site as one short line.
 fn line(text: &str) -> String {
-    // What is cut off need not be made safe: each character of it becomes at least one.
+    // Each character becomes at least one: the rest of the text need not be made safe.
     let start: String = text.chars().take(MAX_TEXT_CHARS + 1).collect();
     let safe = one_line(&start);
     match safe.char_indices().nth(MAX_TEXT_CHARS) {

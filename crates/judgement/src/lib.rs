@@ -1,5 +1,5 @@
-//! Conclusions from the figures of a run: the verdict with its exit code, and a diagnosis, which says what is wrong, where
-//! and since when.
+//! Conclusions from the figures of a run: the verdict with its exit code, and a diagnosis: where the run fails, since
+//! when and why.
 //!
 //! Pure functions over reports and snapshots of `metrics`. Used by the program, by the views and by all outputs, which take
 //! the wording of thresholds and errors from here, too, so that they agree.

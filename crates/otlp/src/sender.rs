@@ -11,7 +11,7 @@ use rustls::{ClientConfig, RootCertStore};
 use std::io::Write as _;
 use std::sync::Arc;
 
-/// The most bytes of an answer that are read.
+/// The most bytes of a response that are read.
 const MOST_RESPONSE_BYTES: usize = 64 << 10;
 
 /// The body of a response: that to metrics and that to spans have fields of the same numbers, whose names alone differ.
@@ -21,7 +21,7 @@ struct ExportResponse {
     partial_success: Option<PartialSuccess>,
 }
 
-/// What a collector did not take of what it was sent.
+/// The part of an export that a collector rejected.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
 pub(super) struct PartialSuccess {
     /// The number of points or of spans.
@@ -70,7 +70,7 @@ impl EndpointSender {
         }
     }
 
-    /// Hands a message over, and returns what the collector did not take of it.
+    /// Hands a message over, and returns the part that the collector rejected.
     ///
     /// # Errors
     /// A sentence that says why it did not arrive.
@@ -95,7 +95,7 @@ impl EndpointSender {
             }
             body.extend_from_slice(&piece);
         }
-        // What is no message has still taken the figures.
+        // A response that is no message has still taken the figures.
         let response = ExportResponse::decode(&*body).unwrap_or_default();
         Ok(response.partial_success.unwrap_or_default())
     }

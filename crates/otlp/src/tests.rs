@@ -1,4 +1,4 @@
-//! What is sent: byte by byte, and at the end of a run. The files in `golden/` were written by the crate
+//! The exports byte by byte, and at the end of a run. The files in `golden/` were written by the crate
 //! `opentelemetry-proto` 0.33.
 
 use super::messages::{
@@ -145,7 +145,7 @@ fn spans_are_written_byte_by_byte_as_the_reference_does() {
     assert!(bytes == include_bytes!("golden/spans.pb"));
 }
 
-/// Answers one request, and returns its body.
+/// Responds to one request, and returns its body.
 fn receive_one(listener: &TcpListener) -> Vec<u8> {
     let (stream, _) = listener.accept().expect("a connection");
     let mut stream = BufReader::new(stream);

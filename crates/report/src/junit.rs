@@ -102,7 +102,7 @@ fn counts<'a>(cases: impl IntoIterator<Item = &'a Case>) -> [String; 2] {
     [all.to_string(), failed.to_string()]
 }
 
-/// A test case: its name, what it measured, and why it failed.
+/// A test case: its name, its figures, and the reason why it failed.
 struct Case {
     name: String,
     figures: String,

@@ -1,4 +1,4 @@
-//! What the view remembers of each request name: its rate over the last seconds, for the small trends.
+//! The history of each request name: its rate over the last seconds, for the small trends.
 
 use lgoose_metrics::LiveRow;
 use std::collections::{HashMap, VecDeque};
@@ -19,7 +19,7 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Takes the rows that were there before anybody looked: what they have counted is no rate.
+    /// Takes the rows that were there before the view opened: their counts are no rate.
     pub(super) fn set_baseline(&mut self, elapsed: Duration, rows: &[LiveRow]) {
         self.at = Some(elapsed);
         let counts = rows

@@ -26,7 +26,7 @@ pub(super) struct ListingColumn {
 /// A row.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ListingRow {
-    /// Tells it from all others of its page, however the rows are sorted.
+    /// Its identity on the page, in any order of the rows.
     pub(super) key: String,
     pub(super) name: String,
     pub(super) cells: Vec<String>,
@@ -90,7 +90,7 @@ pub(crate) fn column(title: &str, rank: u8) -> ListingColumn {
 }
 
 impl Listing {
-    /// Makes the rows of a table of the report's document, in which `keys` tell them apart.
+    /// Makes the rows of a table of the report's document; `keys` identify them.
     pub(super) fn of(table: &Table<'_>, keys: impl Iterator<Item = String>) -> Listing {
         let place = |kind: ColumnKind| table.columns.iter().position(|column| column.kind == kind);
         let (group, name) = (place(ColumnKind::Group), place(ColumnKind::Text));

@@ -78,7 +78,7 @@ impl LogView {
         }
     }
 
-    /// Shows the newest lines at once, as somebody who opens the page expects, and those that follow.
+    /// Shows the newest lines at once, and those that follow.
     pub(super) fn follow(&mut self) {
         self.shown = self.count;
         self.stands_at = None;

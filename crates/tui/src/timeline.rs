@@ -1,5 +1,5 @@
-//! What the view remembers of the whole run, second by second: the points of all snapshots and what happened on the
-//! way. Times are seconds since the run began, whatever was reset in between. Graphs are drawn from its columns.
+//! The history of the whole run, second by second: the points of all snapshots and the events. Times are seconds since
+//! the run began, across resets. Graphs are drawn from its columns.
 
 use lgoose_metrics::{EventKind, SeriesPoint, Snapshot};
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ impl TimelineColumn {
 }
 
 impl Timeline {
-    /// Takes what is new in a snapshot.
+    /// Takes the new points of a snapshot.
     pub(super) fn look(&mut self, snapshot: &Snapshot) {
         let origin = snapshot.progress.measured_since();
         self.now_s = snapshot.progress.elapsed.as_secs_f64();

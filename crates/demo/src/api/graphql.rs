@@ -10,7 +10,7 @@ const DEEPEST: u32 = 32;
 /// The number of products in a list if the query does not say.
 const FIRST: u64 = 10;
 
-/// Answers `{ query, variables }` with `data`, or with `errors` as the only key.
+/// Executes `{ query, variables }`: `data`, or `errors` as the only key.
 pub(super) fn execute(request: &Value) -> Value {
     match run(request) {
         Ok(data) => json!({ "data": data }),

@@ -170,7 +170,7 @@ impl Api {
         is_bearer.then(|| self.accounts.customer(token)).flatten()
     }
 
-    /// Answers a request that needs a token. An order of another customer counts as none.
+    /// Handles a request that needs a token. An order of another customer counts as none.
     fn customers_only(
         &self,
         route: ApiRoute,
@@ -227,7 +227,7 @@ impl Api {
     }
 }
 
-/// Answers with the orders of the whole shop as they come: `n` events (10), each `gap` milliseconds (100) after the one before.
+/// Streams the orders of the whole shop: `n` events (10), each `gap` milliseconds (100) after the one before.
 fn events(request: &SiteRequest<'_>) -> SiteResponse {
     const MOST: u32 = 1_000_000;
     let fields = FormFields::parse(request.query.as_bytes());
@@ -293,7 +293,7 @@ fn read_json(request: &SiteRequest<'_>) -> Result<Value, ApiRefusal> {
         .map_err(|_| (StatusCode::BAD_REQUEST, "the body is not JSON"))
 }
 
-/// Reads the order in the body, with `below` for what the body leaves out.
+/// Reads the order in the body, with `below` for the fields that the body leaves out.
 fn read_order_request(
     request: &SiteRequest<'_>,
     below: Option<OrderRequest>,

@@ -16,7 +16,7 @@ const SHOWN: usize = 20;
 const EARLY_INVOICE_REQUESTS: u32 = 2;
 const MOST_PIECES: u64 = 100;
 
-/// The product and the quantity that a customer asks for.
+/// The product and the quantity of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OrderRequest {
     product: u64,
@@ -24,7 +24,7 @@ pub(super) struct OrderRequest {
 }
 
 impl OrderRequest {
-    /// Reads `{ "product": 7, "quantity": 2 }`, with `below` for what is missing.
+    /// Reads `{ "product": 7, "quantity": 2 }`, with `below` for missing fields.
     ///
     /// # Errors
     /// The reason why it is no order.

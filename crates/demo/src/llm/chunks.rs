@@ -19,7 +19,7 @@ pub(super) struct Completion {
     pub(super) created: u64,
 }
 
-/// What a chunk is.
+/// The kinds of a chunk.
 enum ChunkKind {
     /// The role, without content: a chat begins with it.
     Role,

@@ -35,7 +35,7 @@ const LABELS: &[&str] = &[
     "other",
 ];
 
-/// The server, with the log of what it has sent.
+/// The server, with the log of the tokens that it has sent.
 pub(super) struct Llm {
     sent: Arc<SendLog>,
     /// The number of completions so far.
@@ -44,7 +44,7 @@ pub(super) struct Llm {
     under_way: Arc<AtomicU32>,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LlmRoute<'a> {
     Health,

@@ -25,7 +25,7 @@ pub(super) const MODELS: [DemoModel; 4] = [
 /// The most other requests that slow a model down.
 const MOST_OTHERS: u32 = 100_000;
 
-/// What each word of the prompt adds to the time to the first token.
+/// The time that each word of the prompt adds to the time to the first token.
 const PREFILL: Duration = Duration::from_micros(50);
 
 /// How long the tokens of one response take.

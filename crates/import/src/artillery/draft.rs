@@ -101,7 +101,8 @@ impl ArtilleryImport {
         LuaLiteral::Expression(whole.finish())
     }
 
-    /// Returns a value of YAML with the variables in its texts; secrets come from the environment. `what` it belongs to is for notes.
+    /// Returns a value of YAML with the variables in its texts; secrets come from the environment. `what` names the
+    /// owner of the value for notes.
     pub(super) fn value(&mut self, name: &str, value: &Value, what: &str) -> LuaLiteral {
         match value {
             Value::String(text) if !text.contains("{{") && is_secret_field(name, text) => {
@@ -125,7 +126,7 @@ impl ArtilleryImport {
         }
     }
 
-    /// Returns the expression for what stands between the braces of a template; `None` if it is not known.
+    /// Returns the expression for the text between the braces of a template; `None` if it is not known.
     pub(super) fn variable(&mut self, text: &str) -> Option<String> {
         if let Some(inside) = text.strip_prefix('$') {
             return self.built_in(text, inside);

@@ -23,9 +23,9 @@ use request::header_value;
 use serde_json::{Map, Value};
 use values::number;
 
-/// What a scenario may have that is carried over.
+/// Fields of a scenario that are carried over.
 const SCENARIO: [&str; 4] = ["name", "weight", "flow", "engine"];
-/// What the configuration may have that is carried over or changes nothing.
+/// Fields of the configuration that are carried over or change nothing.
 const CONFIG: [&str; 13] = [
     "target",
     "phases",
@@ -73,7 +73,7 @@ pub(super) fn is_yaml(text: &str) -> bool {
 /// Reads a test in YAML.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// A fault in the YAML, with its place; YAML that is no test.
 pub(super) fn read_yaml(name: &str, text: &str) -> Result<Map<String, Value>, Diagnostic> {
     match yaml::parse(text) {
         Ok(Value::Object(file)) if is_artillery(&file) => Ok(file),
@@ -230,7 +230,7 @@ fn set_target(import: &mut ArtilleryImport, target: &Value) {
             text = text.replace(&braces, value.unwrap_or(&braces));
         }
     }
-    // What comes before the variables of a plan has none of them.
+    // The plan's options stand before its variables.
     let late = import.late_values;
     let host = import.expression(&text);
     if import.late_values > late {
@@ -254,7 +254,7 @@ fn set_options(import: &mut ArtilleryImport, config: &Value) {
             let is_fixed = value.as_str().is_none_or(|text| !text.contains("{{"));
             let secrets = import.calls.secrets.names().count();
             let literal = header_value(import, name, value, "all requests");
-            // What comes before the variables of a plan has none of them.
+            // The plan's options stand before its variables.
             if is_fixed && import.calls.secrets.names().count() == secrets {
                 headers.push((name.clone(), literal))
             } else {
@@ -382,7 +382,7 @@ fn collect_captures(value: &Value, deep: usize, found: &mut impl FnMut(&str)) {
     }
 }
 
-/// Notes what the configuration has that no plan carries over.
+/// Notes the fields of the configuration that no plan carries over.
 fn leave_out(import: &mut ArtilleryImport, file: &Value, config: &Value) {
     if let Some(path) = config["processor"].as_str() {
         let path = comment(path);

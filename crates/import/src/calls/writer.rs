@@ -7,7 +7,7 @@ use crate::lua_text::{comment, list, quoted, table};
 use crate::parts::call;
 use crate::request::PlanAttachments;
 
-/// The indentation of what a task does, and of what a function does.
+/// The indentation of statements in a task and in a function.
 const TASK: usize = 4;
 const FUNCTION: usize = 2;
 /// The most notes on single lines.
@@ -171,7 +171,8 @@ fn write_function(function: &OutlineFunction, out: &mut String, notes: &mut Vec<
     *out += &format!("  {}\nend\n\n", function.end);
 }
 
-/// Writes a request and what is taken from its answer; `is_first` where the variable for that is new.
+/// Writes a request, and the statements that take values from its response; `is_first` where the variable for that is
+/// new.
 fn write_call(
     call: &OutlineCall,
     indent: usize,
@@ -183,7 +184,7 @@ fn write_call(
     for statement in &call.before {
         *out += &format!("{pad}{statement}\n");
     }
-    // Lines are counted only for what is shown.
+    // Lines are counted only for the notes that are shown.
     let line = if call.notes.is_empty() || notes.len() >= MOST_NOTES {
         0
     } else {

@@ -3,8 +3,8 @@
 /// The most URLs of one text.
 const MOST: usize = 1_000;
 
-/// Returns the URLs that a text stands for; `None` if they are too many, or a bracket is left open. What is in square
-/// brackets without being a range, as an address of IPv6, stays.
+/// Returns the URLs that a text stands for; `None` if they are too many, or a bracket is left open. Square brackets
+/// around anything but a range stay, such as those of an IPv6 address.
 pub(super) fn expand(text: &str) -> Option<Vec<String>> {
     let mut urls = vec![String::new()];
     let mut rest = text;

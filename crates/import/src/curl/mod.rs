@@ -29,7 +29,7 @@ const MOST_LINES: usize = 50;
 /// Reads one command line or several; `path` is where they lie.
 ///
 /// # Errors
-/// Why none of them can be imported, and what to do.
+/// The reason why no command can be imported, with a remedy.
 pub(super) fn read(
     name: &str,
     text: &str,

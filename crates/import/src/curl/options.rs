@@ -1,6 +1,6 @@
 //! The options of curl 7.88 and a few newer ones: their names, and whether a value follows (its manual page lists them).
 
-/// What is known of an option.
+/// An option of curl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CurlOption {
     pub(super) name: &'static str,
@@ -9,10 +9,10 @@ pub(super) struct CurlOption {
     pub(super) effect: OptionEffect,
 }
 
-/// What an option does to the requests.
+/// Effects of an option on the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OptionEffect {
-    /// It decides what is sent, or has a field of the plan.
+    /// The request depends on it, or a field of the plan has its value.
     Read,
     /// Nothing that a plan would do otherwise.
     Nothing,

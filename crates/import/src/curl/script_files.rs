@@ -24,7 +24,7 @@ impl ScriptFiles {
         }
     }
 
-    /// Reads a file, `-` for the input of the command. What cannot be read is told.
+    /// Reads a file, `-` for the input of the command. A file that cannot be read is noted.
     pub(super) fn read(
         &self,
         path: &str,

@@ -10,7 +10,7 @@ pub(super) struct ShellVariables {
     pub(super) unset: ScriptVariables,
     /// Whether bytes that are no text were left out.
     pub(super) lost_bytes: bool,
-    /// In how many commands, whose output others take, what is read now stands.
+    /// The number of command substitutions around the text that is being read.
     depth: usize,
 }
 
@@ -41,7 +41,7 @@ impl ShellVariables {
         if !starts || !letters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return false;
         }
-        // What a command gives has the name of the variable that it goes into.
+        // The output of a command has the name of the variable that it is assigned to.
         let value = match self.unset.split(value)[..] {
             [TextPart::Variable(output)] if output.name.is_empty() => {
                 let command = output.command.clone();
@@ -68,7 +68,7 @@ impl ShellVariables {
         }
     }
 
-    /// Returns the mark of what a command gives.
+    /// Returns the mark of the output of a command.
     pub(super) fn output_of(&mut self, command: &str) -> String {
         let shown: String = command.trim().chars().take(60).collect();
         self.unset.mark(ScriptVariable {

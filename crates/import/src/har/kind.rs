@@ -1,8 +1,8 @@
-//! Tells pages, assets and calls apart.
+//! Pages, assets and calls.
 
 use crate::exchange::ExchangeKind;
 
-/// Returns what a request is for: Chromium says it, and the headers of all browsers do.
+/// Returns the purpose of a request, which Chromium records and the headers of all browsers show.
 pub(super) fn kind(
     resource_type: Option<&str>,
     method: &str,

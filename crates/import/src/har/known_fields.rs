@@ -1,5 +1,5 @@
-//! A value of JSON without the fields that nobody reads. An entry of a HAR file is read as one, so that whatever is wrong
-//! with it costs no other entry.
+//! A value of JSON without unknown fields. An entry of a HAR file is read as one, so that a fault in it costs no other
+//! entry.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};

@@ -1,20 +1,20 @@
-//! What of a recording is not in its plan, and what is told of it.
+//! Parts of a recording that are not in its plan, and the notes on them.
 
 use super::entry::HarEntry;
 use crate::lua_text::comment;
 use std::collections::BTreeMap;
 use url::{Position, Url};
 
-/// How many are shown of what is left out for one reason.
+/// The most examples of requests that are left out for one reason.
 const SHOWN: usize = 5;
-/// The most entries that cannot be read of which each is told.
+/// The most entries with a fault that have a note of their own.
 const MOST_MISTAKES: usize = 20;
 
 /// Why a request is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reason {
     NoAnswer,
-    /// What stays open, or waits for no answer.
+    /// It stays open, or expects no response.
     Stream,
     Preflight,
     /// Not over HTTP, or of a method of proxies.
@@ -22,7 +22,7 @@ pub(super) enum Reason {
 }
 
 impl Reason {
-    /// Returns why no plan has a request: nothing answered it, or it is none that a plan sends.
+    /// Returns why no plan has a request: it had no response, or plans do not send its kind.
     pub(super) fn of(
         entry: &HarEntry,
         method: &str,
@@ -79,7 +79,7 @@ impl Reason {
     }
 }
 
-/// What is left out so far.
+/// Requests that are left out so far.
 #[derive(Debug, Default)]
 pub(super) struct LeftOut {
     requests: BTreeMap<Reason, Listed>,
@@ -151,7 +151,7 @@ impl LeftOut {
             .add(SHOWN, || comment(&format!("{name} of {}", shown(url))));
     }
 
-    /// Returns what is told of it.
+    /// Returns the notes.
     pub(super) fn notes(self) -> Vec<String> {
         let mut notes = self.mistakes.first;
         if self.mistakes.count > notes.len() {
@@ -189,7 +189,7 @@ impl LeftOut {
     }
 }
 
-/// Returns a URL without user, password and query, which may have secrets; of what is no address of a host the scheme alone.
+/// Returns a URL without user, password and query, which may have secrets; for a URL without a host the scheme alone.
 fn shown(url: &Url) -> String {
     let scheme = url.scheme();
     if !url.has_host() {

@@ -38,17 +38,17 @@ const LONGEST: usize = 16 << 10;
 /// The most requests that are kept.
 const MOST: usize = 50_000;
 
-/// What a file of JSON has turned out to be.
+/// The kinds of a file of JSON.
 pub(super) enum JsonFile {
     Recording(RecordedTraffic),
-    /// No recording: what its object has, of the names that are known.
+    /// No recording: those fields of its object whose names are known.
     Other(Map<String, Value>),
 }
 
 /// Reads a file of JSON, whose kind shows on the way.
 ///
 /// # Errors
-/// What is wrong with it and where.
+/// The fault, with its place.
 pub(super) fn read(name: &str, reader: impl BufRead) -> Result<JsonFile, Diagnostic> {
     let (reader, cuts, limit) = BoundedTexts::new(reader, TEXT_BYTES);
     let mut found = HarContents {
@@ -79,7 +79,7 @@ pub(super) fn read(name: &str, reader: impl BufRead) -> Result<JsonFile, Diagnos
 struct HarContents {
     cuts: CutCount,
     limit: ByteLimit,
-    /// What is there besides a recording.
+    /// Fields besides a recording.
     others: Map<String, Value>,
     has_log: bool,
     entries: Vec<(RecordedExchange, PageMark)>,
@@ -291,7 +291,7 @@ impl HarContents {
         Ok(())
     }
 
-    /// Returns the answer of an entry without its text.
+    /// Returns the response of an entry without its text.
     fn response(&mut self, recorded: Option<&mut HarResponse>, url: &Url) -> FinalResponse {
         let mut response = FinalResponse {
             status: 0,
@@ -329,7 +329,7 @@ impl HarContents {
         lower
     }
 
-    /// Returns what was read, in the order in which it began.
+    /// Returns the recording, in the order in which requests began.
     fn recording(mut self) -> RecordedTraffic {
         // Stable: entries that began together stay in the order of the file.
         self.entries

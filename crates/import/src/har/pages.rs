@@ -1,5 +1,5 @@
-//! Tells the documents of a visit's pages from those of frames. Entries with one `pageref` belong to one page, whose document
-//! comes first; of some browsers all pages of a visit have the same one.
+//! Separates the documents of a visit's pages from those of frames. Entries with one `pageref` belong to one page,
+//! whose document comes first; some browsers have one `pageref` for all pages of a visit.
 
 use crate::exchange::{ExchangeKind, RecordedExchange};
 use lgoose_html::{Document, Selector};
@@ -8,23 +8,23 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use url::Url;
 
-/// After a pause that is shorter, it is hardly the visitor who opens a page, in milliseconds.
+/// A shorter pause before a page means that hardly a person opened it, in milliseconds.
 const PAUSE_MS: f64 = 1_000.0;
 /// The memory that a page may take whose frames are looked for.
 const PAGE_BYTES: usize = 128 << 20;
 /// The most pages of a recording, and the most sites that requests came from.
 const MOST: usize = 10_000;
 
-/// What an entry says of the page that it belongs to.
+/// The facts of an entry about its page.
 #[derive(Debug, Default)]
 pub(super) struct PageMark {
     /// The number of its page.
     page: Option<usize>,
-    /// The frame that asked for it.
+    /// The frame that sent it.
     frame: Option<String>,
-    /// The browser says that it is what a tab shows.
+    /// The browser marks it as the document of a tab.
     is_top: bool,
-    /// It asked for a page or a frame.
+    /// It requested a page or a frame.
     pub(super) is_document: bool,
     /// The hash of the address that it came from.
     referrer: Option<u64>,
@@ -34,7 +34,7 @@ pub(super) struct PageMark {
 #[derive(Debug, Default)]
 pub(super) struct RecordedPages {
     numbers: HashMap<String, usize>,
-    /// Pages by their names, where their titles are addresses: of what the page is.
+    /// The addresses of pages, by their names, where their titles are addresses.
     addresses: HashMap<String, Url>,
     /// Origins that requests came from, and how many did.
     sites: HashMap<String, usize>,
@@ -65,7 +65,7 @@ impl RecordedPages {
         }
     }
 
-    /// Takes in an entry, and returns what it says of its page.
+    /// Records an entry, and returns its facts about its page.
     pub(super) fn mark(
         &mut self,
         kind: ExchangeKind,
@@ -105,7 +105,7 @@ impl RecordedPages {
         most.and_then(|(origin, _)| Url::parse(origin).ok())
     }
 
-    /// Makes calls of the documents that frames asked for. Entries are in the order of their beginnings.
+    /// Turns the documents of frames into calls. Entries are in the order of their beginnings.
     pub(super) fn settle(&self, entries: &mut [(RecordedExchange, PageMark)]) {
         let addresses = self.addresses.iter();
         let addresses: HashMap<usize, &Url> = addresses
@@ -174,8 +174,8 @@ impl PageDocument {
         }
     }
 
-    /// Returns whether a document is the page's own, too: where the one before redirects to, the same again, or what the
-    /// same frame of a tab shows next.
+    /// Returns whether a document is the page's own, too: the target of a redirect of the one before, the same one
+    /// again, or the next in the same frame of a tab.
     fn goes_on_with(&self, exchange: &RecordedExchange, mark: &PageMark) -> bool {
         self.leads_to.as_ref() == Some(&exchange.url)
             || self.url == exchange.url
@@ -199,7 +199,7 @@ impl PageDocument {
     }
 }
 
-/// Returns where an answer redirects to.
+/// Returns the target of a redirect.
 fn target(exchange: &RecordedExchange) -> Option<Url> {
     let response = exchange.response.as_ref();
     let response = response.filter(|response| (300..400).contains(&response.status))?;

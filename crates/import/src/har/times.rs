@@ -1,4 +1,4 @@
-//! When a request was sent and answered, as far as its entry says so.
+//! The times at which a request was sent and its response arrived, as far as its entry has them.
 
 use super::entry::HarEntry;
 
@@ -9,7 +9,7 @@ const LONGEST_MS: f64 = 3.6e6;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Times {
     pub(super) start_ms: f64,
-    /// When the answer began to come: from then on scripts know its status and headers.
+    /// The time at which the response began to arrive, from which on scripts know its status and headers.
     pub(super) responded_ms: f64,
     pub(super) end_ms: f64,
     /// Whether the entry says when it began.

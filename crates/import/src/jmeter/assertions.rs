@@ -1,4 +1,4 @@
-//! Assertions: what a response must have.
+//! Assertions on responses.
 
 use super::draft::JmeterImport;
 use super::element::JmeterElement;
@@ -16,7 +16,7 @@ const EQUALS: u32 = 8;
 const SUBSTRING: u32 = 16;
 const OR: u32 = 32;
 
-/// Adds to a request what its assertions check.
+/// Adds the assertions to a request.
 pub(super) fn add_assertions<'a>(
     import: &mut JmeterImport<'a>,
     scope: &JmeterScope<'a>,

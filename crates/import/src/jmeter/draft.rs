@@ -1,4 +1,4 @@
-//! The plan that is being made of a test plan, with what is known of it and what was left out.
+//! The plan that is being made of a test plan, with the elements that were left out.
 
 use super::element::JmeterElement;
 use super::texts::JmeterVariables;
@@ -38,7 +38,7 @@ pub(super) struct JmeterImport<'a> {
     /// The expression for the host of the plan.
     pub(super) site: Option<String>,
     pub(super) requests: usize,
-    /// Bytes of what requests have from the elements around them.
+    /// Bytes that requests have from the elements around them.
     pub(super) repeated: usize,
     pub(super) groups: usize,
     /// How deep the controller lies that is being read.
@@ -48,7 +48,7 @@ pub(super) struct JmeterImport<'a> {
     /// Kinds of elements that are not carried over, with their names.
     pub(super) left_out: BTreeMap<String, Vec<String>>,
     pub(super) noted: BTreeSet<String>,
-    /// Functions of the plan, by what they are called here.
+    /// The elements at the top of the test plan.
     pub(super) root: Vec<JmeterElement<'a>>,
 }
 

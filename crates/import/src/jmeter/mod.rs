@@ -47,7 +47,7 @@ pub(super) fn is_jmeter(text: &str) -> bool {
 /// Writes the plan of a test plan.
 ///
 /// # Errors
-/// What is wrong with the XML, or a test plan without a request.
+/// A fault in the XML, or a test plan without a request.
 pub(super) fn import(name: &str, text: &str, choices: &Choices) -> Result<Imported, Diagnostic> {
     let root = xml::parse(text).map_err(|fault| {
         Diagnostic::new(format!("{name} is no XML that can be read: {fault}"))
@@ -203,7 +203,7 @@ fn conclude(mut import: JmeterImport<'_>, name: &str) -> Result<Imported, Diagno
     Ok(calls::write(import.calls, import.files))
 }
 
-/// Takes in all elements that are not disabled, and what lies below them.
+/// Collects all elements that are not disabled, with those below them.
 fn collect<'a>(elements: &[JmeterElement<'a>], all: &mut Vec<JmeterElement<'a>>) {
     for element in elements.iter().filter(|element| element.is_enabled()) {
         all.push(*element);
@@ -211,7 +211,7 @@ fn collect<'a>(elements: &[JmeterElement<'a>], all: &mut Vec<JmeterElement<'a>>)
     }
 }
 
-/// Returns what to do instead of an element that is not carried over.
+/// Returns the remedy for an element that is not carried over.
 fn remedy(kind: &str) -> &'static str {
     match kind {
         _ if kind.contains("Extractor") => {

@@ -1,4 +1,4 @@
-//! HTTP samplers: what they send.
+//! HTTP samplers and their requests.
 
 use super::assertions::add_assertions;
 use super::draft::JmeterImport;
@@ -384,7 +384,7 @@ fn read_argument<'a>(
         .fixed(name)
         .unwrap_or_else(|| name.to_owned());
     let value = property(field, "Argument.value");
-    // What is not to be encoded has been, as recorders write it.
+    // A value that must not be encoded is encoded already, as recorders write it.
     let is_encoded = property(field, "HTTPArgument.always_encode") == "false";
     let decoded = if is_encoded && !value.contains("${") {
         percent_decode_str(&value.replace('+', " "))

@@ -93,7 +93,7 @@ fn read_step<'a>(
     }
 }
 
-/// Notes what lies below a sampler and is not carried over.
+/// Notes the elements below a sampler that are not carried over.
 fn leave_out_below<'a>(import: &mut JmeterImport<'a>, elements: &[JmeterElement<'a>]) {
     for element in elements {
         if !element.is_enabled() {
@@ -333,8 +333,8 @@ fn read_action<'a>(import: &mut JmeterImport<'a>, element: JmeterElement<'a>) ->
     steps
 }
 
-/// Returns what each iteration of a thread group begins with: rows of data, counters, cookies. `outer` are the elements of the
-/// test plan, which apply to all groups.
+/// Returns the first steps of each iteration of a thread group: rows of data, counters, cookies. `outer` are the
+/// elements of the test plan, which apply to all groups.
 pub(super) fn beginnings_of<'a>(
     import: &mut JmeterImport<'a>,
     outer: &[JmeterElement<'a>],
@@ -442,7 +442,7 @@ fn begin_random<'a>(import: &mut JmeterImport<'a>, element: JmeterElement<'a>) -
     }
 }
 
-/// Returns whether iterations begin with what an element does.
+/// Returns whether an element acts at the beginning of iterations.
 pub(super) fn begins(element: JmeterElement<'_>) -> bool {
     matches!(
         element.kind(),

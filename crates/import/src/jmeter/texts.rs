@@ -24,7 +24,7 @@ pub(super) struct JmeterVariables {
     set: BTreeSet<String>,
     /// Names of locals.
     locals: BTreeMap<String, String>,
-    /// What is noted once, whatever the number of its places.
+    /// Notes that were made already: each is made once.
     noted: BTreeSet<String>,
     /// How deep the expression lies that is being made, and how much went into the options of the plan.
     nested: usize,
@@ -33,10 +33,10 @@ pub(super) struct JmeterVariables {
     user_values: usize,
 }
 
-/// What a name begins with that stands for a secret; no text of XML has it.
+/// The first character of the name of a secret's variable; no text of XML has it.
 const SECRET: char = '\0';
 
-/// Returns what stands in a text for a secret: a variable whose name has the secret's name and value.
+/// Returns the placeholder of a secret in a text: a variable whose name has the secret's name and value.
 pub(super) fn secret(name: &str, value: &str) -> String {
     let value = value.replace(['{', '}'], "");
     format!("${{{SECRET}{name}{SECRET}{value}}}")
@@ -50,7 +50,7 @@ enum TextPiece<'a> {
     Function(&'a str, Vec<String>),
 }
 
-/// Whether locals of the plan may stand in an expression: what comes before them has none.
+/// Places of an expression: the plan's options stand before its locals, and so have none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExpressionPlace {
     Task,
@@ -287,7 +287,7 @@ impl JmeterVariables {
         Some(local)
     }
 
-    /// Returns what a function of JMeter is in the plan.
+    /// Returns the expression for a function of JMeter.
     fn function(
         &mut self,
         name: &str,
@@ -305,7 +305,7 @@ impl JmeterVariables {
             let fixed = variables.fixed(argument(at))?;
             fixed.trim().parse::<i64>().ok()
         };
-        // Whatever keeps its result in a variable would have to be a statement.
+        // A result that is kept in a variable would need a statement.
         let keeps = |at: usize| !argument(at).is_empty();
         Some(match name {
             "__P" | "__property" | "__env" => {
@@ -388,7 +388,7 @@ fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     pieces
 }
 
-/// Returns where the brace is that ends what another has begun.
+/// Returns the position of the brace that closes an open one.
 fn closing(text: &str) -> Option<usize> {
     let mut open = 0_usize;
     for (at, c) in text.char_indices() {

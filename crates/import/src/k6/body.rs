@@ -49,7 +49,7 @@ pattern!(
 );
 pattern!(CONSTANT, r"^(?:export\s+)?(?:const|let|var)\s+(\w+)\s*=\s*");
 
-/// What reads the functions of a script.
+/// A reader of the functions of a script.
 pub(super) struct BodyReader<'a> {
     pub(super) constants: &'a mut ScriptConstants,
     pub(super) calls: &'a mut PlanOutline,
@@ -61,7 +61,7 @@ pub(super) struct BodyReader<'a> {
 }
 
 impl BodyReader<'_> {
-    /// Returns the steps of a function's body. `what` it is is for notes.
+    /// Returns the steps of a function's body. `what` names the function in notes.
     pub(super) fn steps(&mut self, body: &str, what: &str, deep: usize) -> Vec<OutlineStep> {
         let mut steps: Vec<OutlineStep> = Vec::new();
         let mut cursor = ScriptCursor::new(body);
@@ -80,7 +80,7 @@ impl BodyReader<'_> {
                 cursor.rest = &statement[found.get_match().end()..];
                 let arguments = cursor.block();
                 let call = self.call(&method, arguments);
-                // What is done with the response at once.
+                // The response is used at once.
                 if cursor.rest.trim_start().starts_with('.') {
                     self.leave_out(&mut cursor, statement, what);
                 }
@@ -183,7 +183,7 @@ impl BodyReader<'_> {
             "{what}: left out '{}{dots}'{sends}: write in Lua what it does",
             comment(first)
         ));
-        // What was taken of the statement already stays taken.
+        // The parts of the statement that were read stay read.
         let beyond = &statement[length..];
         if beyond.len() < cursor.rest.len() {
             cursor.rest = &cursor.rest[cursor.rest.len() - beyond.len()..];
@@ -531,7 +531,7 @@ fn statement_length(statement: &str) -> usize {
     }
 }
 
-/// Splits a URL into scheme and host, and what follows; `None` if it begins with neither a scheme nor a variable.
+/// Splits a URL into its scheme with the host and the rest; `None` if it begins with neither a scheme nor a variable.
 pub(super) fn origin(pieces: &[TextPiece]) -> Option<(Vec<TextPiece>, Vec<TextPiece>)> {
     match pieces.first()? {
         TextPiece::Literal(text) => {

@@ -201,7 +201,7 @@ fn main_host(text: &str, constants: &ScriptConstants) -> Option<String> {
         let Some(open) = call.find('(').filter(|open| *open < 40) else {
             continue;
         };
-        // An address is short, and what is none could be as long as the script.
+        // An address is short; anything else could be as long as the script.
         let end = call.floor_char_boundary(call.len().min(open + 1 + ADDRESS));
         let mut cursor = ScriptCursor::new(&call[open + 1..end]);
         let mut value = cursor.value(constants, 1);
@@ -259,7 +259,7 @@ impl<'a> K6Script<'a> {
                 cursor.rest = &statement[found.get_match().end()..];
                 match cursor.value(&script.constants, 0) {
                     ScriptValue::Unknown(text) => {
-                        // Metrics and the like are what a script measures by itself.
+                        // Metrics and the like are measurements of the script itself.
                         let first = text.lines().next().unwrap_or_default().to_owned();
                         script.others.push(format!("{name} = {first}"));
                     }

@@ -1,5 +1,5 @@
-//! The files that a document refers to: those in its folder and the folders in that are read once something needs them.
-//! Nothing is fetched, and what cannot be read is told by whoever needs it.
+//! The files that a document refers to: those in its folder and in the folders below it, read once they are needed.
+//! Nothing is fetched, and a file that cannot be read is noted where it is needed.
 
 use super::references::{self, ReferenceTarget};
 use crate::har::DOCUMENT_BYTES;
@@ -21,11 +21,11 @@ const LARGE: usize = 2;
 /// The files, by the names that references call them before '#'.
 #[derive(Debug)]
 pub(super) struct DocumentFiles {
-    /// `None` for what has none, such as standard input.
+    /// `None` for a document without one, such as standard input.
     folder: Option<PathBuf>,
     /// The name of the document in its folder.
     own: String,
-    /// What was read, in its order; what could not be read leaves a gap.
+    /// The files that were read, in their order; a file that could not be read leaves a gap.
     contents: Vec<OnceCell<Value>>,
     /// Where in `contents` each file is, or why it is not.
     numbers: RefCell<HashMap<String, Result<usize, String>>>,
@@ -75,7 +75,7 @@ impl DocumentFiles {
     /// Returns the content of a file, which is read if it was not before.
     ///
     /// # Errors
-    /// What is wrong with it, and what to do.
+    /// The fault, with a remedy.
     pub(super) fn get(&self, name: &str) -> Result<&Value, String> {
         let known = self.numbers.borrow().get(name).cloned();
         let number = known.unwrap_or_else(|| {
@@ -141,7 +141,7 @@ impl DocumentFiles {
     /// Reads a file.
     ///
     /// # Errors
-    /// What is wrong with it, and what to do.
+    /// The fault, with a remedy.
     fn read(&self, name: &str) -> Result<Value, String> {
         let folder = self.folder.as_deref().ok_or("has no folder")?;
         let unreadable = |error: std::io::Error| {

@@ -1,4 +1,4 @@
-//! What operations carry: examples, or values that the schema allows.
+//! Bodies of operations: examples, or values that the schema allows.
 
 use super::document::EACH;
 use super::form::{add_form, add_multipart};
@@ -9,7 +9,7 @@ use crate::exchange::{is_json, media_of};
 use crate::lua_text::quoted;
 use serde_json::Value;
 
-/// What is sent where a file is wanted.
+/// The content that is sent for a file.
 const FILE: &str = "a file";
 /// The deepest tables that are written.
 const DEEPEST: usize = 50;

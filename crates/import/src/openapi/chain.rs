@@ -1,4 +1,4 @@
-//! What operations have to do with each other: `POST /orders` brings the id that `GET /orders/{id}` needs.
+//! Relations between operations: `POST /orders` brings the id that `GET /orders/{id}` needs.
 
 use super::document::{EACH, OpenApiDocument};
 use super::links::ResponseLinks;
@@ -19,7 +19,7 @@ pub(super) struct Creator {
     pub(super) path: String,
     /// The paths, without a slash at their ends, below which its id is the next part: its own, and those that its links name.
     pub(super) collections: Vec<String>,
-    /// Where the id is in its answer, as Lua after `:json()`.
+    /// The steps to the id in its response, as Lua after `:json()`.
     pub(super) steps: String,
     /// The name of the id in the plan, and of the function that makes one.
     pub(super) id: String,
@@ -35,7 +35,7 @@ impl Creator {
         all.iter().find(own).or_else(|| all.iter().find(linked))
     }
 
-    /// Returns the statements by which ids are forgotten that lie below what is gone.
+    /// Returns the statements that forget the ids below a resource that is gone.
     pub(super) fn forget<'a>(&'a self, all: &'a [Creator]) -> impl Iterator<Item = String> + 'a {
         let prefix = format!("{}/{{", self.collections[0]);
         let below = all
@@ -103,7 +103,7 @@ pub(super) fn creators<'a>(
     found
 }
 
-/// Returns where the answer of an operation has the id of what it has created.
+/// Returns the steps to the id of the created resource in the response of an operation.
 fn id_of(
     document: &OpenApiDocument,
     operation: &Value,
@@ -171,7 +171,7 @@ fn id_in(
     if let Some(name) = choose(&names) {
         return Some(field(&name));
     }
-    // What was made often lies within something that is the same for all answers.
+    // A created resource often lies within a wrapper that all responses have.
     for wrapper in ["data", noun, "result", "item"] {
         let schema = properties.iter().find(|(name, _)| *name == wrapper);
         let inner = schema

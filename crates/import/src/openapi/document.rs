@@ -1,4 +1,4 @@
-//! An OpenAPI document and what its references lead to, in itself and in the files beside it.
+//! An OpenAPI document and the targets of its references, in itself and in the files beside it.
 
 use super::beside::DocumentFiles;
 use super::choice;
@@ -20,7 +20,7 @@ const REFERENCE: usize = 4 << 10;
 const LOOKS: usize = 2_000_000;
 /// The characters of an example that count as one look.
 const CHARACTERS: usize = 4;
-/// The most that one request has of a kind: fields, parameters, ways in, answers.
+/// The most items of each kind in one request: fields, parameters, ways in, responses.
 pub(super) const EACH: usize = 1_000;
 
 static NOTHING: Value = Value::Null;
@@ -38,13 +38,14 @@ pub(super) struct OpenApiDocument {
 #[derive(Debug)]
 struct LostReference {
     reference: String,
-    /// What is wrong with it, and what to do.
+    /// The fault, with a remedy.
     what: String,
     /// Whether it is no name of a file.
     is_dead_end: bool,
 }
 
-/// The parts of a schema that hold together: itself, what it refers to, all of `allOf`, the first of `oneOf` and `anyOf`.
+/// The parts of a schema that hold together: itself, the targets of its references, all of `allOf`, the first of
+/// `oneOf` and `anyOf`.
 #[derive(Debug, Default)]
 pub(super) struct SchemaLayers<'a> {
     pub(super) parts: Vec<&'a Value>,
@@ -70,7 +71,7 @@ impl OpenApiDocument {
         self.root = root;
     }
 
-    /// Returns what is told of operations.
+    /// Returns the notes on operations.
     pub(super) fn notes(&self) -> RefMut<'_, OperationNotes> {
         self.notes.borrow_mut()
     }
@@ -121,7 +122,7 @@ impl OpenApiDocument {
         &self.root
     }
 
-    /// Follows references; what cannot be found is null.
+    /// Follows references; a missing target is null.
     pub(super) fn resolve<'a>(&'a self, value: &'a Value) -> &'a Value {
         let mut value = value;
         for _ in 0..CHAIN {
@@ -136,7 +137,7 @@ impl OpenApiDocument {
         &NOTHING
     }
 
-    /// Returns what a reference leads to, which is null where nothing is; that is told.
+    /// Returns the target of a reference; a missing one is null, and noted.
     pub(super) fn find(&self, reference: &str) -> &Value {
         let mut detours = DETOURS;
         self.find_within(reference, &mut detours)
@@ -278,7 +279,7 @@ impl<'a> SchemaLayers<'a> {
         self.get(name).and_then(Value::as_str)
     }
 
-    /// Returns the type: said, or what the other fields tell.
+    /// Returns the type, stated or inferred from the other fields.
     pub(super) fn kind(&self) -> &'a str {
         self.known_kind().unwrap_or("string")
     }

@@ -171,7 +171,7 @@ pub(super) fn add_multipart<'a>(
     call.options.push(("multipart".to_owned(), parts));
 }
 
-/// What a document says of how a part is sent.
+/// The encoding of a part of a body, as the document has it.
 struct BodyPart<'b> {
     name: &'b str,
     encoding: &'b Value,

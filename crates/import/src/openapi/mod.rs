@@ -41,10 +41,10 @@ use servers::{server, server_of};
 use shared::SharedParameters;
 use std::collections::{BTreeMap, HashMap};
 
-/// The tag of what changes or removes what is there.
+/// The tag of operations that change or remove resources.
 const CHANGES: &str = "changes";
 
-/// Returns whether a file is of OpenAPI, whatever its version.
+/// Returns whether a file is of OpenAPI, in any version.
 pub(super) fn is_openapi(file: &Map<String, Value>) -> bool {
     ["openapi", "swagger"]
         .iter()
@@ -63,7 +63,7 @@ pub(super) fn is_yaml(text: &str) -> bool {
 /// Reads a document in YAML.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// The fault, with its place.
 pub(super) fn read_yaml(name: &str, text: &str) -> Result<Map<String, Value>, Diagnostic> {
     match yaml::parse(text) {
         Ok(Value::Object(file)) => Ok(file),
@@ -164,7 +164,7 @@ pub(super) fn import(
     Ok(calls::write(calls, files))
 }
 
-/// Tells what a document has that no request of a client is, and the credentials that no operation asks for.
+/// Notes the parts of a document that are no requests of a client, and the credentials that no operation uses.
 fn leave_out(document: &OpenApiDocument, operations: &[Operation<'_>], calls: &mut PlanOutline) {
     let count = |value: &Value| value.as_object().map_or(0, Map::len);
     let webhooks = count(&document.root()["webhooks"]);

@@ -1,4 +1,4 @@
-//! What is told of operations, each thing once, with those that it is about.
+//! Notes on operations, each once, with the operations that it concerns.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The operations of a document, and what calls are made with.
+//! The operations of a document, and the context in which their calls are made.
 
 use super::chain::Creator;
 use super::document::{EACH, OpenApiDocument};
@@ -32,7 +32,7 @@ pub(super) struct Operation<'a> {
     pub(super) method: &'a str,
     /// With `{names}`.
     pub(super) path: &'a str,
-    /// What all operations of the path have.
+    /// The fields that all operations of the path share.
     pub(super) item: &'a Value,
     pub(super) definition: &'a Value,
 }
@@ -71,7 +71,7 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// What calls are made with.
+/// The context in which calls are made.
 pub(super) struct CallContext<'a, 'b> {
     pub(super) document: &'a OpenApiDocument,
     /// Those that may be called.

@@ -10,7 +10,7 @@ const MOST: usize = 1_000;
 pub(super) fn matching(pattern: &str, least: usize) -> Option<String> {
     let hir = regex_syntax::parse(pattern).ok()?;
     let regex = Regex::new(pattern).ok()?;
-    // What may be there again and again may be there often enough.
+    // A group that may repeat is written as often as it must.
     for more in [0, least] {
         let mut text = String::new();
         write(&hir, u32::try_from(more).ok()?, &mut text)?;

@@ -22,7 +22,7 @@ const CHARACTERS: u64 = 10_000;
 pub(super) struct Sampler<'a, 'b> {
     document: &'a OpenApiDocument,
     secrets: &'b mut Secrets,
-    /// What is told.
+    /// Notes on the values.
     pub(super) notes: Vec<String>,
     references: Vec<&'a str>,
     remaining: usize,
@@ -149,7 +149,7 @@ impl<'a, 'b> Sampler<'a, 'b> {
         })
     }
 
-    /// Returns the properties that are required, all of them if none is, without those that only answers have.
+    /// Returns the properties that are required, all of them if none is, without those that only responses have.
     fn object(&mut self, layers: &SchemaLayers<'a>) -> LuaLiteral {
         let properties = self.document.properties(layers);
         let required = self.document.required(layers);
@@ -246,7 +246,7 @@ pub(super) fn example<'a>(document: &'a OpenApiDocument, content: &'a Value) -> 
     content.get("example").or_else(first)
 }
 
-/// Returns a value of the author's. A text is what it says in JSON where the schema wants something else than a text.
+/// Returns a value of the author's. A text is read as JSON where the schema does not allow a text.
 fn authored(value: &Value, layers: &SchemaLayers<'_>) -> LuaLiteral {
     let parsed = value
         .as_str()

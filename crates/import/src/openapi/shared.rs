@@ -1,5 +1,5 @@
-//! Parts of paths that many operations have and nothing fills, such as the `{owner}` of every repository: a variable for
-//! each, which whoever runs the plan may set, rather than a value and a note in every request.
+//! Parts of paths that many operations have and nothing fills, such as the `{owner}` of every repository: each is a
+//! variable, which can be set when the plan is run, rather than a value and a note in every request.
 
 use super::chain::Creator;
 use super::document::OpenApiDocument;
@@ -24,13 +24,13 @@ const CREDENTIALS: [&str; 4] = ["api_key", "password", "token", "username"];
 /// The most notes.
 const MOST_NOTES: usize = 40;
 
-/// What two parts of paths have in common that are the same.
+/// The facts that equal parts of paths have in common.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct PartKey {
     name: String,
     /// The path before it where the name alone says too little.
     collection: String,
-    /// What is sent unless it is set.
+    /// The value that is sent unless the variable is set.
     value: String,
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use url::Url;
 
-/// What cannot stand in a path as it is; what is encoded already stays so.
+/// Characters that cannot stand in a path; encoded ones stay encoded.
 const PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -26,7 +26,7 @@ const PATH: &AsciiSet = &CONTROLS
     .add(b'^')
     .add(b'|');
 
-/// What a query does not have as it is (<https://url.spec.whatwg.org/#special-query-percent-encode-set>).
+/// Characters that are encoded in a query (<https://url.spec.whatwg.org/#special-query-percent-encode-set>).
 const QUERY: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -194,7 +194,7 @@ fn authority_length(text: &str) -> usize {
 
 /// Splits an address into where it goes and its path.
 fn origin(text: &str, variables: &PostmanVariables) -> Option<(AddressOrigin, String)> {
-    // Only what is before the path needs its value here.
+    // Only the part before the path needs its value here.
     let scheme = text.find("://").map_or(0, |at| at + 3);
     let slash = text[scheme..]
         .find('/')

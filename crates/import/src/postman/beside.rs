@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The most columns of a data file.
 const COLUMNS: usize = 1_000;
 
-/// What the files beside a collection say.
+/// The contents of the files beside a collection.
 #[derive(Debug, Default)]
 pub(super) struct BesideFiles {
     /// Lists of variables that the collection's own come before.
@@ -32,7 +32,7 @@ impl BesideFiles {
     /// Reads them.
     ///
     /// # Errors
-    /// A file that cannot be read or is something else, and what to name instead.
+    /// A file that cannot be read or is something else, with a remedy.
     pub(super) fn read(
         environments: &[PathBuf],
         data: Option<&Path>,

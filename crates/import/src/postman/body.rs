@@ -1,4 +1,4 @@
-//! What the requests of a collection carry.
+//! Bodies of the requests of a collection.
 
 use super::request::BodyMaker;
 use super::variables::{ValueSource, VariableExpression, has_variables};
@@ -6,14 +6,14 @@ use crate::body::TABLE_BYTES;
 use crate::calls::{LuaLiteral, OutlineCall};
 use serde_json::Value;
 
-/// What stands for a variable without quotation marks, while JSON is read.
+/// The mark of a variable without quotation marks, while JSON is read.
 const MARK: char = '\u{f8ff}';
 /// The deepest tables that are written.
 const DEEPEST: usize = 50;
 /// The most fields of a list: each is looked for among those before it.
 const FIELDS: usize = 2_000;
 
-/// Adds the body to a call. `content_type` is what the request's own header says.
+/// Adds the body to a call. `content_type` is the value of the request's own header.
 pub(super) fn add_body(
     maker: &mut BodyMaker<'_>,
     body: &Value,
@@ -112,7 +112,7 @@ fn raw(
         (None, "xml") => "application/xml".to_owned(),
         (None, "html") => "text/html".to_owned(),
         (None, "javascript") => "application/javascript".to_owned(),
-        // As such collections are without saying it: what looks like JSON is.
+        // Some collections do not state the type: a body that reads as JSON is JSON.
         (None, _) if text.trim_start().starts_with(['{', '[']) && json(maker, &text).is_some() => {
             "application/json".to_owned()
         }
@@ -230,7 +230,7 @@ pub(super) fn text_of(value: &Value) -> String {
     }
 }
 
-/// Makes JSON of what has variables between its texts, and leaves out comments.
+/// Makes JSON of a text with variables between its texts, and leaves out comments.
 fn marked(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -31,7 +31,7 @@ use variables::{PostmanVariables, only_variable};
 /// The most bytes of scripts that are read for all requests: each has those of its folders, too.
 const SCRIPTS: usize = 8 << 20;
 
-/// Returns whether JSON is of Postman, whatever its version.
+/// Returns whether JSON is of Postman, in any version.
 pub(super) fn is_postman(file: &Map<String, Value>) -> bool {
     let schema = file.get("info").and_then(|info| info["schema"].as_str());
     file.contains_key("item") && file.contains_key("info")
@@ -128,7 +128,7 @@ fn title(item: &Value) -> String {
     }
 }
 
-/// What a request has from its folders.
+/// Options that a request has from its folders.
 #[derive(Default, Clone)]
 struct InheritedOptions<'a> {
     auth: Option<&'a Value>,
@@ -391,7 +391,7 @@ fn fill(
     }
 }
 
-/// Makes variables that stand for other hosts than the site variables of the plan, and tells how many requests go there.
+/// Makes variables of the plan for the hosts of other sites, with the number of requests to each in a note.
 fn name_hosts(
     addresses: &[Option<PostmanAddress>],
     site: &AddressOrigin,
@@ -418,12 +418,12 @@ fn name_hosts(
     }
 }
 
-/// Returns the name of each request's row, if it has one of its own: the author's. A name that several have is told apart
-/// by their folders, then by a number.
+/// Returns the name of each request's row, if it has one of its own: the author's. A name that several have gets their
+/// folders, or else a number.
 fn row_names(found: &CollectionItems<'_>) -> Vec<Option<String>> {
     let own = |item: &Value| {
         let name = item["name"].as_str().unwrap_or_default().trim();
-        // What Postman calls a request that nobody has named.
+        // Postman's default name.
         let is_default = name.is_empty()
             || name.contains("://")
             || name.starts_with(['/', '{'])

@@ -21,10 +21,10 @@ const OWN: [&str; 6] = [
     "postman-token",
     "transfer-encoding",
 ];
-/// How many lines of a script are told.
+/// The most lines of a script in a note.
 const LINES: usize = 5;
 
-/// What the call of a request is made with.
+/// The context in which the call of a request is made.
 pub(super) struct BodyMaker<'a> {
     pub(super) variables: &'a mut PostmanVariables,
     pub(super) calls: &'a mut PlanOutline,
@@ -78,7 +78,7 @@ impl BodyMaker<'_> {
             call.options.push(("query".to_owned(), fields));
         }
         let mut content_type = None;
-        // What is chosen as authorization replaces a header.
+        // The chosen authorization replaces a header.
         let auth = auth.filter(|auth| auth["type"] != "noauth");
         let mut has_authorization = false;
         for header in headers(&request["header"]) {
@@ -144,7 +144,7 @@ impl BodyMaker<'_> {
             (None, None) => {}
         }
         add_body(self, &request["body"], content_type.as_deref(), &mut call);
-        // A body that is no table says of itself what it is.
+        // A body that is no table has a content type of its own.
         let is_table = call.options.iter().any(|(name, _)| name == "json");
         if call.body.is_some()
             && !is_table
@@ -178,7 +178,7 @@ impl BodyMaker<'_> {
         call.set("auth", "bearer", LuaLiteral::Expression(code));
     }
 
-    /// Returns what must not stand in the plan: a variable.
+    /// Returns the variable for a value that must not stand in the plan.
     fn secret(&mut self, value: &str, name: &str, what: &str) -> VariableExpression {
         if has_variables(value) {
             return self.variables.expression(value, self.calls);
@@ -248,7 +248,7 @@ impl BodyMaker<'_> {
         }
     }
 
-    /// Adds what scripts say, and the status of saved answers.
+    /// Adds the effects of scripts, and the status of saved responses.
     pub(super) fn apply_scripts(
         &mut self,
         findings: &ScriptActions,
@@ -369,7 +369,7 @@ impl BodyMaker<'_> {
         lines
     }
 
-    /// Returns what an expression of a script is in the plan.
+    /// Returns the code for an expression of a script.
     fn value(&mut self, value: &ScriptValue) -> String {
         match value {
             ScriptValue::Json(steps) => format!("answer:json(){steps}"),
@@ -418,7 +418,7 @@ fn headers(headers: &Value) -> Vec<(String, String)> {
     }
 }
 
-/// Returns the status of the first saved answer that is no error, else of the first.
+/// Returns the status of the first saved response that is no error, else of the first.
 fn saved_status(saved: &Value) -> Option<u64> {
     let codes = saved.as_array().into_iter().flatten();
     let codes: Vec<u64> = codes

@@ -1,5 +1,5 @@
-//! The variables of a collection, `{{name}}`: those with a value become locals of the plan, secrets and what the collection
-//! does not define are asked of the environment, and what scripts set is kept with the user.
+//! The variables of a collection, `{{name}}`: those with a value become locals of the plan; secrets and variables
+//! without a value come from the environment; those that scripts set are kept with the user.
 
 use crate::calls::{LuaLiteral, PlanOutline};
 use crate::lua_text::{field, quoted};
@@ -198,7 +198,7 @@ impl PostmanVariables {
         self.remaining.get() == 0
     }
 
-    /// Returns the statements that set what scripts change to what it is at first.
+    /// Returns the statements that set the variables of scripts to their first values.
     pub(super) fn first(&mut self) -> Vec<String> {
         let mut statements = Vec::new();
         for (name, field) in &self.set {
@@ -235,7 +235,7 @@ impl PostmanVariables {
             .map(|name| format!("user.data{}", field(name)))
     }
 
-    /// Puts in the values that the collection has; what is left is not known, or not fixed.
+    /// Replaces variables with the values of the collection; the remaining ones are not known, or not fixed.
     pub(super) fn expanded(&self, text: &str) -> String {
         self.expanded_within(text, DEEPEST)
     }

@@ -49,7 +49,7 @@ pub struct TargetBody {
     pub bytes: Arc<Vec<u8>>,
 }
 
-/// What a line of a list is.
+/// The kinds of a line.
 #[derive(Debug, PartialEq, Eq)]
 enum TargetLine<'a> {
     Blank,
@@ -79,7 +79,7 @@ impl TargetLine<'_> {
         if let Some((method, url)) = line.split_once([' ', '\t']) {
             let url = url.trim_start();
             let is_upper = method.bytes().all(|byte| byte.is_ascii_uppercase());
-            // Small letters are a mistake in a method, and what comes before a URL elsewhere is a command.
+            // Small letters are a mistake in a method, and any other word before a URL is a command.
             let is_known = METHODS
                 .iter()
                 .any(|known| known.eq_ignore_ascii_case(method));
@@ -88,7 +88,7 @@ impl TargetLine<'_> {
             }
         }
         match line.split_once(':') {
-            // No value begins like what follows the scheme of a URL.
+            // No value begins like the part of a URL after its scheme.
             Some((name, value))
                 if !value.starts_with("//")
                     && http::HeaderName::from_bytes(name.as_bytes()).is_ok() =>
@@ -133,7 +133,7 @@ pub fn is_list(name: &str, text: &str) -> bool {
 /// Reads a list. `name` is that of its file, for messages; bodies are looked for in its `folder`.
 ///
 /// # Errors
-/// The line that is wrong, and what to write there.
+/// The line with the fault, and a remedy.
 pub fn parse(name: &str, text: &str, folder: &PlanFolder) -> Result<Vec<Target>, Diagnostic> {
     let text = text.trim_start_matches('\u{feff}');
     let mut targets: Vec<Target> = Vec::new();

@@ -1,4 +1,4 @@
-//! Tests of Artillery: what becomes of their phases and flows, and of those that are hostile.
+//! Tests of Artillery: their phases and flows, and hostile ones.
 
 use super::{Choices, Imported, import};
 

@@ -1,11 +1,11 @@
-//! Damaged inputs of all kinds: each is imported or refused in words, whatever is wrong with it.
+//! Damaged inputs of all kinds: each is imported or refused in words.
 
 use super::{Choices, import};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
 
-/// How many damaged inputs are tried; `LGOOSE_RUNS` asks for more.
+/// The number of damaged inputs; `LGOOSE_RUNS` sets another.
 const RUNS: u64 = 400;
 
 /// The inputs of the tables in `tests/judges`, a case a line, and the key under which each has its text.

@@ -1,4 +1,4 @@
-//! Test plans of JMeter: what becomes of their elements, and of those that are hostile.
+//! Test plans of JMeter: their elements, and hostile ones.
 
 use super::{Choices, Imported, import};
 
@@ -50,7 +50,7 @@ fn read(text: &str) -> Imported {
     import("a file", text.as_bytes(), &Choices::default()).expect("it can be read")
 }
 
-/// Returns the plan of what lies in the only thread group, beside a cookie manager.
+/// Returns the plan of elements in the only thread group, beside a cookie manager.
 fn of_group(below: &str) -> Imported {
     let cookies = element("CookieManager", "cookies", "", "");
     read(&plan(

@@ -1,4 +1,4 @@
-//! Scripts of k6 and lists of targets: what of them becomes a plan, and what is noted.
+//! Scripts of k6 and lists of targets: their plans and notes.
 
 use super::{Choices, Imported, import};
 

@@ -1,4 +1,4 @@
-//! Recordings of both browsers, and hostile ones: what plan they become.
+//! Recordings of both browsers, and hostile ones: their plans.
 
 mod artillery;
 mod beside;
@@ -33,7 +33,7 @@ fn at(second: u32) -> String {
     format!("2026-05-04T10:00:{second:02}.000+00:00")
 }
 
-/// An entry as Firefox writes it: no type, but the headers of its requests say what they are for.
+/// An entry as Firefox writes it: no type, but the headers of its requests show their purpose.
 fn entry(
     second: u32,
     method: &str,

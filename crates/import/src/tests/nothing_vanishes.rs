@@ -1,5 +1,5 @@
-//! Whatever somebody has put into a collection is in the plan or in the notes: random collections whose every part bears a
-//! word of its own.
+//! Every part of a collection is in the plan or in the notes: random collections whose every part bears a word of its
+//! own.
 
 use super::{Choices, Imported, import};
 use rand::{RngExt as _, SeedableRng as _};

@@ -1,4 +1,4 @@
-//! Calls that were on their way at the same moment become batches, and what needs an answer waits for it.
+//! Calls that were on their way at the same moment become batches, and a call that needs a response waits for it.
 
 use super::{Choices, PAGE, entry, har, read, read_with};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ fn visit(calls: &[Value]) -> Value {
     har(&[&[page], calls].concat())
 }
 
-/// Returns what a plan does after it has got the page.
+/// Returns the steps of a plan after it has got the page.
 fn steps(plan: &str) -> String {
     let (_, rest) = plan.split_once("user:get(\"/\", ").expect("the page");
     let (_, rest) = rest.split_once('\n').expect("a line");

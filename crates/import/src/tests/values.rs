@@ -1,4 +1,4 @@
-//! Values that answers brought, secrets, and what was not found.
+//! Values from responses, secrets, and values without an origin.
 
 use super::{PAGE, entry, har, read};
 use serde_json::json;
@@ -167,7 +167,7 @@ fn each_of_many_tokens_comes_from_the_response_before_it() {
     let imported = read(&har(&entries));
     let taken = imported.plan.matches(" = answer:json().next").count();
     assert_eq!(taken, 299, "{}", imported.plan);
-    // The first one was sent before any answer had it.
+    // The first one was sent before any response had it.
     assert!(imported.plan.contains(&token(1)), "{}", imported.plan);
     assert!(!imported.plan.contains(".again"), "{}", imported.plan);
     let remaining = (2..=300).filter(|number| imported.plan.contains(&token(*number)));

@@ -19,7 +19,7 @@ const MAX_REMARKS: usize = 5;
 /// The share of failures above which fast failures may pull a latency below its limit.
 const MANY_FAILURES: f64 = 0.01;
 
-/// Judges a report that has its ending and settings. `trouble` is what went wrong inside lgoose. Without an ending, the
+/// Judges a report that has its ending and settings. `trouble` is a failure of lgoose itself. Without an ending, the
 /// run is still in progress or its ending is unknown, and the verdict is provisional.
 pub fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
     let usual = RunSettings::default();
@@ -132,7 +132,7 @@ fn reasons(
     reasons
 }
 
-/// Returns the reason that applies when every user ended in `on_start`, with what ended the first.
+/// Returns the reason that applies when every user ended in `on_start`, with the error that ended the first.
 pub fn all_lost(report: &Report) -> String {
     let why = "every user ended in 'on_start'";
     match first_task_error(report) {
@@ -160,7 +160,7 @@ fn short(ending: &Ending, report: &Report, settings: &RunSettings) -> Option<Str
     (short && waits && !is_before_users(report)).then(|| ending.short())
 }
 
-/// Returns what keeps thresholds from being judged by a load that was less than planned.
+/// Returns the shortfalls of the load that keep thresholds from being judged.
 fn load_not_reached(report: &Report) -> impl Iterator<Item = String> {
     let ending = report.ending.as_ref();
     let of_scenarios = missing_of_scenarios(report);
@@ -181,7 +181,7 @@ fn is_missing(missing: u64, due: u64) -> bool {
     missing as f64 > due as f64 * MOST_MISSING
 }
 
-/// Returns each scenario whose load was not reached, with what was missing of it.
+/// Returns each scenario whose load was not reached, with the missing part.
 fn missing_of_scenarios(report: &Report) -> impl Iterator<Item = (&str, String)> {
     let several = report.scenarios.len() > 1;
     let all_lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
@@ -242,7 +242,7 @@ fn is_allowed(report: &Report, scenario: &ScenarioRow, counts: ScenarioArrivals)
     })
 }
 
-/// Returns whether some threshold is about what a scenario did.
+/// Returns whether some threshold covers a scenario.
 fn is_judged_by(report: &Report, scenario: &str) -> bool {
     report.thresholds.iter().any(|row| {
         let subject = row.subject.as_ref();
@@ -533,7 +533,7 @@ fn failed_in_all(report: &Report) -> String {
     }
 }
 
-/// Returns what was judged and passed.
+/// Describes the judgement that passed.
 fn held(report: &Report, settings: &RunSettings) -> String {
     match report.thresholds.len() as u64 {
         0 if settings.fail_on_error => "nothing failed".to_owned(),

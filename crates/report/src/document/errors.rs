@@ -60,8 +60,8 @@ pub(super) fn errors(report: &Report, scope: Scope) -> Table<'_> {
     table.without_empty("response").without_empty("plan")
 }
 
-/// Returns the slowest requests of each name, the slowest first: all that are known or, where there is less room, those whose
-/// trace the site was asked to keep.
+/// Returns the slowest requests of each name, the slowest first: all that are known or, where there is less room, those
+/// whose trace the site was to keep.
 pub(super) fn slow(report: &Report, scope: Scope) -> Table<'_> {
     let mut columns = vec![Column::text("name")];
     columns.extend(Column::numbers(["latency", "status", "at", "user"]));

@@ -1,4 +1,4 @@
-//! The table of what happened during the run, by the numbers that the charts of a page have.
+//! The table of events during the run, by the numbers that the charts of a page have.
 
 use super::{Cell, Column, Scope, Table};
 use crate::display::marked_events;
@@ -12,7 +12,7 @@ const MOST: usize = 10;
 pub(super) fn events(report: &Report, scope: Scope) -> Table<'_> {
     let mut columns = vec![Column::text("what")];
     columns.extend(Column::numbers(["mark", "at", "lasted"]));
-    // What was planned is of use beside a chart only.
+    // Planned events are of use beside a chart only.
     let planned = [EventKind::Stage, EventKind::Stop];
     let events = (1..).zip(marked_events(report));
     let events = events.filter(|(_, event)| scope == Scope::Full || !planned.contains(&event.kind));

@@ -1,5 +1,5 @@
-//! The head of the document: how the run ended, what is wrong with it, and what readers should know before they trust a
-//! figure.
+//! The head of the document: the ending of the run, its diagnosis, and the warnings that readers need before they trust
+//! a figure.
 
 use lgoose_base::units::counted;
 use lgoose_judgement::{Diagnosis, all_lost, measured_from};
@@ -13,11 +13,11 @@ const MOST: usize = 5;
 #[derive(Debug)]
 pub(crate) struct Head<'a> {
     pub(crate) outcome: Outcome,
-    /// What is wrong: since when it is, and the answers to where, why and whether it is lgoose.
+    /// The diagnosis, and its heading.
     pub(crate) diagnosis: Option<(Diagnosis, String)>,
     /// The verdict and the ending first, then reasons, remarks and warnings.
     pub(crate) sentences: Vec<(Statement, Cow<'a, str>)>,
-    /// What the verdict does not say: how many thresholds held, whether lgoose kept up.
+    /// Facts that the verdict lacks: the number of thresholds that held, whether lgoose kept up.
     pub(crate) details: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Outcome {
     Open,
 }
 
-/// What a sentence of the head is.
+/// The kinds of a sentence of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Statement {
     Verdict,

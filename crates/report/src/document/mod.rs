@@ -1,5 +1,5 @@
-//! The report as a document: tables of typed cells in reading order, for every format that people read. What is shown, in
-//! which order, in which words and how much of it is decided here; text, Markdown and HTML only draw it.
+//! The report as a document: tables of typed cells in reading order, for every format that people read. The contents,
+//! their order, words and extent are decided here; text, Markdown and HTML only draw it.
 //!
 //! A new figure of requests is a line in `requests.rs`; a new table is a function in the file of its subject and a line in
 //! `tables`.

@@ -141,7 +141,7 @@ fn phase(ms: Option<f64>) -> Cell {
     Cell::of(ms, Cell::duration)
 }
 
-/// Returns the figures of each name: the first table has what matters most, the others have more.
+/// Returns the figures of each name: the most important ones in the first table, more in the others.
 pub(super) fn requests(report: &Report, scope: Scope) -> Vec<Table<'_>> {
     if report.aggregated.count == 0 {
         return Vec::new();
@@ -311,7 +311,7 @@ impl NamedFigures<'_> {
         })
     }
 
-    /// Returns the table of what matters most.
+    /// Returns the table of the most important figures.
     fn first(&self, report: &Report, scope: Scope) -> Table<'static> {
         let has_failures = report.aggregated.failures > 0;
         let ok = if has_failures { "ok " } else { "" };

@@ -5,7 +5,7 @@
 pub enum Scope {
     /// The most important rows and columns.
     Brief,
-    /// What a terminal shows.
+    /// The extent of a terminal.
     Usual,
     /// Everything.
     Full,

@@ -52,7 +52,7 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
 fn figures(comparison: &Comparison) -> String {
     let (mut changed, others): (Vec<&Row>, Vec<&Row>) =
         comparison.rows.iter().partition(|row| is_change(row));
-    // The worst first, then what became better.
+    // The worst first, then the improvements.
     changed.sort_by_key(|row| (!row.beyond_limit, !row.verdict.is_worse()));
     let mut out = String::new();
     let has_changes = !changed.is_empty();
@@ -102,7 +102,7 @@ fn forest(rows: &[&Row]) -> String {
         .fold(0.0, |far: f64, (low, _, high)| {
             far.max(low.abs()).max(high.abs())
         });
-    // What is far beyond all others ends at the border.
+    // A bar far beyond all others ends at the border.
     let far = far.clamp(0.01, 2.0);
     let middle = (LEFT + WIDTH - RIGHT) / 2.0;
     let x = |change: f64| middle + (change / far).clamp(-1.0, 1.0) * (WIDTH - RIGHT - LEFT) / 2.0;
@@ -170,7 +170,7 @@ mod tests {
             assert!(page.contains(text), "{text} in\n{page}");
         }
         assert!(!page.contains("<script"));
-        // What changed is drawn and comes before what did not.
+        // Rows with a change are drawn, and come before those without.
         let place = |text: &str| {
             page.find(text)
                 .unwrap_or_else(|| panic!("{text} in\n{page}"))

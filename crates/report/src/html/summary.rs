@@ -7,7 +7,7 @@ use lgoose_base::units::{counted, show_count, show_duration, show_long, show_siz
 use lgoose_metrics::Report;
 use std::time::Duration;
 
-/// Renders the head of the page: what was run, the verdict, the main figures, warnings.
+/// Renders the head of the page: the plan, the verdict, the main figures, warnings.
 pub(super) fn head(report: &Report) -> String {
     let head = Head::of(report);
     let started = report.started.split('.').next().unwrap_or_default();
@@ -86,7 +86,7 @@ fn list(class: &str, kind: Statement, head: &Head<'_>) -> String {
 
 fn cards(report: &Report) -> String {
     let total = &report.aggregated;
-    // What fails at once must not make a site look fast.
+    // Failures that take no time must not make a site look fast.
     let (label, latency) = if total.failures > 0 {
         ("Latency of successes, p95", &total.latency_ok_ms)
     } else {

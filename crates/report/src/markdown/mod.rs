@@ -1,4 +1,4 @@
-//! The report as Markdown, short enough for a pull request: the verdict, what is wrong, and the tables of the document.
+//! The report as Markdown, short enough for a pull request: the verdict, the diagnosis, and the tables of the document.
 //!
 //! Names and messages are formatted as code: their characters have no special meaning, mention nobody and link to
 //! nothing.
@@ -107,7 +107,7 @@ fn overview(report: &Report) -> String {
     )
 }
 
-/// Appends a table of the document: the row of all rows comes first, and what a group has in common is said once.
+/// Appends a table of the document: the row of all rows comes first, and the name of a group stands once.
 fn table(table: &Table<'_>, out: &mut String) {
     let marks = table
         .columns

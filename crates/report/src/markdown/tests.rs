@@ -42,7 +42,7 @@ fn the_fixed_report_is_the_checked_in_one() {
     fixture::golden("report.md", &text);
 }
 
-/// Returns the title of a table, which heads its names; what groups have in common may stand before them.
+/// Returns the title of a table, which heads its names; the names of groups may stand before them.
 fn title(table: &[Vec<String>]) -> &str {
     let head = &table[0];
     let is_group = ["scenario", "kind"].contains(&&*head[0]);

@@ -18,7 +18,7 @@ pub struct Distribution {
     pub sum: f64,
     /// Counts up to each of [`BORDERS`] and beyond the one before.
     pub classic: Vec<(f64, u64)>,
-    /// What lies beyond the last border.
+    /// Values beyond the last border.
     pub beyond: u64,
     /// Latencies of less than half a microsecond.
     pub zero: u64,

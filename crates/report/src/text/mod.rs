@@ -39,8 +39,9 @@ pub struct TableOptions {
     pub status_codes: bool,
 }
 
-/// Renders the end of a run: what is wrong with it, warnings, the result of a search, the tables of the document, and the
-/// facts. Of a run of one iteration (`--once`), with which people look for mistakes: each request, what failed and why.
+/// Renders the end of a run: its diagnosis, warnings, the result of a search, the tables of the document, and the
+/// facts. For a run of one iteration (`--once`), which serves to find mistakes: each request, and the failures with
+/// their reasons.
 ///
 /// `width` is that of the terminal, in columns: 80 are always enough, more are used for longer names. Figures are never
 /// cut, so with less than 80 columns lines may be longer than the terminal.

@@ -31,7 +31,7 @@ pub(super) struct TextTable<'a> {
 #[derive(Debug)]
 enum TextRow {
     Rule,
-    /// What the rows below have in common.
+    /// The name of the group of the rows below.
     Heading(String),
     Cells(String, Vec<String>),
     /// Sentences about the row above.

@@ -1,4 +1,4 @@
-//! What lies over the page: help, questions, messages, and pages of text that scroll and can be searched.
+//! Dialogs over the page: help, questions, messages, and pages of text that scroll and can be searched.
 
 use super::super::by_tag::matching;
 use super::super::layout::ScreenLayout;

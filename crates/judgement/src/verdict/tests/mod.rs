@@ -76,7 +76,7 @@ fn a_task_that_never_succeeds_and_a_check_that_never_holds_fail_the_run() {
         ]
     );
     assert_eq!(verdict.exit_code, 1);
-    // Who sets a limit on them has said what is accepted.
+    // A limit on them states how many failures are accepted.
     let limit = |kind, name: Option<&str>, scenario: Option<&str>, threshold: &str| ThresholdRow {
         threshold: threshold.to_owned(),
         name: name.map(str::to_owned),

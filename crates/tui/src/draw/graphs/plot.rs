@@ -116,7 +116,7 @@ impl Plot<'_> {
         }
     }
 
-    /// Marks what leaves the scale, the highest with its value.
+    /// Marks values beyond the scale, the highest with its value.
     fn clipped(&self, place: &PlotArea, buffer: &mut Buffer, styles: Styles) {
         let of = |bar: &Bar| {
             bar.value
@@ -183,7 +183,7 @@ fn draw_bar(bar: &Bar, place: &PlotArea, x: u16, buffer: &mut Buffer, styles: St
             .set_char(sign)
             .set_style(style);
     }
-    // Without colours, a sign tells what is bad.
+    // Without colours, a sign marks bad values.
     if bad > 0 && !styles.colours {
         buffer[(x, bottom)].set_char('✗');
     }

@@ -19,7 +19,7 @@ const SHOP: &str = include_str!("shop.proto");
 pub(super) const PREFIX: &str = "/shop.v1.Orders/";
 const REFLECTION: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 /// The longest message that is taken.
-const LONGEST: usize = 1 << 20;
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// Orders with greater numbers do not exist.
 const LAST_ORDER: i64 = 1_000_000;
 
@@ -33,14 +33,14 @@ const UNAVAILABLE: u8 = 14;
 pub(super) trait CallGate: Send + Sync {
     /// Counts a call of that path; returns how long it is held up.
     fn enter(&self, path: &str) -> Option<Duration>;
-    /// Whether the call fails.
+    /// Returns whether the call fails.
     fn fails(&self) -> bool;
 }
 
-/// How a call ends that does not succeed.
+/// The status and message of a call that fails.
 type Refusal = (u8, &'static str);
 
-/// Whether a connection begins as HTTP/2 does.
+/// Returns whether a connection begins with the preface of HTTP/2.
 pub(super) async fn is_http2(tcp: &TcpStream) -> bool {
     const PREFACE: &[u8] = b"PRI * HTTP/2.0";
     let mut start = [0; PREFACE.len()];
@@ -130,7 +130,7 @@ impl Messages {
                 if flags != 0 {
                     return Err((UNIMPLEMENTED, "messages are not compressed here"));
                 }
-                if length > LONGEST {
+                if length > MAX_MESSAGE_BYTES {
                     return Err((RESOURCE_EXHAUSTED, "the message is too long"));
                 }
                 if self.unread.len() >= HEAD + length {

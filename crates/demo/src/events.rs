@@ -27,7 +27,7 @@ pub(super) struct SiteEvents {
 /// One event of a response.
 #[derive(Debug, Clone)]
 pub(super) struct SiteEvent {
-    /// How long after the one before it is due, the first after the head.
+    /// The time from the event before until it is due; for the first, from the head.
     pub(super) after: Duration,
     /// Its lines, with the empty one at the end.
     pub(super) text: String,

@@ -25,7 +25,7 @@ impl FixtureResponse {
         std::str::from_utf8(&self.body).expect("pages are UTF-8")
     }
 
-    /// Whether the page contains `text`.
+    /// Returns whether the page contains `text`.
     pub(super) fn contains(&self, text: &str) -> bool {
         self.text().contains(text)
     }

@@ -79,7 +79,7 @@ pub(super) fn uncached(body: String, headers: &HeaderMap) -> SiteResponse {
     response
 }
 
-/// Whether a client accepts gzip.
+/// Returns whether a client accepts gzip.
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let lists = headers.get_all(ACCEPT_ENCODING).iter();
     let lists = lists.filter_map(|list| list.to_str().ok());

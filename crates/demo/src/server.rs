@@ -41,7 +41,7 @@ pub(super) struct SiteRequest<'a> {
     pub(super) peer: IpAddr,
     pub(super) headers: &'a HeaderMap,
     pub(super) body: &'a [u8],
-    /// When the body had been read.
+    /// The time at which the body had been read.
     pub(super) received: Instant,
 }
 
@@ -67,11 +67,11 @@ pub(super) trait Handler: Send + Sync {
         let text = "The website encountered an unexpected error. Please try again later.\n";
         plain(StatusCode::INTERNAL_SERVER_ERROR, text)
     }
-    /// Whether the site has methods of gRPC.
+    /// Returns whether the site has methods of gRPC.
     fn has_calls(&self) -> bool {
         false
     }
-    /// Whether a path is the room to chat in.
+    /// Returns whether a path is that of the chat room.
     fn is_chat(&self, _path: &str) -> bool {
         false
     }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 
-/// How many texts were cut so far.
+/// The number of texts that were cut so far.
 pub(super) type CutCount = Rc<Cell<u64>>;
 
 /// The most bytes that are read, which may change on the way.

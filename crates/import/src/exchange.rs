@@ -8,7 +8,7 @@ use url::Url;
 /// All that was recorded.
 #[derive(Debug, Default)]
 pub(super) struct RecordedTraffic {
-    /// In the order in which they began.
+    /// The exchanges in the order in which they began.
     pub(super) exchanges: Vec<RecordedExchange>,
     /// The origin of the pages that most requests came from, where that is known.
     pub(super) site: Option<Url>,
@@ -67,7 +67,7 @@ pub(super) struct RecordedExchange {
     /// Credentials of basic or digest authentication.
     pub(super) auth: Option<(String, String)>,
     pub(super) digest: bool,
-    /// Somebody has typed it: its headers are meant, and no browser's own.
+    /// A person has typed it: all of its headers are intended.
     pub(super) is_typed: bool,
     /// Options of its call, with their values as Lua.
     pub(super) call: Vec<(String, String)>,
@@ -76,7 +76,7 @@ pub(super) struct RecordedExchange {
     pub(super) end_ms: f64,
     /// The time at which its response began to arrive.
     pub(super) responded_ms: f64,
-    /// Nothing was sent: the browser had it.
+    /// The browser had it in its cache, and sent nothing.
     pub(super) cached: bool,
     /// Redirects are followed, as browsers do.
     pub(super) follows: bool,
@@ -101,7 +101,7 @@ impl RecordedExchange {
 #[derive(Debug)]
 pub(super) struct FinalResponse {
     pub(super) status: u16,
-    /// Where it came from, after redirects.
+    /// The address of the response, after redirects.
     pub(super) url: Url,
     /// Names in lower case.
     pub(super) headers: Vec<(String, String)>,

@@ -6,7 +6,7 @@ use lgoose_html::{Button, Document, Form, NodeKey, Selector, find_form_within};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use url::Url;
 
-/// How many pages back a form is looked for, and the memory that a page may take.
+/// The number of pages back in which a form is searched for, and the memory that a page may take.
 const PAGES: usize = 12;
 const PAGE_BYTES: usize = 128 << 20;
 /// The most forms of a page that are looked at.
@@ -33,7 +33,7 @@ enum SentForm {
     Unknown,
 }
 
-/// Which button was pressed.
+/// The button that was pressed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ButtonPress {
     Default,

@@ -9,13 +9,13 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
 /// The most values of each kind; further ones are searched for one by one.
-const MOST: usize = 20_000;
+const MAX_VALUES: usize = 20_000;
 /// The searched prefix of a value in bytes: each match is compared as a whole.
-const BYTES: usize = 32;
+const PREFIX_BYTES: usize = 32;
 /// The shortest part of a value that is looked for.
-const LEAST: usize = 4;
+const MIN_PART_BYTES: usize = 4;
 /// The most responses that are kept for a value.
-const MOST_RESPONSES: usize = 64;
+const MAX_RESPONSES: usize = 64;
 
 /// The places of values. Numbers are those of exchanges.
 #[derive(Debug, Default)]
@@ -53,11 +53,11 @@ impl ValueIndex {
                 let is_token = named_token(key) && value.len() >= 6;
                 if is_random(value) || is_token {
                     let number = index.random.len();
-                    if number < MOST && plain(value).len() >= LEAST {
+                    if number < MAX_VALUES && plain(value).len() >= MIN_PART_BYTES {
                         index.random.entry(value.to_owned()).or_insert(number);
                     }
                 }
-                if is_id_value(value) && ids.len() < MOST {
+                if is_id_value(value) && ids.len() < MAX_VALUES {
                     ids.insert(value.to_owned());
                 }
             });
@@ -72,7 +72,7 @@ impl ValueIndex {
         let mut patterns = vec![""; self.random.len()];
         for (value, number) in &self.random {
             let part = plain(value);
-            patterns[*number] = &part[..part.len().min(BYTES)];
+            patterns[*number] = &part[..part.len().min(PREFIX_BYTES)];
         }
         let search = AhoCorasick::new(&patterns).ok();
         if search.is_none() {
@@ -114,7 +114,7 @@ impl ValueIndex {
         self.sent = vec![None; self.random.len()];
         let mut patterns = vec![""; self.random.len()];
         for (value, number) in &self.random {
-            let mut end = value.len().min(BYTES * 4);
+            let mut end = value.len().min(PREFIX_BYTES * 4);
             while !value.is_char_boundary(end) {
                 end -= 1;
             }
@@ -162,7 +162,7 @@ impl ValueIndex {
 }
 
 fn add(responses: &mut Vec<usize>, at: usize) {
-    if responses.last() != Some(&at) && responses.len() < MOST_RESPONSES {
+    if responses.last() != Some(&at) && responses.len() < MAX_RESPONSES {
         responses.push(at);
     }
 }

@@ -97,7 +97,7 @@ const KEYS: &[(&str, usize)] = &[
     ("1//0", 30),
 ];
 
-/// How a key begins, its length, and whether a character may be in the rest.
+/// The prefix of a key, its length, and whether a character may be in the rest.
 type ExactKey = (&'static str, usize, fn(u8) -> bool);
 
 /// Keys whose length is known, and which are of certain characters.

@@ -8,10 +8,10 @@
 //! into the plan except as a quoted text.
 //!
 //! ```
-//! use lgoose_import::{Choices, import};
+//! use lgoose_import::{ImportOptions, import};
 //!
 //! let command = &b"curl http://127.0.0.1:8080/cart -d item=7"[..];
-//! let imported = import("calls.txt", command, &Choices::default()).expect("a command line of curl");
+//! let imported = import("calls.txt", command, &ImportOptions::default()).expect("a command line of curl");
 //! assert!(imported.plan.contains("user:post"));
 //! ```
 
@@ -70,7 +70,7 @@ pub(crate) use imported::Imported;
 use imported::KINDS;
 use lgoose_base::error::Diagnostic;
 use lgoose_base::foreign_formats::recognise;
-pub use site::Choices;
+pub use site::ImportOptions;
 use site::{InputKind, SelectedExchanges};
 use std::io::{BufRead, Read as _};
 
@@ -81,7 +81,7 @@ use std::io::{BufRead, Read as _};
 pub fn import(
     name: &str,
     mut reader: impl BufRead,
-    choices: &Choices,
+    choices: &ImportOptions,
 ) -> Result<Imported, Diagnostic> {
     let first = skip_blank(&mut reader).map_err(|error| unreadable(name, &error))?;
     let recording = match first {
@@ -157,7 +157,7 @@ pub fn import(
 fn write(
     name: &str,
     recording: RecordedTraffic,
-    choices: &Choices,
+    choices: &ImportOptions,
 ) -> Result<Imported, Diagnostic> {
     let mut notes = recording.notes;
     let hosts = site::hosts(&recording.exchanges);
@@ -186,7 +186,12 @@ fn write(
 
 /// Returns why a recording has no request that a plan could send. `hosts` are those of its requests, `notes` the parts
 /// that were left out.
-fn nothing_to_send(name: &str, choices: &Choices, hosts: &str, notes: &[String]) -> Diagnostic {
+fn nothing_to_send(
+    name: &str,
+    choices: &ImportOptions,
+    hosts: &str,
+    notes: &[String],
+) -> Diagnostic {
     if let Some(site) = choices.site.as_ref().filter(|_| !hosts.is_empty()) {
         let site = lua_text::comment(site);
         return Diagnostic::new(format!("{name} has no request to '{site}'"))

@@ -12,7 +12,7 @@ const KEYWORDS: [&str; 22] = [
 pub(super) const WIDTH: usize = 100;
 
 /// The depth of tables that Lua reads safely.
-const DEEPEST: usize = 60;
+const MAX_DEPTH: usize = 60;
 
 /// Returns a text as a literal.
 pub(super) fn quoted(text: &str) -> String {
@@ -128,7 +128,7 @@ pub(super) fn is_shallow(value: &Value) -> bool {
             _ => 0,
         }
     }
-    depth(value) <= DEEPEST
+    depth(value) <= MAX_DEPTH
 }
 
 /// Returns a JSON value as Lua; `replace` may give an expression for a scalar, by its keys.

@@ -1,4 +1,4 @@
-//! Which places of a request have ids and tokens, and which have them already.
+//! The places of a request that may have ids and tokens, and those that have them already.
 
 use super::exchange::{Body, RecordedExchange};
 use super::origin::{self, SoughtValue, singular};

@@ -3,7 +3,7 @@
 /// Returns whether a value looks as if it was made up by a machine: a UUID, a hash, a token.
 pub(super) fn is_random(value: &str) -> bool {
     const LEAST: usize = 12;
-    /// Of hexadecimal digits alone.
+    /// The least length of a value of hexadecimal digits alone.
     const LEAST_HEX: usize = 10;
     let value = value.trim();
     let is_hex = value

@@ -16,7 +16,7 @@ use std::collections::HashSet;
 /// The longest body that stands in the plan where files can be written beside it.
 const INLINE: usize = 1_000;
 /// The most files: each is a local of the plan, of which Lua takes 200.
-const MOST_FILES: usize = 80;
+const MAX_FILES: usize = 80;
 
 /// Headers that a plan says otherwise, or that the client sends by itself.
 const OWN: [&str; 9] = [
@@ -42,7 +42,7 @@ pub(super) struct PlanAttachments {
 impl PlanAttachments {
     /// Returns the expression for a text, which is kept in a file if it is long.
     pub(super) fn store(&mut self, text: String, ending: &str) -> String {
-        if !self.enabled || text.len() <= INLINE || self.all.len() >= MOST_FILES {
+        if !self.enabled || text.len() <= INLINE || self.all.len() >= MAX_FILES {
             return quoted(&text);
         }
         self.file("body", text.into_bytes(), ending)
@@ -52,7 +52,7 @@ impl PlanAttachments {
     pub(super) fn stand_in(&mut self, name: &str, media: Option<&str>) -> (String, String) {
         let (content, ending) = stand_in(name, media);
         let shown = lua_text::comment(name);
-        if !self.enabled || self.all.len() >= MOST_FILES {
+        if !self.enabled || self.all.len() >= MAX_FILES {
             let message = format!(
                 "what is in '{shown}' is not known, and a small file is sent: put it beside the plan and write data = file(\"NAME\")"
             );
@@ -70,7 +70,7 @@ impl PlanAttachments {
 
     /// Returns the expression for bytes, which are kept in a file.
     pub(super) fn bytes(&mut self, kind: &str, content: Vec<u8>, ending: &str) -> String {
-        if !self.enabled || self.all.len() >= MOST_FILES {
+        if !self.enabled || self.all.len() >= MAX_FILES {
             return quoted_bytes(&content);
         }
         self.file(kind, content, ending)

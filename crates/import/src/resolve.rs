@@ -13,12 +13,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// The most bytes of responses that are searched, all searches together: some seconds.
 const SEARCHED_BYTES: usize = 16 << 30;
 /// The most values of a task that are locals: Lua takes 200.
-const LOCALS: usize = 100;
+const MAX_LOCALS: usize = 100;
 
-/// Where in a request a value stands.
+/// The place of a value in a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ValuePosition<'a> {
-    /// After this part of the path.
+    /// The place after this part of the path.
     Path(&'a str),
     /// A field of a query, a form or JSON of that name.
     Field(&'a str),
@@ -30,7 +30,7 @@ pub(super) enum ValuePosition<'a> {
 pub(super) enum ValueOrigin {
     /// A plain text.
     Plain,
-    /// It seems to change from visit to visit, and no response brought it.
+    /// A value that seems to change from visit to visit, and that no response brought.
     Unknown,
     Value(usize),
     /// A cookie of that name, and whether it is percent-encoded there.
@@ -316,7 +316,7 @@ impl<'a> ValueResolver<'a> {
                 continue;
             };
             let count = locals.entry(task).or_default();
-            value.is_local = value.used_in.iter().all(|used| *used == task) && *count < LOCALS;
+            value.is_local = value.used_in.iter().all(|used| *used == task) && *count < MAX_LOCALS;
             *count += usize::from(value.is_local);
         }
     }

@@ -32,7 +32,7 @@ impl ScriptVariable {
 const BEGIN: char = '\u{f8f0}';
 const END: char = '\u{f8f1}';
 
-/// Before the number of one whose value is encoded.
+/// The mark before the number of a variable whose value is encoded.
 const ENCODED: char = 'e';
 
 /// A part of a text.

@@ -15,7 +15,7 @@ pub(super) struct Secret {
 }
 
 /// The most variables that are locals of a plan: Lua takes 200 of all kinds.
-const LOCALS: usize = 50;
+const MAX_LOCALS: usize = 50;
 
 /// The variables of the environment that a plan needs, by name.
 #[derive(Debug, Default)]
@@ -104,7 +104,7 @@ impl Secrets {
         let secret = Secret {
             value: value.to_owned(),
             what: what.to_owned(),
-            is_local: self.all.len() < LOCALS,
+            is_local: self.all.len() < MAX_LOCALS,
         };
         self.all.insert(unique.clone(), secret);
         unique

@@ -1,4 +1,5 @@
-//! Which of the recorded requests are the site's own, and which of them a redirect made: lgoose follows redirects itself.
+//! The requests of the site among those that were recorded, and those that a redirect made: lgoose follows redirects
+//! itself.
 
 use super::exchange::{ExchangeKind, RecordedExchange};
 use super::script_variables::ScriptVariables;
@@ -7,12 +8,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use url::Url;
 
-/// How many requests after a redirect the one that it led to is looked for.
+/// The number of requests after a redirect among which the one that it led to is searched for.
 const NEAR: usize = 60;
 
-/// Choices of the author.
+/// Options of an import.
 #[derive(Debug, Default)]
-pub struct Choices {
+pub struct ImportOptions {
     /// Hosts whose requests are kept beside those of the site: a name, with a port if it has one; `*` for all.
     pub hosts: Vec<String>,
     /// The host of the site, if it is not the one of the first page.
@@ -30,17 +31,17 @@ pub struct Choices {
 /// Kinds of inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InputKind {
-    /// Of a browser, or command lines.
+    /// A recording of a browser, or command lines.
     Recording,
-    /// Of Postman.
+    /// A collection of Postman.
     Collection,
-    /// Of OpenAPI.
+    /// A document of OpenAPI.
     Document,
-    /// Of another load tester.
+    /// A test of another load tester.
     TestPlan,
 }
 
-impl Choices {
+impl ImportOptions {
     /// Refuses a choice that has no effect on this kind of input.
     ///
     /// # Errors
@@ -84,7 +85,7 @@ impl SelectedExchanges {
 pub(super) fn choose(
     mut exchanges: Vec<RecordedExchange>,
     referring_site: Option<&Url>,
-    choices: &Choices,
+    choices: &ImportOptions,
     notes: &mut Vec<String>,
 ) -> Option<SelectedExchanges> {
     let site = match &choices.site {

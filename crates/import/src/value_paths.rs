@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 /// A path into JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ValuePath {
-    /// As `response:json` takes it; empty for the whole value.
+    /// The path in the form of `response:json`; empty for the whole value.
     pub(super) text: String,
-    /// It leads to a list of values.
+    /// Whether it leads to a list of values.
     pub(super) is_list: bool,
 }
 

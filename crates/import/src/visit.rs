@@ -10,23 +10,23 @@ const SHORTEST: f64 = 0.5;
 /// The pause between two tasks of a recording without pages, in seconds.
 const BREAK: f64 = 1.0;
 /// The longest pause in seconds: after a longer one, the visitor was away.
-const LONGEST: f64 = 120.0;
+const MAX_PAUSE_S: f64 = 120.0;
 /// A request that takes longer waits for news, in milliseconds; nobody waits for its end.
 pub(super) const POLL_MS: f64 = 20e3;
 /// The memory for the addresses of a page's assets.
 const LIST_BYTES: usize = 8 << 20;
 /// The most requests of a plan, assets apart.
-pub(super) const MOST: usize = 2_000;
+pub(super) const MAX_REQUESTS: usize = 2_000;
 
 /// The actions of a user, in order.
 #[derive(Debug)]
 pub(super) struct Visit {
     pub(super) tasks: Vec<VisitTask>,
-    /// Requests beyond [`MOST`].
+    /// Requests beyond [`MAX_REQUESTS`].
     pub(super) omitted: usize,
     /// Paths of assets that the site did not have.
     pub(super) missing: BTreeSet<String>,
-    /// How many assets the browser had in its cache.
+    /// The number of assets that the browser had in its cache.
     pub(super) in_cache: usize,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn arrange(selection: &SelectedExchanges) -> Visit {
         let gap = pause((exchange.start_ms - busy_until) / 1e3);
         if exchange.kind != ExchangeKind::Asset {
             requests += 1;
-            if requests > MOST {
+            if requests > MAX_REQUESTS {
                 omitted += 1;
                 continue;
             }
@@ -183,7 +183,7 @@ pub(super) fn arrange(selection: &SelectedExchanges) -> Visit {
     }
 }
 
-/// Goes on with the last task after a pause, or begins another.
+/// Continues the last task after a pause, or begins another.
 fn start_task(
     tasks: &mut Vec<VisitTask>,
     is_new: bool,
@@ -205,7 +205,7 @@ fn pause(seconds: f64) -> Option<f64> {
     match seconds {
         s if !s.is_finite() || s < SHORTEST => None,
         s if s < 10.0 => Some((s * 10.0).round() / 10.0),
-        s if s < 3600.0 * 24.0 * 365.0 => Some(s.round().min(LONGEST)),
+        s if s < 3600.0 * 24.0 * 365.0 => Some(s.round().min(MAX_PAUSE_S)),
         _ => None,
     }
 }

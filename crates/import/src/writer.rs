@@ -9,7 +9,7 @@ use super::request::{CallWriter, LineNote, PlanAttachments};
 use super::resolve::ValueResolver;
 use super::side_by_side;
 use super::site::SelectedExchanges;
-use super::visit::{MOST, Visit, VisitStep, VisitTask};
+use super::visit::{MAX_REQUESTS, Visit, VisitStep, VisitTask};
 use std::collections::HashMap;
 
 /// The indentation of statements in a task.
@@ -69,7 +69,7 @@ pub(super) fn write(
     let mut listed = by_line(&notes, offset);
     if visit.omitted > 0 {
         listed.push(format!(
-            "left out the last {} requests: a plan has {MOST} at most; record a shorter visit",
+            "left out the last {} requests: a plan has {MAX_REQUESTS} at most; record a shorter visit",
             visit.omitted
         ));
     }

@@ -31,12 +31,13 @@ const OVER_S: f64 = 10.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnosis {
     trouble: Trouble,
-    /// When it began, and when it ended if it has, in seconds since the start of the measurement.
+    /// Its beginning, and its end if it has one, in seconds since the start of the measurement.
     since_s: Option<f64>,
     until_s: Option<f64>,
-    /// Where, the worst first: `POST checkout 50% fail`, `GET report p95 896 ms (limit 500 ms)`.
+    /// The failing names and broken limits, the worst first: `POST checkout 50% fail`, `GET report p95 896 ms (limit
+    /// 500 ms)`.
     places: Vec<String>,
-    /// Why, the most frequent first: `status 503 Service Unavailable ×351`.
+    /// The reasons, the most frequent first: `status 503 Service Unavailable ×351`.
     causes: Vec<String>,
     /// The part of lgoose itself in it.
     generator: Option<GeneratorPart>,
@@ -45,7 +46,7 @@ pub struct Diagnosis {
 /// The kinds of trouble, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trouble {
-    /// Something fails for more than a few, or a limit is broken.
+    /// More than a few failures of one name, or a broken limit.
     Failing,
     /// No response came to anybody for a while.
     Stalled,
@@ -69,7 +70,7 @@ impl GeneratorPart {
     }
 }
 
-/// Something of which runs, requests or checks fail.
+/// A name of which runs, requests or checks fail.
 struct FailingRow {
     label: String,
     failures: u64,

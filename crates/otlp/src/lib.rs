@@ -99,7 +99,7 @@ impl Exporter {
 #[derive(Debug, Default)]
 struct FailedExports {
     count: u64,
-    /// Why the last of them did not.
+    /// The reason for the last of them.
     why: String,
 }
 
@@ -109,7 +109,7 @@ struct ExportLoop {
     traces: EndpointSender,
     interval: Duration,
     handle: Handle,
-    /// When the run began, in nanoseconds since 1970.
+    /// The beginning of the run, in nanoseconds since 1970.
     began: u64,
     sent: ExportedRequests,
     exports: u64,

@@ -33,7 +33,7 @@ pub(crate) struct Metric {
     pub(crate) name: String,
     #[prost(string, tag = "2")]
     pub(crate) description: String,
-    /// In the words of UCUM.
+    /// The unit, in the notation of UCUM.
     #[prost(string, tag = "3")]
     pub(crate) unit: String,
     #[prost(oneof = "Data", tags = "5, 7, 10")]
@@ -179,7 +179,7 @@ pub(crate) struct Span {
     pub(crate) attributes: Vec<KeyValue>,
     #[prost(message, optional, tag = "15")]
     pub(crate) status: Option<Status>,
-    /// Those of W3C's `traceparent`.
+    /// The flags of W3C's `traceparent`.
     #[prost(fixed32, tag = "16")]
     pub(crate) flags: u32,
 }

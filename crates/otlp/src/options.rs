@@ -1,5 +1,5 @@
-//! Where figures are exported to, and how: the flag, and the environment variables that OpenTelemetry has for all programs
-//! (<https://opentelemetry.io/docs/specs/otel/protocol/exporter/>).
+//! The destination of an export, and its options: the flag, and the environment variables that OpenTelemetry has for
+//! all programs (<https://opentelemetry.io/docs/specs/otel/protocol/exporter/>).
 
 use lgoose_base::error::{Diagnostic, Error};
 use lgoose_base::pem;

@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 /// The most bytes of a response that are read.
-const MOST_RESPONSE_BYTES: usize = 64 << 10;
+const MAX_RESPONSE_BYTES: usize = 64 << 10;
 
 /// The body of a response: that to metrics and that to spans have fields of the same numbers, whose names alone differ.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
@@ -90,7 +90,7 @@ impl EndpointSender {
         }
         let mut body = Vec::new();
         while let Some(piece) = response.chunk().await.map_err(words)? {
-            if body.len() + piece.len() > MOST_RESPONSE_BYTES {
+            if body.len() + piece.len() > MAX_RESPONSE_BYTES {
                 break;
             }
             body.extend_from_slice(&piece);

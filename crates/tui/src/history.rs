@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Seconds that a trend shows at most.
 const LENGTH: usize = 16;
 /// The most names whose trends are kept; further ones have none.
-const MOST_NAMES: usize = 2_001;
+const MAX_NAMES: usize = 2_001;
 
 /// The rates of names, at intervals of a second.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl History {
         for row in rows {
             let name = (row.method.clone(), row.name.clone());
             let before = self.counts.insert(name.clone(), row.count).unwrap_or(0);
-            if self.rates.len() >= MOST_NAMES && !self.rates.contains_key(&name) {
+            if self.rates.len() >= MAX_NAMES && !self.rates.contains_key(&name) {
                 continue;
             }
             let rates = self.rates.entry(name).or_default();

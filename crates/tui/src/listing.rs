@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr as _;
 const FAIR_NAME: usize = 16;
 const GAP: usize = 1;
 /// The least width of a column, so that a figure that grows by a digit does not move all that is next to it.
-const LEAST: usize = 5;
+const MIN_COLUMN_WIDTH: usize = 5;
 
 /// A column of figures.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ pub(super) struct ListingRow {
     pub(super) keys: Vec<f64>,
     /// Whether something in it went wrong.
     pub(super) bad: bool,
-    /// How much went wrong, as a share of all, where such rows come first.
+    /// The share of failures, where such rows come first.
     pub(super) failing: f64,
     /// Whether it is a line between rows, which cannot be selected.
     pub(super) heading: bool,
@@ -64,7 +64,7 @@ pub(super) enum SortOrder {
     Column(usize),
 }
 
-/// Which rows of a listing were drawn where.
+/// The rows of a listing that were drawn, with their places.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct DrawnRows {
     /// The line of the first one.
@@ -297,7 +297,7 @@ impl Listing {
             widest.max(titles[at].trim_start_matches(['▲', '▼']).width() + 1)
         };
         let mut widths: Vec<Option<usize>> = (0..self.columns.len())
-            .map(|at| Some(wide(at).max(LEAST)))
+            .map(|at| Some(wide(at).max(MIN_COLUMN_WIDTH)))
             .collect();
         let names = rows().filter(|row| !row.heading);
         let longest = names.map(|row| row.name.width()).max().unwrap_or(0);

@@ -6,19 +6,19 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Lines that are kept.
-const MOST_LINES: usize = 2_000;
-/// How long a page stands for each of its lines that has changed: a line is some 250 bytes, with the codes that place
-/// its words.
+const MAX_LINES: usize = 2_000;
+/// The time for which a page stands for each of its lines that has changed: a line is some 250 bytes, with the codes
+/// that place its words.
 const EACH_LINE: Duration = Duration::from_millis(280);
 /// Shortest time for which a page stands.
-const LEAST: Duration = Duration::from_millis(450);
+const MIN_PAGE_TIME: Duration = Duration::from_millis(450);
 
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogLine {
     /// Its number, from 0.
     pub(super) number: u64,
-    /// Since the run began.
+    /// The time since the run began.
     pub(super) at: Duration,
     pub(super) level: LineLevel,
     pub(super) text: String,
@@ -36,7 +36,7 @@ pub(super) enum LineLevel {
 #[derive(Debug, Default)]
 pub(super) struct LogView {
     lines: VecDeque<LogLine>,
-    /// How many lines there were in all, and how many when the page was renewed.
+    /// The number of lines in all, and at the time when the page was renewed.
     count: u64,
     shown: u64,
     renewed: Duration,
@@ -52,7 +52,7 @@ impl LogView {
             Some("WARN") => LineLevel::Warning,
             _ => LineLevel::Plain,
         };
-        if self.lines.len() == MOST_LINES {
+        if self.lines.len() == MAX_LINES {
             self.lines.pop_front();
         }
         self.lines.push_back(LogLine {
@@ -73,7 +73,7 @@ impl LogView {
         let new = self.count - self.shown;
         let moved = first(self.count, room) != first(self.shown, room);
         let changed = if moved { room as u64 } else { new };
-        if new > 0 && stands >= LEAST.max(EACH_LINE * changed as u32) {
+        if new > 0 && stands >= MIN_PAGE_TIME.max(EACH_LINE * changed as u32) {
             self.renew(now);
         }
     }

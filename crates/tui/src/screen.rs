@@ -38,7 +38,7 @@ static TERMINAL: Mutex<TerminalUse> = Mutex::new(TerminalUse {
 struct TerminalUse {
     /// Whether the view has it.
     is_ours: bool,
-    /// How often it was taken; each time, nothing is on it.
+    /// The number of times that it was taken; each time, nothing is on it.
     at: u64,
 }
 
@@ -50,14 +50,14 @@ fn terminal() -> MutexGuard<'static, TerminalUse> {
 const MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
 const NO_MOUSE: &str = "\x1b[?1006l\x1b[?1000l";
 
-/// How soon the thread that reads keys notices that nobody wants them any more, and a change of the size.
+/// The time until the thread that reads keys notices its end, and a change of the size.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The least time from one frame to the next.
 const BETWEEN_FRAMES: Duration = Duration::from_millis(100);
 
 /// The most time that the terminal may take after a panic to show its former screen.
-const FAREWELL: Duration = Duration::from_secs(1);
+const RESTORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The terminal while the view has it; gives it back when dropped.
 #[derive(Debug)]
@@ -297,7 +297,7 @@ fn restore_on_panic() {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             restore();
-            console::out().settle(Some(FAREWELL));
+            console::out().settle(Some(RESTORE_TIMEOUT));
             before(panic);
         }));
     });

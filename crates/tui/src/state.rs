@@ -90,9 +90,9 @@ pub enum Dialog {
     None,
     /// Help on the keys.
     Help,
-    /// Whether to stop the run.
+    /// The question whether to stop the run.
     Quit,
-    /// Whether to reset the figures.
+    /// The question whether to reset the figures.
     Reset,
     /// Number of users, as typed so far.
     Users(String),

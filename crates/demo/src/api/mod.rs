@@ -229,10 +229,10 @@ impl Api {
 
 /// Streams the orders of the whole shop: `n` events (10), each `gap` milliseconds (100) after the one before.
 fn events(request: &SiteRequest<'_>) -> SiteResponse {
-    const MOST: u32 = 1_000_000;
+    const MAX_EVENTS: u32 = 1_000_000;
     let fields = FormFields::parse(request.query.as_bytes());
     let field = |name, usual| number(fields.get(name)).unwrap_or(usual);
-    let count = field("n", 10).min(MOST);
+    let count = field("n", 10).min(MAX_EVENTS);
     let gap = Duration::from_millis(field("gap", 100).into());
     let event = move |number| {
         let product = number % products::COUNT as u32 + 1;

@@ -57,7 +57,7 @@ impl PageContent {
         }
     }
 
-    /// Whether the page itself has a form, besides the login block.
+    /// Returns whether the page itself has a form, besides the login block.
     fn has_form(&self) -> bool {
         !matches!(
             self,

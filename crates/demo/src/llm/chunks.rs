@@ -15,7 +15,7 @@ pub(super) struct Completion {
     pub(super) pace: TokenPace,
     pub(super) under_way: UnderWay,
     pub(super) id: String,
-    /// When it was made, in seconds since 1970.
+    /// Its time, in seconds since 1970.
     pub(super) created: u64,
 }
 
@@ -25,7 +25,7 @@ enum ChunkKind {
     Role,
     /// The token with that number.
     Token(u32),
-    /// Why the text ends here.
+    /// The end of the text, with its reason.
     Finish,
     Usage,
     Done,

@@ -5,7 +5,7 @@ use super::models::DemoModel;
 use serde_json::{Value, json};
 
 /// The most tokens of a response.
-const MOST_TOKENS: u32 = 65_536;
+const MAX_TOKENS: u32 = 65_536;
 
 /// A fault in a request: the message, and the field with the fault.
 #[derive(Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl CompletionRequest {
 
     /// Returns the text: 16 to 127 tokens if the request does not limit it, as many as it allows if it ignores the end.
     pub(super) fn text(&self) -> CompletionText {
-        let most = self.max_tokens.unwrap_or(MOST_TOKENS).min(MOST_TOKENS);
+        let most = self.max_tokens.unwrap_or(MAX_TOKENS).min(MAX_TOKENS);
         let natural = self.model.reasoning + 16 + (self.seed >> 7) as u32 % 112;
         let all = match self.max_tokens {
             Some(_) if self.ignores_end => most,

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 /// The most locals of a plan for variables: Lua takes 200 of all kinds.
-const LOCALS: usize = 80;
+const MAX_LOCALS: usize = 80;
 
 static TEMPLATE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\{\{\{?\s*([^{}\r\n]{1,300}?)\s*\}?\}\}").expect("the pattern is one")
@@ -32,13 +32,13 @@ pub(super) struct ArtilleryImport {
     /// Headers of all requests whose values are variables.
     pub(super) headers: Vec<(String, Value)>,
     pub(super) requests: usize,
-    /// How deep the loop lies that is being read.
+    /// The depth of the loop that is being read.
     pub(super) depth: usize,
     /// Values of the test's variables that are one text.
     pub(super) fixed: BTreeMap<String, Value>,
     /// Variables that each user has for itself.
     pub(super) own: BTreeSet<String>,
-    /// Those of them that are set before the test.
+    /// The variables that are set before the test.
     pub(super) shared: BTreeSet<String>,
     locals: BTreeMap<String, String>,
     /// Number of values that only locals and users have, in all expressions so far.
@@ -192,7 +192,7 @@ impl ArtilleryImport {
             }
         };
         let literal = literal.render(0);
-        if self.locals.len() >= LOCALS {
+        if self.locals.len() >= MAX_LOCALS {
             return literal;
         }
         let local = self.calls.names.unique(name);

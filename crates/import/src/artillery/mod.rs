@@ -12,8 +12,8 @@ use super::calls::{self, LuaLiteral, OutlineHook, OutlineScenario, OutlineStep, 
 use super::imported::{Imported, KINDS};
 use super::lua_text::{comment, field, quoted};
 use super::row_source::{RowSource, columns, header};
-use super::site::Choices;
-use super::visit::MOST;
+use super::site::ImportOptions;
+use super::visit::MAX_REQUESTS;
 use draft::ArtilleryImport;
 use flow::read_flow;
 use lgoose_base::error::Diagnostic;
@@ -95,7 +95,7 @@ pub(super) fn read_yaml(name: &str, text: &str) -> Result<Map<String, Value>, Di
 pub(super) fn import(
     name: &str,
     file: Map<String, Value>,
-    choices: &Choices,
+    choices: &ImportOptions,
 ) -> Result<Imported, Diagnostic> {
     let file = Value::Object(file);
     let config = &file["config"];
@@ -131,10 +131,10 @@ pub(super) fn import(
         }
     }
     add_scenarios(&mut import, &file["scenarios"], &begin);
-    if import.requests > MOST {
-        let more = import.requests - MOST;
+    if import.requests > MAX_REQUESTS {
+        let more = import.requests - MAX_REQUESTS;
         import.calls.notes.push(format!(
-            "left out the last {more} requests: a plan has {MOST} at most"
+            "left out the last {more} requests: a plan has {MAX_REQUESTS} at most"
         ));
     }
     if import.calls.scenarios.is_empty() {
@@ -277,7 +277,7 @@ fn set_options(import: &mut ArtilleryImport, config: &Value) {
     }
 }
 
-/// Takes in the variables of the test, and returns the statements that choose one of several values.
+/// Adds the variables of the test, and returns the statements that choose one of several values.
 fn set_variables(import: &mut ArtilleryImport, config: &Value) -> Vec<String> {
     let mut begin = Vec::new();
     for (name, value) in config["variables"].as_object().into_iter().flatten() {
@@ -354,8 +354,8 @@ fn take_rows(import: &mut ArtilleryImport, payload: &Value) -> Vec<String> {
 
 /// Finds the names that a flow captures.
 fn collect_captures(value: &Value, deep: usize, found: &mut impl FnMut(&str)) {
-    const DEEPEST: usize = 200;
-    if deep > DEEPEST {
+    const MAX_DEPTH: usize = 200;
+    if deep > MAX_DEPTH {
         return;
     }
     match value {

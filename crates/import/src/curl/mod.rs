@@ -24,7 +24,7 @@ const HARMLESS: [&str; 22] = [
 ];
 
 /// The most lines that are left out by name.
-const MOST_LINES: usize = 50;
+const MAX_LINES: usize = 50;
 
 /// Reads one command line or several; `path` is where they lie.
 ///
@@ -110,9 +110,9 @@ pub(super) fn read(
             shown(&word)
         )
     }));
-    if left_out.len() > MOST_LINES {
-        let more = left_out.len() - MOST_LINES;
-        left_out.truncate(MOST_LINES);
+    if left_out.len() > MAX_LINES {
+        let more = left_out.len() - MAX_LINES;
+        left_out.truncate(MAX_LINES);
         left_out.push(format!("left out {more} more lines of {name}"));
     }
     recording.notes.append(&mut left_out);

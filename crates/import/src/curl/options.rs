@@ -14,9 +14,9 @@ pub(super) struct CurlOption {
 pub(super) enum OptionEffect {
     /// The request depends on it, or a field of the plan has its value.
     Read,
-    /// Nothing that a plan would do otherwise.
+    /// It makes no difference to a plan.
     Nothing,
-    /// Something that plans do not do.
+    /// It does something that plans do not do.
     Lost,
 }
 

@@ -15,12 +15,12 @@ pub(super) struct ShellVariables {
 }
 
 /// The most commands in each other.
-const DEEPEST: usize = 10;
+const MAX_DEPTH: usize = 10;
 
 impl ShellVariables {
     /// Reads a command in another; `None` if it is in too many.
     pub(super) fn deeper<R>(&mut self, read: impl FnOnce(&mut ShellVariables) -> R) -> Option<R> {
-        if self.depth == DEEPEST {
+        if self.depth == MAX_DEPTH {
             return None;
         }
         self.depth += 1;

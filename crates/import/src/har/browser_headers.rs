@@ -53,8 +53,8 @@ const VALIDATORS: [&str; 2] = ["if-none-match", "if-modified-since"];
 const READ: [&str; 4] = ["authorization", "content-length", "content-type", "cookie"];
 
 /// The most values of a header that are compared, and how long they may be.
-const MOST: usize = 64;
-const LONGEST: usize = 1 << 10;
+const MAX_VALUES: usize = 64;
+const MAX_VALUE_BYTES: usize = 1 << 10;
 
 /// Headers that the browser of a recording sends by itself.
 #[derive(Debug, Default)]
@@ -74,21 +74,22 @@ impl BrowserHeaders {
         url: &url::Url,
         headers: &[(String, String)],
     ) {
-        if self.origins.len() < MOST * MOST {
+        if self.origins.len() < MAX_VALUES * MAX_VALUES {
             self.origins.insert(url.origin().ascii_serialization());
         }
         for name in BOTH {
-            let Some(value) = header(headers, name).filter(|value| value.len() <= LONGEST) else {
+            let Some(value) = header(headers, name).filter(|value| value.len() <= MAX_VALUE_BYTES)
+            else {
                 continue;
             };
             if kind == ExchangeKind::Call {
                 let values = self.of_calls.entry(name).or_default();
-                if values.len() < MOST || values.contains_key(value) {
+                if values.len() < MAX_VALUES || values.contains_key(value) {
                     *values.entry(value.to_owned()).or_default() += 1;
                 }
             } else {
                 let values = self.own.entry(name).or_default();
-                if values.len() < MOST {
+                if values.len() < MAX_VALUES {
                     values.insert(value.to_owned());
                 }
             }
@@ -131,7 +132,7 @@ impl BrowserHeaders {
             for value in named
                 .into_iter()
                 .flatten()
-                .filter(|value| value.len() <= LONGEST)
+                .filter(|value| value.len() <= MAX_VALUE_BYTES)
             {
                 let values = versions
                     .entry(exchange.url.as_str().to_owned())

@@ -11,7 +11,7 @@ pub(super) struct HarEntry {
     pub(super) receive: Option<f64>,
     /// The page that it belongs to.
     pub(super) pageref: Option<String>,
-    /// Of Chromium.
+    /// The type of Chromium.
     pub(super) resource_type: Option<String>,
     pub(super) from_cache: bool,
     /// The frame that sent it, as Playwright writes it.

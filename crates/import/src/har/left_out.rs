@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 use url::{Position, Url};
 
 /// The most examples of requests that are left out for one reason.
-const SHOWN: usize = 5;
+const MAX_EXAMPLES: usize = 5;
 /// The most entries with a fault that have a note of their own.
-const MOST_MISTAKES: usize = 20;
+const MAX_MISTAKES: usize = 20;
 
-/// Why a request is left out.
+/// Reasons to leave out a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reason {
     NoAnswer,
-    /// It stays open, or expects no response.
+    /// A request that stays open, or expects no response.
     Stream,
     Preflight,
-    /// Not over HTTP, or of a method of proxies.
+    /// A request that is not over HTTP, or has a method of proxies.
     NoHttp,
 }
 
@@ -89,7 +89,7 @@ pub(super) struct LeftOut {
     validators: Listed,
 }
 
-/// How many there are, and the first of them.
+/// The number of requests, and the first of them.
 #[derive(Debug, Default)]
 struct Listed {
     count: usize,
@@ -125,30 +125,33 @@ impl Listed {
 impl LeftOut {
     pub(super) fn request(&mut self, reason: Reason, method: &str, url: &Url) {
         let listed = self.requests.entry(reason).or_default();
-        listed.add(SHOWN, || comment(&format!("{method} {}", shown(url))));
+        listed.add(MAX_EXAMPLES, || {
+            comment(&format!("{method} {}", shown(url)))
+        });
     }
 
     /// An entry of the file, counted from 1, that cannot be read.
     pub(super) fn mistake(&mut self, number: usize, why: &str) {
-        self.mistakes.add(MOST_MISTAKES, || {
+        self.mistakes.add(MAX_MISTAKES, || {
             format!("left out entry {number} of the recording: {}", comment(why))
         });
     }
 
     /// An entry whose time cannot be read.
     pub(super) fn untimed(&mut self, number: usize) {
-        self.untimed.add(SHOWN, || number.to_string());
+        self.untimed.add(MAX_EXAMPLES, || number.to_string());
     }
 
     /// A header that is too long.
     pub(super) fn header(&mut self, name: &str) {
-        self.headers.add(SHOWN, || comment(name));
+        self.headers.add(MAX_EXAMPLES, || comment(name));
     }
 
     /// A header that the browser's cache may have sent, and a script as well.
     pub(super) fn validator(&mut self, name: &str, url: &Url) {
-        self.validators
-            .add(SHOWN, || comment(&format!("{name} of {}", shown(url))));
+        self.validators.add(MAX_EXAMPLES, || {
+            comment(&format!("{name} of {}", shown(url)))
+        });
     }
 
     /// Returns the notes.

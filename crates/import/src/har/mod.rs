@@ -34,9 +34,9 @@ use url::Url;
 const TEXT_BYTES: usize = 4 << 20;
 const STORED_BYTES: usize = 64 << 20;
 /// The longest address and header that are kept.
-const LONGEST: usize = 16 << 10;
+const MAX_HEADER_BYTES: usize = 16 << 10;
 /// The most requests that are kept.
-const MOST: usize = 50_000;
+const MAX_ENTRIES: usize = 50_000;
 
 /// The kinds of a file of JSON.
 pub(super) enum JsonFile {
@@ -83,7 +83,7 @@ struct HarContents {
     others: Map<String, Value>,
     has_log: bool,
     entries: Vec<(RecordedExchange, PageMark)>,
-    /// How many entries were read.
+    /// The number of entries that were read.
     read: usize,
     /// The bytes of bodies that are kept, and how many texts were too long to be.
     stored: usize,
@@ -210,13 +210,15 @@ impl HarContents {
 
     /// Takes an entry, which is the one of that number in the file.
     fn take(&mut self, number: usize, mut entry: HarEntry, is_cut: bool) -> Result<(), String> {
-        if self.entries.len() >= MOST {
-            return Err(format!("more than {MOST} requests; record a shorter visit"));
+        if self.entries.len() >= MAX_ENTRIES {
+            return Err(format!(
+                "more than {MAX_ENTRIES} requests; record a shorter visit"
+            ));
         }
         let mut url = match Url::parse(&entry.url) {
-            Ok(url) if url.as_str().len() <= LONGEST => url,
+            Ok(url) if url.as_str().len() <= MAX_HEADER_BYTES => url,
             Ok(_) => {
-                let why = format!("its 'url' is longer than {} KiB", LONGEST >> 10);
+                let why = format!("its 'url' is longer than {} KiB", MAX_HEADER_BYTES >> 10);
                 self.left_out.mistake(number, &why);
                 return Ok(());
             }
@@ -320,7 +322,7 @@ impl HarContents {
     fn lower(&mut self, headers: Vec<(String, String)>) -> Vec<(String, String)> {
         let mut lower = Vec::with_capacity(headers.len());
         for (name, value) in headers {
-            if name.len() + value.len() <= LONGEST {
+            if name.len() + value.len() <= MAX_HEADER_BYTES {
                 lower.push((name.to_ascii_lowercase(), value));
             } else {
                 self.left_out.header(&name);

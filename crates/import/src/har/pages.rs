@@ -13,7 +13,7 @@ const PAUSE_MS: f64 = 1_000.0;
 /// The memory that a page may take whose frames are looked for.
 const PAGE_BYTES: usize = 128 << 20;
 /// The most pages of a recording, and the most sites that requests came from.
-const MOST: usize = 10_000;
+const MAX_PAGES: usize = 10_000;
 
 /// The facts of an entry about its page.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) struct PageMark {
     frame: Option<String>,
     /// The browser marks it as the document of a tab.
     is_top: bool,
-    /// It requested a page or a frame.
+    /// Whether it requested a page or a frame.
     pub(super) is_document: bool,
     /// The hash of the address that it came from.
     referrer: Option<u64>,
@@ -45,7 +45,7 @@ struct PageDocument {
     /// Its place among the entries.
     at: usize,
     url: Url,
-    /// Where it redirects to.
+    /// The target of its redirect.
     leads_to: Option<Url>,
     frame: Option<String>,
     /// The addresses of its frames, once they are looked for.
@@ -54,12 +54,12 @@ struct PageDocument {
 }
 
 impl RecordedPages {
-    /// Takes in a page of the list.
+    /// Records a page of the list.
     pub(super) fn note_page(&mut self, id: Option<String>, title: Option<String>) {
         let url = title.and_then(|title| Url::parse(title.split('#').next()?).ok());
         let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
         if let (Some(id), Some(url)) = (id, url)
-            && self.addresses.len() < MOST
+            && self.addresses.len() < MAX_PAGES
         {
             self.addresses.insert(id, url);
         }
@@ -80,7 +80,7 @@ impl RecordedPages {
         let referrer = header("referer").and_then(|referrer| Url::parse(referrer).ok());
         let origin = referrer.as_ref().filter(|_| kind != ExchangeKind::Page);
         if let Some(origin) = origin.map(|url| url.origin().ascii_serialization())
-            && (self.sites.len() < MOST || self.sites.contains_key(&origin))
+            && (self.sites.len() < MAX_PAGES || self.sites.contains_key(&origin))
         {
             *self.sites.entry(origin).or_default() += 1;
         }
@@ -88,7 +88,7 @@ impl RecordedPages {
         let next = self.numbers.len();
         PageMark {
             page: pageref
-                .filter(|_| next < MOST)
+                .filter(|_| next < MAX_PAGES)
                 .map(|pageref| *self.numbers.entry(pageref.to_owned()).or_insert(next)),
             frame,
             is_top: destination == Some("document"),

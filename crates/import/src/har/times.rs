@@ -3,7 +3,7 @@
 use super::entry::HarEntry;
 
 /// The longest time that is believed, in milliseconds.
-const LONGEST_MS: f64 = 3.6e6;
+const MAX_MS: f64 = 3.6e6;
 
 /// Milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,7 +24,7 @@ impl Times {
         let start_ms = start_ms.or(before).unwrap_or(0.0);
         let duration = |time: Option<f64>| {
             let time = time.filter(|time| time.is_finite() && *time > 0.0);
-            time.unwrap_or(0.0).min(LONGEST_MS)
+            time.unwrap_or(0.0).min(MAX_MS)
         };
         let took = duration(entry.time);
         let receive = entry.receive;
@@ -78,7 +78,7 @@ mod tests {
             ),
             (
                 json!({ "startedDateTime": "NaN", "time": 1e300 }),
-                (7.0, LONGEST_MS, LONGEST_MS),
+                (7.0, MAX_MS, MAX_MS),
             ),
             (json!({ "time": null, "timings": [] }), (7.0, 0.0, 0.0)),
         ] {

@@ -8,7 +8,7 @@ use crate::lua_text::{comment, quoted};
 use crate::value_paths::{json_path, pattern, plain};
 use serde_json::Value;
 
-/// How a response assertion compares, as bits of its type.
+/// The comparisons of a response assertion, as bits of its type.
 const MATCH: u32 = 1;
 const CONTAINS: u32 = 2;
 const NOT: u32 = 4;

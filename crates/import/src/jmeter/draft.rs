@@ -4,7 +4,7 @@ use super::element::JmeterElement;
 use super::texts::JmeterVariables;
 use crate::calls::PlanOutline;
 use crate::request::PlanAttachments;
-use crate::site::Choices;
+use crate::site::ImportOptions;
 use crate::xml::XmlElement;
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ pub(super) struct JmeterImport<'a> {
     pub(super) variables: JmeterVariables,
     pub(super) calls: PlanOutline,
     pub(super) files: PlanAttachments,
-    /// Where the test plan lies, if it lies anywhere.
+    /// The folder of the test plan, if it has one.
     pub(super) folder: Option<PathBuf>,
     /// Expressions for the hosts that are known before a user starts, with the number of requests to each.
     pub(super) origins: IndexMap<String, usize>,
@@ -41,7 +41,7 @@ pub(super) struct JmeterImport<'a> {
     /// Bytes that requests have from the elements around them.
     pub(super) repeated: usize,
     pub(super) groups: usize,
-    /// How deep the controller lies that is being read.
+    /// The depth of the controller that is being read.
     pub(super) depth: usize,
     pub(super) disabled: usize,
     pub(super) listeners: usize,
@@ -53,7 +53,7 @@ pub(super) struct JmeterImport<'a> {
 }
 
 impl<'a> JmeterImport<'a> {
-    pub(super) fn new(tree: &'a XmlElement, choices: &Choices) -> Self {
+    pub(super) fn new(tree: &'a XmlElement, choices: &ImportOptions) -> Self {
         let folder = choices.path.as_ref().and_then(|path| path.parent());
         JmeterImport {
             variables: JmeterVariables::default(),

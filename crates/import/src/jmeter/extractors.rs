@@ -7,7 +7,7 @@ use crate::calls::OutlineCall;
 use crate::lua_text::{comment, field, quoted};
 use crate::value_paths::{json_path, pattern};
 
-/// Which of several matches an extractor takes.
+/// The match that an extractor takes, where there are several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MatchChoice {
     /// The one of this number, from 1.

@@ -32,7 +32,7 @@ const OWN: [&str; 6] = [
     "proxy-connection",
 ];
 
-/// Where a request goes.
+/// The address of a request.
 struct SamplerAddress {
     /// `None` if the test plan names no host.
     site: Option<SamplerSite>,

@@ -15,7 +15,7 @@ pub(super) struct JmeterScope<'a> {
     pub(super) extractors: Vec<JmeterElement<'a>>,
     /// The action of the thread after an error.
     pub(super) on_error: &'a str,
-    /// How many elements there are, and the bytes of their texts, which each sampler repeats.
+    /// The number of elements, and the bytes of their texts, which each sampler repeats.
     pub(super) elements: usize,
     pub(super) size: usize,
     /// Whether there were more.
@@ -23,7 +23,7 @@ pub(super) struct JmeterScope<'a> {
 }
 
 /// The most elements that apply to a sampler.
-const MOST: usize = 200;
+const MAX_ELEMENTS: usize = 200;
 
 /// The roles of an element for those beside and below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl<'a> JmeterScope<'a> {
                 continue;
             };
             let scope = Rc::make_mut(&mut inner);
-            if scope.elements >= MOST {
+            if scope.elements >= MAX_ELEMENTS {
                 scope.is_cut = true;
                 break;
             }

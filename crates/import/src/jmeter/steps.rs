@@ -9,15 +9,15 @@ use super::scope::{JmeterScope, ScopeRole};
 use super::timers::pauses_of;
 use crate::calls::{LuaLiteral, OutlineStep};
 use crate::lua_text::{comment, field, quoted};
-use crate::visit::MOST;
+use crate::visit::MAX_REQUESTS;
 use std::rc::Rc;
 
 /// The most bytes that requests repeat of the elements around them.
-const REPEATED: usize = 32 << 20;
+const MAX_REPEATED_BYTES: usize = 32 << 20;
 /// The most elements that iterations begin with.
-const BEGINNINGS: usize = 200;
+const MAX_BEGINNINGS: usize = 200;
 /// The deepest controllers within controllers: Lua reads blocks to a certain depth.
-const DEEPEST: usize = 40;
+const MAX_DEPTH: usize = 40;
 
 /// Returns the steps of elements that lie beside each other.
 pub(super) fn read_steps<'a>(
@@ -49,17 +49,17 @@ fn read_step<'a>(
     match kind {
         "HTTPSamplerProxy" | "HTTPSampler" | "HTTPSampler2" => {
             import.requests += 1;
-            if import.requests > MOST {
+            if import.requests > MAX_REQUESTS {
                 return Vec::new();
             }
             let inner = element.children();
             leave_out_below(import, &inner);
             let scope = scope.with(&inner);
             import.repeated += scope.size;
-            if scope.is_cut || import.repeated > REPEATED {
+            if scope.is_cut || import.repeated > MAX_REPEATED_BYTES {
                 import.note_once("left out requests and elements around them: together they would make a plan that is too large".to_owned());
             }
-            if import.repeated > REPEATED {
+            if import.repeated > MAX_REPEATED_BYTES {
                 return Vec::new();
             }
             read_sampler(import, element, &scope)
@@ -110,7 +110,7 @@ fn read_controller<'a>(
     scope: &Rc<JmeterScope<'a>>,
 ) -> Vec<OutlineStep> {
     import.depth += 1;
-    let steps = if import.depth > DEEPEST {
+    let steps = if import.depth > MAX_DEPTH {
         import.leave_out(element);
         Vec::new()
     } else {
@@ -347,7 +347,7 @@ pub(super) fn beginnings_of<'a>(
     let begins = all
         .into_iter()
         .filter(|element| element.is_enabled() && begins(*element));
-    for element in begins.take(BEGINNINGS) {
+    for element in begins.take(MAX_BEGINNINGS) {
         let statements = match element.kind() {
             "CSVDataSet" => begin_rows(import, element),
             "CookieManager" if with_cookies => begin_cookies(import, element),
@@ -450,7 +450,7 @@ pub(super) fn begins(element: JmeterElement<'_>) -> bool {
     )
 }
 
-/// Takes in all elements below one.
+/// Collects all elements below one.
 fn below<'a>(element: JmeterElement<'a>, all: &mut Vec<JmeterElement<'a>>) {
     for child in element.children() {
         if child.is_enabled() {

@@ -7,13 +7,13 @@ use crate::lua_text::{comment, is_shallow, quoted};
 use crate::parts::{Concatenation, is_token};
 use crate::request::PlanAttachments;
 use crate::secrets::{is_secret_field, is_secret_header};
-use crate::visit::MOST;
+use crate::visit::MAX_REQUESTS;
 use serde_json::Value;
 
 /// The most notes.
-const MOST_NOTES: usize = 200;
+const MAX_NOTES: usize = 200;
 /// The deepest groups within groups.
-const DEEPEST: usize = 40;
+const MAX_DEPTH: usize = 40;
 
 pattern!(
     CALL,
@@ -94,7 +94,7 @@ impl BodyReader<'_> {
                     continue;
                 };
                 *self.requests += 1;
-                if *self.requests <= MOST {
+                if *self.requests <= MAX_REQUESTS {
                     self.response = variable;
                     steps.push(OutlineStep::Call(Box::new(call)));
                 }
@@ -108,7 +108,7 @@ impl BodyReader<'_> {
                         comment(argument)
                     )),
                 }
-            } else if GROUP.is_match(statement) && deep < DEEPEST {
+            } else if GROUP.is_match(statement) && deep < MAX_DEPTH {
                 cursor.rest = &statement[statement.find('(').map_or(0, |at| at + 1)..];
                 let inside = cursor.block();
                 let mut inner = ScriptCursor::new(inside);
@@ -159,7 +159,7 @@ impl BodyReader<'_> {
     }
 
     fn note(&mut self, note: String) {
-        if self.calls.notes.len() < MOST_NOTES && !self.calls.notes.contains(&note) {
+        if self.calls.notes.len() < MAX_NOTES && !self.calls.notes.contains(&note) {
             self.calls.notes.push(note);
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// The deepest objects and lists.
-const DEEPEST: usize = 40;
+const MAX_DEPTH: usize = 40;
 
 /// A value of a script.
 #[derive(Debug, Clone, PartialEq)]
@@ -145,7 +145,7 @@ impl<'a> ScriptCursor<'a> {
             cursor.rest = &begin[end..];
             ScriptValue::Unknown(begin[..end].trim().to_owned())
         };
-        if deep > DEEPEST {
+        if deep > MAX_DEPTH {
             return unknown(self);
         }
         let Some(mut left) = self.primary(constants, deep) else {

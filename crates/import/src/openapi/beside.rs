@@ -27,9 +27,9 @@ pub(super) struct DocumentFiles {
     own: String,
     /// The files that were read, in their order; a file that could not be read leaves a gap.
     contents: Vec<OnceCell<Value>>,
-    /// Where in `contents` each file is, or why it is not.
+    /// The place of each file in `contents`, or the reason why it has none.
     numbers: RefCell<HashMap<String, Result<usize, String>>>,
-    /// Where the first of each reference stands.
+    /// The place of the first of each reference.
     places: RefCell<HashMap<String, String>>,
     /// References that lead to no file, and why.
     dead_ends: RefCell<HashMap<String, &'static str>>,
@@ -38,7 +38,7 @@ pub(super) struct DocumentFiles {
 }
 
 impl DocumentFiles {
-    /// Knows the folder of a document at that path.
+    /// Creates the files of a document at that path.
     pub(super) fn new(path: Option<&Path>) -> Self {
         let folder = path.and_then(|path| {
             let folder = path.parent().filter(|folder| *folder != Path::new(""));

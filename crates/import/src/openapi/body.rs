@@ -12,7 +12,7 @@ use serde_json::Value;
 /// The content that is sent for a file.
 const FILE: &str = "a file";
 /// The deepest tables that are written.
-const DEEPEST: usize = 50;
+const MAX_DEPTH: usize = 50;
 
 /// Adds the body of an operation to its call.
 pub(super) fn add_body<'a>(
@@ -66,7 +66,7 @@ pub(super) fn add_body<'a>(
             if is_json(media) && media != "application/json" {
                 call.set("headers", "content-type", LuaLiteral::text(kind));
             }
-            if value.depth() <= DEEPEST {
+            if value.depth() <= MAX_DEPTH {
                 call.options.push(("json".to_owned(), value))
             } else {
                 call.notes

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// The most functions of a plan: each is a local, of which Lua takes 200.
-const MOST: usize = 60;
+const MAX_FUNCTIONS: usize = 60;
 
 /// An operation that creates something.
 #[derive(Debug)]
@@ -81,14 +81,15 @@ pub(super) fn creators<'a>(
         let of_own = linked.iter().find(|field| field.collection == own);
         let steps = of_own.or(linked.first()).map(|field| field.steps.clone());
         let steps = steps.or_else(|| id_of(document, operation, parameter?, &noun));
-        if found.len() >= MOST && steps.is_some() {
-            let note =
-                format!("makes nothing that other tasks use: a plan has {MOST} functions for that");
+        if found.len() >= MAX_FUNCTIONS && steps.is_some() {
+            let note = format!(
+                "makes nothing that other tasks use: a plan has {MAX_FUNCTIONS} functions for that"
+            );
             document.notes().add(note);
         } else if let Some(steps) = steps {
             let mut collections = vec![own];
             let linked = linked.into_iter().filter(|field| field.steps == steps);
-            collections.extend(linked.map(|field| field.collection).take(MOST));
+            collections.extend(linked.map(|field| field.collection).take(MAX_FUNCTIONS));
             found.push(Creator {
                 path: path.clone(),
                 collections,

@@ -9,14 +9,15 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// How many references are followed one after another, and on the way to one place.
+/// The number of references that are followed one after another, and on the way to one place.
 const CHAIN: usize = 16;
 const DETOURS: usize = 64;
 /// The most parts that a schema is put together from.
 const LAYERS: usize = 64;
 /// The longest reference.
 const REFERENCE: usize = 4 << 10;
-/// How much is looked at to make values for all requests: many may refer to the same large schema or example.
+/// The number of values that are visited to make values for all requests: many may refer to the same large schema or
+/// example.
 const LOOKS: usize = 2_000_000;
 /// The characters of an example that count as one look.
 const CHARACTERS: usize = 4;
@@ -29,7 +30,7 @@ static NOTHING: Value = Value::Null;
 pub(super) struct OpenApiDocument {
     root: Value,
     files: DocumentFiles,
-    /// How much may still be looked at.
+    /// The number of values that may still be visited.
     looks: Cell<usize>,
     notes: RefCell<OperationNotes>,
 }

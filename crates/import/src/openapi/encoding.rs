@@ -31,10 +31,10 @@ const RESERVED: &AsciiSet = &CONTROLS
 /// Characters that a cookie cannot have; the comma is between the values of a list.
 const COOKIE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b';').add(b'\\');
 
-/// How the characters of a text are written.
+/// The encodings of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextEncoding {
-    /// As they are: the client encodes them, or nothing has to.
+    /// No encoding: the client encodes the characters, or nothing has to.
     Plain,
     /// Percent-encoded, as in a URL.
     Percent,

@@ -30,8 +30,8 @@ use super::calls::{self, OutlineFunction, OutlineScenario, OutlineStep, OutlineT
 use super::imported::{Imported, KINDS};
 use super::lua_text::{comment, quoted};
 use super::request::PlanAttachments;
-use super::site::{Choices, is_host_named};
-use super::visit::MOST;
+use super::site::{ImportOptions, is_host_named};
+use super::visit::MAX_REQUESTS;
 use document::OpenApiDocument;
 use lgoose_base::error::Diagnostic;
 use lgoose_base::yaml;
@@ -85,7 +85,7 @@ pub(super) fn read_yaml(name: &str, text: &str) -> Result<Map<String, Value>, Di
 pub(super) fn import(
     name: &str,
     file: Map<String, Value>,
-    choices: &Choices,
+    choices: &ImportOptions,
 ) -> Result<Imported, Diagnostic> {
     let version = |key: &str| {
         file.get(key).map(|version| match version {
@@ -138,13 +138,13 @@ pub(super) fn import(
         }],
         ..PlanOutline::default()
     };
-    if operations.len() > MOST {
-        let more = operations.len() - MOST;
+    if operations.len() > MAX_REQUESTS {
+        let more = operations.len() - MAX_REQUESTS;
         calls.notes.push(format!(
-            "left out the last {more} operations, from {} on: a plan has {MOST} at most",
-            operations[MOST].name()
+            "left out the last {more} operations, from {} on: a plan has {MAX_REQUESTS} at most",
+            operations[MAX_REQUESTS].name()
         ));
-        operations.truncate(MOST);
+        operations.truncate(MAX_REQUESTS);
     }
     let mut files = PlanAttachments {
         enabled: choices.files,
@@ -202,7 +202,7 @@ fn fill<'a>(
     document: &'a OpenApiDocument,
     paths: &'a Map<String, Value>,
     operations: &[Operation<'a>],
-    choices: &Choices,
+    choices: &ImportOptions,
     calls: &mut PlanOutline,
     files: &mut PlanAttachments,
 ) {

@@ -10,8 +10,8 @@ use crate::lua_text::comment;
 use crate::secrets::{self, Secrets};
 use serde_json::{Value, json};
 
-/// How deep values lie in values.
-const DEEPEST: usize = 12;
+/// The depth of values in values.
+const MAX_DEPTH: usize = 12;
 /// The most values of one body.
 const VALUES: usize = 2_000;
 /// The longest list and text that are made.
@@ -91,9 +91,9 @@ impl<'a, 'b> Sampler<'a, 'b> {
             .references
             .iter()
             .any(|reference| self.references.contains(reference));
-        if self.depth >= DEEPEST || self.remaining == 0 {
+        if self.depth >= MAX_DEPTH || self.remaining == 0 {
             let note = format!(
-                "is cut short: a request has {VALUES} values and {DEEPEST} levels of them at most"
+                "is cut short: a request has {VALUES} values and {MAX_DEPTH} levels of them at most"
             );
             self.document.notes().add(note);
             return None;

@@ -22,7 +22,7 @@ const GENERIC: [&str; 8] = [
 /// Variables that credentials have.
 const CREDENTIALS: [&str; 4] = ["api_key", "password", "token", "username"];
 /// The most notes.
-const MOST_NOTES: usize = 40;
+const MAX_NOTES: usize = 40;
 
 /// The facts that equal parts of paths have in common.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +37,7 @@ struct PartKey {
 #[derive(Debug)]
 struct SharedParameter {
     field: String,
-    /// How many operations have it, and the first of them.
+    /// The number of operations that have it, and the first of them.
     count: usize,
     first: String,
 }
@@ -127,7 +127,7 @@ impl SharedParameters {
                 shared.field.clone(),
                 format!("env({}, {default})", quoted(&variable)),
             ));
-            if fields.len() <= MOST_NOTES {
+            if fields.len() <= MAX_NOTES {
                 let shown = comment(&key.name);
                 let value = comment(&key.value);
                 calls.notes.push(format!(
@@ -136,7 +136,7 @@ impl SharedParameters {
                 ));
             }
         }
-        if let Some(more) = fields.len().checked_sub(MOST_NOTES + 1) {
+        if let Some(more) = fields.len().checked_sub(MAX_NOTES + 1) {
             let more = more + 1;
             calls.notes.push(format!(
                 "set {more} more variables in '{TABLE}' at the top of the plan"

@@ -1,4 +1,4 @@
-//! How values become texts by `style` and `explode`: of parameters, and of the fields of forms.
+//! The texts of values by `style` and `explode`: of parameters, and of the fields of forms.
 //!
 //! <https://spec.openapis.org/oas/v3.1.1.html#style-values>, which follows RFC 6570.
 

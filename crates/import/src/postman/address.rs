@@ -1,4 +1,4 @@
-//! Where the requests of a collection go: texts with variables, or the parts of an address.
+//! The addresses of the requests of a collection: texts with variables, or the parts of an address.
 
 use super::body::{enabled, text_of};
 use super::variables::{PostmanVariables, has_variables};
@@ -59,8 +59,8 @@ pub(super) enum PostmanQuery {
 }
 
 impl PostmanQuery {
-    /// Takes in names and values as they are written. They stay so where a table of them would not send the same: with a
-    /// sign that forms encode, with a name that has no value. Variables and secrets need fields.
+    /// Creates a query from names and values as they are written. They stay so where a table of them would not send the
+    /// same: with a sign that forms encode, with a name that has no value. Variables and secrets need fields.
     fn of(pairs: Vec<(String, Option<String>)>) -> PostmanQuery {
         let is_plain = |text: &str| {
             let mut bytes = text.bytes();
@@ -248,7 +248,7 @@ pub(super) struct PostmanPath {
     pub(super) text: String,
     /// The name of its row, where the path is another in each request.
     pub(super) name: Option<String>,
-    /// As it is shown to people.
+    /// The address as it is shown to people.
     pub(super) shown: String,
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// The most columns of a data file.
-const COLUMNS: usize = 1_000;
+const MAX_COLUMNS: usize = 1_000;
 
 /// The contents of the files beside a collection.
 #[derive(Debug, Default)]
@@ -76,7 +76,7 @@ fn rows(path: &Path) -> Result<DataRows, Diagnostic> {
         let head = reader.headers().map_err(|_| no_rows(path))?;
         head.iter().map(str::to_owned).collect()
     };
-    let columns: Vec<String> = columns.into_iter().take(COLUMNS).collect();
+    let columns: Vec<String> = columns.into_iter().take(MAX_COLUMNS).collect();
     if columns.iter().all(String::is_empty) {
         return Err(no_rows(path));
     }

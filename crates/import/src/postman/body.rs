@@ -9,9 +9,9 @@ use serde_json::Value;
 /// The mark of a variable without quotation marks, while JSON is read.
 const MARK: char = '\u{f8ff}';
 /// The deepest tables that are written.
-const DEEPEST: usize = 50;
+const MAX_DEPTH: usize = 50;
 /// The most fields of a list: each is looked for among those before it.
-const FIELDS: usize = 2_000;
+const MAX_FIELDS: usize = 2_000;
 
 /// Adds the body to a call. `content_type` is the value of the request's own header.
 pub(super) fn add_body(
@@ -120,7 +120,7 @@ fn raw(
     };
     let is_json = crate::exchange::is_json(&crate::exchange::media_of(&media));
     let json = if is_json && text.len() <= TABLE_BYTES {
-        json(maker, &text).filter(|json| json.depth() <= DEEPEST)
+        json(maker, &text).filter(|json| json.depth() <= MAX_DEPTH)
     } else {
         None
     };
@@ -219,7 +219,7 @@ fn as_text(value: VariableExpression) -> LuaLiteral {
 pub(super) fn enabled(list: &Value) -> impl Iterator<Item = &Value> {
     let fields = list.as_array().into_iter().flatten();
     let fields = fields.filter(|field| field["disabled"] != true);
-    fields.take(FIELDS)
+    fields.take(MAX_FIELDS)
 }
 
 pub(super) fn text_of(value: &Value) -> String {

@@ -15,8 +15,8 @@ use super::calls::{self, OutlineScenario, OutlineStep, OutlineTask, PlanOutline}
 use super::imported::Imported;
 use super::lua_text::{comment, quoted};
 use super::request::PlanAttachments;
-use super::site::{Choices, is_host_named};
-use super::visit::MOST;
+use super::site::{ImportOptions, is_host_named};
+use super::visit::MAX_REQUESTS;
 use address::{AddressOrigin, PostmanAddress};
 use beside::BesideFiles;
 use lgoose_base::error::Diagnostic;
@@ -55,7 +55,7 @@ pub(super) fn is_postman(file: &Map<String, Value>) -> bool {
 pub(super) fn import(
     name: &str,
     mut file: Map<String, Value>,
-    choices: &Choices,
+    choices: &ImportOptions,
 ) -> Result<Imported, Diagnostic> {
     const EXPORT: &str =
         "export it again in Postman: the collection's menu, 'Export', 'Collection v2.1'";
@@ -97,12 +97,12 @@ pub(super) fn import(
         }],
         ..PlanOutline::default()
     };
-    if found.requests.len() > MOST {
-        let more = found.requests.len() - MOST;
+    if found.requests.len() > MAX_REQUESTS {
+        let more = found.requests.len() - MAX_REQUESTS;
         calls.notes.push(format!(
-            "left out the last {more} requests: a plan has {MOST} at most"
+            "left out the last {more} requests: a plan has {MAX_REQUESTS} at most"
         ));
-        found.requests.truncate(MOST);
+        found.requests.truncate(MAX_REQUESTS);
     }
     let mut files = PlanAttachments {
         enabled: choices.files,
@@ -144,7 +144,7 @@ struct CollectionItems<'a> {
 }
 
 impl<'a> CollectionItems<'a> {
-    /// Takes in a folder, or the collection. Folders lie no deeper than JSON is read.
+    /// Collects the requests of a folder, or of the collection. Folders lie no deeper than JSON is read.
     fn walk(
         &mut self,
         folder: &'a Value,
@@ -208,7 +208,7 @@ fn read_scripts(scripts: &[&Value], remaining: &mut usize) -> ScriptActions {
 fn fill(
     found: &CollectionItems<'_>,
     beside: &BesideFiles,
-    choices: &Choices,
+    choices: &ImportOptions,
     calls: &mut PlanOutline,
     files: &mut PlanAttachments,
 ) {

@@ -22,7 +22,7 @@ const OWN: [&str; 6] = [
     "transfer-encoding",
 ];
 /// The most lines of a script in a note.
-const LINES: usize = 5;
+const MAX_SCRIPT_LINES: usize = 5;
 
 /// The context in which the call of a request is made.
 pub(super) struct BodyMaker<'a> {
@@ -310,14 +310,14 @@ impl BodyMaker<'_> {
         if let Some(limit) = findings.under_ms {
             call.notes.push(format!("a script wants an answer within {limit} ms: write a threshold, such as [\"{}\"] = \"p95 < {limit}ms\"", self.place));
         }
-        for line in findings.unknown.iter().take(LINES) {
+        for line in findings.unknown.iter().take(MAX_SCRIPT_LINES) {
             call.notes.push(format!(
                 "write in Lua what the script does: {}",
                 comment(line)
             ));
         }
-        if findings.unknown.len() > LINES {
-            let more = findings.unknown.len() - LINES;
+        if findings.unknown.len() > MAX_SCRIPT_LINES {
+            let more = findings.unknown.len() - MAX_SCRIPT_LINES;
             call.notes
                 .push(format!("and {more} more lines of its scripts"));
         }

@@ -44,7 +44,7 @@ pub(super) fn needs_truthy(step: &ScriptStep) -> bool {
 /// The effects of the scripts of a request.
 #[derive(Debug, Default)]
 pub(super) struct ScriptActions {
-    /// Before the request.
+    /// Steps before the request.
     pub(super) before: Vec<ScriptStep>,
     pub(super) after: Vec<ScriptStep>,
     pub(super) status: Vec<u64>,

@@ -17,9 +17,9 @@ pub(super) enum Statement {
 }
 
 /// The most bytes of a script that are read.
-const MOST: usize = 64 << 10;
+const MAX_SCRIPT_BYTES: usize = 64 << 10;
 /// The deepest blocks that are looked into.
-const DEEPEST: usize = 20;
+const MAX_DEPTH: usize = 20;
 
 /// The head of a test: `pm.test("name", function () {`, or an arrow function with or without a block.
 static TEST: LazyLock<Regex> = LazyLock::new(|| {
@@ -32,7 +32,7 @@ static OTHER: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Returns the statements of a script, in their order.
 pub(super) fn statements(script: &str) -> Vec<Statement> {
-    let mut end = script.len().min(MOST);
+    let mut end = script.len().min(MAX_SCRIPT_BYTES);
     while !script.is_char_boundary(end) {
         end -= 1;
     }
@@ -52,7 +52,7 @@ pub(super) fn statements(script: &str) -> Vec<Statement> {
 /// The unread rest of a script.
 struct ScriptReader<'a> {
     rest: &'a str,
-    /// How many blocks are open.
+    /// The number of open blocks.
     depth: usize,
 }
 
@@ -75,7 +75,7 @@ impl<'a> ScriptReader<'a> {
     /// Reads one statement, or those of a block.
     fn statement(&mut self) -> Vec<Statement> {
         self.skip_blank();
-        if self.depth >= DEEPEST {
+        if self.depth >= MAX_DEPTH {
             let text = self.expression();
             return vec![Statement::Other(first_line(&text))];
         }

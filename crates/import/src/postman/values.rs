@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 /// The deepest parentheses and operators of an expression that are looked into.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// The value of an expression.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +39,7 @@ pub(super) enum ScriptCondition {
     Success,
     /// A value that is true in JavaScript.
     Truthy(ScriptValue),
-    /// It is there, and is not null.
+    /// The value is there, and is not null.
     Present(ScriptValue),
     Equal(ScriptValue, Value),
     /// Its length is compared, by an operator of Lua, with a number.
@@ -112,7 +112,7 @@ pattern!(TYPED, r"^typeof\s+\(?(.+?)\)?$");
 
 /// Returns the value of an expression; `None` if it is not understood.
 pub(super) fn value(text: &str, names: &ScriptNames) -> Option<ScriptValue> {
-    value_within(text, names, DEEPEST)
+    value_within(text, names, MAX_DEPTH)
 }
 
 fn value_within(text: &str, names: &ScriptNames, deep: usize) -> Option<ScriptValue> {
@@ -212,7 +212,7 @@ fn joined(template: &str, names: &ScriptNames, deep: usize) -> Option<ScriptValu
 
 /// Returns a condition; `None` if it is not understood.
 pub(super) fn condition(text: &str, names: &ScriptNames) -> Option<ScriptCondition> {
-    condition_within(text, names, DEEPEST)
+    condition_within(text, names, MAX_DEPTH)
 }
 
 fn condition_within(text: &str, names: &ScriptNames, deep: usize) -> Option<ScriptCondition> {

@@ -13,12 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// The most locals of a plan: Lua takes 200.
-const LOCALS: usize = 100;
-/// How often a value that is made of variables is followed.
-const DEEPEST: usize = 8;
+const MAX_LOCALS: usize = 100;
+/// The depth to which a value that is made of variables is followed.
+const MAX_DEPTH: usize = 8;
 /// The most bytes that values put in place of variables, in the whole plan: a few of them that are made of each other
 /// would make a text without end.
-const EXPANDED: usize = 4 << 20;
+const MAX_EXPANDED_BYTES: usize = 4 << 20;
 
 static TEMPLATE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\{\{\s*([^{}\r\n]{1,200}?)\s*\}\}").expect("the pattern is one"));
@@ -92,7 +92,7 @@ pub(super) struct PostmanVariables {
     defined: BTreeMap<String, DefinedVariable>,
     /// Names of columns of the data file, and where the plan has their values.
     columns: BTreeMap<String, String>,
-    /// Where the row of an iteration is kept.
+    /// The place of the row of an iteration.
     pub(super) row: String,
     /// Set by scripts: names, and fields of `user.data`.
     set: BTreeMap<String, String>,
@@ -143,8 +143,8 @@ pub(super) fn only_variable(text: &str) -> Option<&str> {
 }
 
 impl PostmanVariables {
-    /// Takes in lists of them, of which later ones come first; `set` are the names that scripts set, `columns` those of the
-    /// rows of a data file.
+    /// Creates the variables from lists of them, of which later ones come first; `set` are the names that scripts set,
+    /// `columns` those of the rows of a data file.
     pub(super) fn new(lists: &[&Value], set: BTreeSet<String>, columns: &[String]) -> Self {
         let mut defined = BTreeMap::new();
         for variable in lists.iter().filter_map(|list| list.as_array()).flatten() {
@@ -182,7 +182,7 @@ impl PostmanVariables {
             locals: BTreeMap::new(),
             early: BTreeSet::new(),
             already: BTreeSet::new(),
-            remaining: Cell::new(EXPANDED),
+            remaining: Cell::new(MAX_EXPANDED_BYTES),
         }
     }
 
@@ -237,7 +237,7 @@ impl PostmanVariables {
 
     /// Replaces variables with the values of the collection; the remaining ones are not known, or not fixed.
     pub(super) fn expanded(&self, text: &str) -> String {
-        self.expanded_within(text, DEEPEST)
+        self.expanded_within(text, MAX_DEPTH)
     }
 
     fn expanded_within(&self, text: &str, deep: usize) -> String {
@@ -270,7 +270,7 @@ impl PostmanVariables {
 
     /// Returns a text as an expression, with the source of its value.
     pub(super) fn expression(&mut self, text: &str, calls: &mut PlanOutline) -> VariableExpression {
-        self.expression_within(text, calls, DEEPEST)
+        self.expression_within(text, calls, MAX_DEPTH)
     }
 
     fn expression_within(
@@ -313,7 +313,7 @@ impl PostmanVariables {
         if let Some(value) = value.and_then(|value| serde_json::from_str::<Value>(&value).ok()) {
             return LuaLiteral::json(&value);
         }
-        let VariableExpression { code, source } = self.variable(name, calls, DEEPEST);
+        let VariableExpression { code, source } = self.variable(name, calls, MAX_DEPTH);
         LuaLiteral::Expression(if source == ValueSource::Fixed {
             format!("(tonumber({code}) or {code})")
         } else {
@@ -359,7 +359,7 @@ impl PostmanVariables {
                 let value = defined.value.clone();
                 let value = self.expression_within(&value, calls, deep - 1);
                 // A local at the top is made once, where there is no user.
-                if calls.locals.len() >= LOCALS || value.source != ValueSource::Fixed {
+                if calls.locals.len() >= MAX_LOCALS || value.source != ValueSource::Fixed {
                     return value;
                 }
                 let local = calls.names.unique(name);

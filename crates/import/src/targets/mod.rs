@@ -15,7 +15,7 @@ use std::sync::Arc;
 use url::Url;
 
 /// The most targets of a list: each user keeps all of them.
-pub(crate) const MOST: usize = 20_000;
+pub(crate) const MAX_TARGETS: usize = 20_000;
 
 /// The methods that a list has as a rule.
 const METHODS: [&str; 9] = [
@@ -149,9 +149,9 @@ pub fn parse(name: &str, text: &str, folder: &PlanFolder) -> Result<Vec<Target>,
             TargetLine::Comment => {}
             TargetLine::Blank => is_open = false,
             TargetLine::Target(method, url) => {
-                if targets.len() == MOST {
+                if targets.len() == MAX_TARGETS {
                     let message = format!(
-                        "the list has more than {MOST} targets, which every user would keep"
+                        "the list has more than {MAX_TARGETS} targets, which every user would keep"
                     );
                     let help = "write a plan that reads them with 'data.lines'";
                     return Err(mistake(message, help));

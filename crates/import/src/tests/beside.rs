@@ -1,6 +1,6 @@
 //! Documents of OpenAPI whose parts lie in other files: those that are read, and the notes on others.
 
-use super::{Choices, Imported, import};
+use super::{ImportOptions, Imported, import};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -18,9 +18,9 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
 }
 
 fn read_at(path: Option<&Path>, document: &Value) -> Imported {
-    let choices = Choices {
+    let choices = ImportOptions {
         path: path.map(Path::to_owned),
-        ..Choices::default()
+        ..ImportOptions::default()
     };
     import("a file", document.to_string().as_bytes(), &choices).expect("it can be read")
 }

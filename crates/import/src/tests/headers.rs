@@ -1,4 +1,4 @@
-//! Which headers of a recording its scripts set.
+//! Headers of a recording that its scripts set.
 
 use super::{PAGE, entry, har, read};
 use serde_json::{Value, json};

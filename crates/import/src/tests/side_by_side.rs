@@ -1,6 +1,6 @@
 //! Calls that were on their way at the same moment become batches, and a call that needs a response waits for it.
 
-use super::{Choices, PAGE, entry, har, read, read_with};
+use super::{ImportOptions, PAGE, entry, har, read, read_with};
 use serde_json::{Value, json};
 
 /// A call that was sent and ended so many milliseconds after the page.
@@ -181,9 +181,9 @@ fn redirects_hosts_and_failures_are_as_they_are_alone() {
     }
 ";
     assert_eq!(steps(&plan), expected);
-    let choices = Choices {
+    let choices = ImportOptions {
         hosts: vec!["stats.example".to_owned()],
-        ..Choices::default()
+        ..ImportOptions::default()
     };
     let plan = read_with(&calls, &choices).plan;
     let second = "{ path = \"https://stats.example/hit\", expect = { status = 200 } },\n";

@@ -176,7 +176,7 @@ fn each_of_many_tokens_comes_from_the_response_before_it() {
 
 /// Returns the plan of a file that is no recording.
 fn plan_of(file: serde_json::Value) -> String {
-    let choices = super::Choices::default();
+    let choices = super::ImportOptions::default();
     let imported = super::import("a file", file.to_string().as_bytes(), &choices);
     imported.expect("it can be read").plan
 }

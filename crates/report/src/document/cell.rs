@@ -12,13 +12,13 @@ pub enum Cell {
     Words(String),
     /// A figure: its value, its text with the unit, and whether it is bad news.
     Figure(f64, String, bool),
-    /// Whether something is as it should be.
+    /// A mark of a good or a bad value.
     Mark(Mark),
     /// No figure.
     None,
 }
 
-/// Whether something is as it should be.
+/// Marks of good and bad values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     Bad,

@@ -7,7 +7,7 @@ use lgoose_judgement::clock_of;
 use lgoose_metrics::{EventKind, Report};
 
 /// The most events where not all are shown.
-const MOST: usize = 10;
+const MAX_EVENTS: usize = 10;
 
 pub(super) fn events(report: &Report, scope: Scope) -> Table<'_> {
     let mut columns = vec![Column::text("what")];
@@ -28,6 +28,9 @@ pub(super) fn events(report: &Report, scope: Scope) -> Table<'_> {
     let table = Table::new("events", "What happened", columns).with(rows);
     match scope {
         Scope::Full => table,
-        Scope::Usual | Scope::Brief => table.without("mark").without_empty("lasted").at_most(MOST),
+        Scope::Usual | Scope::Brief => table
+            .without("mark")
+            .without_empty("lasted")
+            .at_most(MAX_EVENTS),
     }
 }

@@ -7,7 +7,7 @@ use lgoose_metrics::{Report, VerdictResult};
 use std::borrow::Cow;
 
 /// The most reasons and the most remarks; the rest is counted.
-const MOST: usize = 5;
+const MAX_SENTENCES: usize = 5;
 
 /// The head of the document.
 #[derive(Debug)]
@@ -21,14 +21,14 @@ pub(crate) struct Head<'a> {
     pub(crate) details: Vec<String>,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
-    /// It was aborted or stopped before its planned end.
+    /// The run was aborted or stopped before its planned end.
     PassedSoFar,
     Failed,
-    /// It was not judged.
+    /// The run was not judged.
     Open,
 }
 
@@ -83,8 +83,8 @@ impl Head<'_> {
             (Statement::Remark, remarks),
             (Statement::Warning, &report.warnings),
         ] {
-            let is_cut = all.len() > MOST && kind != Statement::Warning;
-            let shown = if is_cut { MOST - 1 } else { all.len() };
+            let is_cut = all.len() > MAX_SENTENCES && kind != Statement::Warning;
+            let shown = if is_cut { MAX_SENTENCES - 1 } else { all.len() };
             sentences.extend(all[..shown].iter().map(|text| (kind, text.into())));
             if all.len() > shown {
                 let more = format!("and {} more, in the JSON report", all.len() - shown);

@@ -8,10 +8,10 @@ use lgoose_metrics::{Figures, Latency, Report, RequestRow};
 use std::collections::BTreeMap;
 
 /// The most names of a brief table, and the most tags where not all fit.
-const MOST_BRIEF: usize = 50;
-const MOST_TAGS: usize = 30;
+const MAX_NAMES: usize = 50;
+const MAX_TAGS: usize = 30;
 /// The most status codes of a table that is not the whole one.
-const MOST_CODES: usize = 5;
+const MAX_CODES: usize = 5;
 
 /// A figure of requests: its title, the least scope that shows it, and how it is made.
 type Figure = (&'static str, Scope, fn(&Figures, &Report) -> Cell);
@@ -52,7 +52,7 @@ const LATENCIES: [LatencyFigure; 11] = [
     ("p99.99", 4, |all| all.p99_99),
     ("max", 1, |all| all.max),
 ];
-/// Those of the first table, and those of a service time.
+/// The latencies of the first table, and those of a service time.
 const FIRST: [&str; 4] = ["p50", "p95", "p99", "max"];
 const SERVICE: [&str; 7] = ["avg", "min", "p50", "p90", "p95", "p99", "max"];
 
@@ -149,7 +149,7 @@ pub(super) fn requests(report: &Report, scope: Scope) -> Vec<Table<'_>> {
     let named = NamedFigures::of(report);
     let first = named.first(report, scope);
     if scope == Scope::Brief {
-        return vec![first.at_most(MOST_BRIEF)];
+        return vec![first.at_most(MAX_NAMES)];
     }
     let mut tables = vec![first];
     let note = "From the call until the last byte of the final response. Failed requests count at the time they took.";
@@ -223,10 +223,10 @@ impl NamedFigures<'_> {
             .map(|(code, count)| (code.as_str(), *count))
             .collect();
         let mut others = 0;
-        if scope < Scope::Full && counts.len() > MOST_CODES {
+        if scope < Scope::Full && counts.len() > MAX_CODES {
             counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-            others = counts.len() - MOST_CODES;
-            counts.truncate(MOST_CODES);
+            others = counts.len() - MAX_CODES;
+            counts.truncate(MAX_CODES);
             counts.sort_unstable();
         }
         let codes: Vec<&str> = counts.into_iter().map(|(code, _)| code).collect();
@@ -447,7 +447,7 @@ pub(super) fn tags(report: &Report, scope: Scope) -> Table<'_> {
         scope,
     );
     match scope {
-        Scope::Brief | Scope::Usual => table.at_most(MOST_TAGS),
+        Scope::Brief | Scope::Usual => table.at_most(MAX_TAGS),
         Scope::Full => table,
     }
 }

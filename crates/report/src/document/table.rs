@@ -42,7 +42,7 @@ pub struct Column {
     pub title: String,
     /// The kind of its cells.
     pub kind: ColumnKind,
-    /// Where lines are short, columns are left out from the highest rank down; rank 0 stays.
+    /// The order in which columns are left out where lines are short, the highest rank first; rank 0 stays.
     pub rank: u8,
 }
 

@@ -18,7 +18,7 @@ const BOTTOM: f64 = 26.0;
 /// Borders of the area of the lines: left, right, top and bottom.
 pub(super) const AREA: (f64, f64, f64, f64) = (LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM);
 /// The most points of a line; neighbouring points are merged into their largest.
-const MOST_POINTS: usize = 300;
+const MAX_POINTS: usize = 300;
 
 /// A line: its class in the style sheet, its label, its times and values.
 type ChartLine<'a> = (&'a str, &'a str, Vec<(f64, f64)>);
@@ -123,7 +123,7 @@ fn thinned(series: &[SeriesPoint], of: impl Fn(&SeriesPoint) -> Option<f64>) -> 
         .filter_map(|point| Some((point.second as f64 + point.seconds / 2.0, of(point)?)))
         .collect();
     let largest = |chunk: &[(f64, f64)]| chunk.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
-    let joined = points.len().div_ceil(MOST_POINTS).max(1);
+    let joined = points.len().div_ceil(MAX_POINTS).max(1);
     points.chunks(joined).filter_map(largest).collect()
 }
 

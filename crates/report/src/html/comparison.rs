@@ -80,14 +80,14 @@ fn is_change(row: &Row) -> bool {
 /// points, on the same scale as per cent.
 fn forest(rows: &[&Row]) -> String {
     /// The most rows that are drawn, and the columns of a name.
-    const MOST: usize = 40;
+    const MAX_ROWS: usize = 40;
     const NAME: usize = 32;
     /// The width of the drawing, its borders, and the height of a row.
     const WIDTH: f64 = 640.0;
     const LEFT: f64 = 240.0;
     const RIGHT: f64 = 76.0;
     const ROW: f64 = 24.0;
-    let shown = &rows[..rows.len().min(MOST)];
+    let shown = &rows[..rows.len().min(MAX_ROWS)];
     let ends = |row: &Row| {
         let change = row.change.unwrap_or_default();
         (

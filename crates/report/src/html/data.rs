@@ -98,9 +98,9 @@ fn whole(report: &Report, stretches: &BTreeMap<u64, f64>) -> Value {
 /// in one list. `null` if no point has a distribution.
 fn heat(points: &[SeriesPoint]) -> Option<Value> {
     /// The most columns, and the steps of a distribution that make one of a column.
-    const COLUMNS: usize = 240;
+    const MAX_COLUMNS: usize = 240;
     const COARSE: u32 = 4;
-    let per_column = points.len().div_ceil(COLUMNS).max(1);
+    let per_column = points.len().div_ceil(MAX_COLUMNS).max(1);
     let columns: Vec<(f64, f64, Vec<u64>)> = points
         .chunks(per_column)
         .map(|chunk| {

@@ -108,7 +108,7 @@ pub struct JsonAim {
     pub users: u64,
     /// Iterations per second; `null` in a run of users.
     rate: Option<f64>,
-    /// When the run ends by itself, on the clock of `run_s`; `null` for never.
+    /// The planned end of the run, on the clock of `run_s`; `null` for none.
     ends_s: Option<f64>,
     /// Each load, if scenarios have their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]

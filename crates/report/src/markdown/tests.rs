@@ -116,7 +116,10 @@ fn hostile_texts_are_nothing_but_text() {
     }
     let errors = tables.iter().find(|table| title(table) == "errors");
     for (row, hostile) in errors.expect("a table")[1..].iter().zip(&*fixture::HOSTILE) {
-        assert_eq!(row[0], cut_middle(&one_line(hostile), LONGEST_NAME).trim());
+        assert_eq!(
+            row[0],
+            cut_middle(&one_line(hostile), MAX_NAME_CHARS).trim()
+        );
     }
     assert!(!markdown.contains("@everyone") || markdown.contains("`@everyone"));
 }

@@ -12,7 +12,7 @@ pub const SCALE: i32 = 6;
 /// Latencies in seconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Distribution {
-    /// How many values there are.
+    /// The number of values.
     pub count: u64,
     /// Their sum.
     pub sum: f64,

@@ -27,7 +27,7 @@ pub struct TraceExemplar {
     pub trace_id: String,
     /// The latency in seconds, or 1 for one that is counted.
     pub value: f64,
-    /// When it ended, in seconds since 1970.
+    /// Its end, in seconds since 1970.
     pub at_s: f64,
 }
 

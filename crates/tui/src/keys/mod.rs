@@ -216,7 +216,7 @@ fn open_details(state: &mut ViewState, snapshot: &Snapshot) {
     }
 }
 
-/// Goes from a request to its errors.
+/// Opens the errors of a request.
 fn go_to_errors(state: &mut ViewState, snapshot: &Snapshot) {
     if !matches!(
         state.tab,

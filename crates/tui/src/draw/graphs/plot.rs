@@ -15,11 +15,11 @@ pub(super) const LABELS: usize = 6;
 pub(super) struct Bar {
     /// Its height; nothing is drawn where nothing is known.
     pub(super) value: Option<f64>,
-    /// How much of the value is bad.
+    /// The bad part of the value.
     pub(super) bad: Option<f64>,
     /// A bad value that is not part of it, drawn as a point.
     pub(super) point: Option<f64>,
-    /// How long the oldest request has waited, where there is no value.
+    /// The time that the oldest request has waited, where there is no value.
     pub(super) waiting: Option<f64>,
     /// Whether it calls for attention as a whole.
     pub(super) warned: bool,

@@ -171,7 +171,7 @@ impl Demo {
 
     fn join(&mut self) {
         for thread in self.threads.drain(..) {
-            // A thread that panicked has said so on stderr.
+            // A thread that panicked has reported that on stderr.
             let _ = thread.join();
         }
     }

@@ -9,7 +9,7 @@ use url::Url;
 /// The number of pages back in which a form is searched for, and the memory that a page may take.
 const PAGES: usize = 12;
 const PAGE_BYTES: usize = 128 << 20;
-/// The most forms of a page that are looked at.
+/// The most forms of a page that are read.
 const FORMS: usize = 200;
 
 /// The submission of a form.
@@ -143,7 +143,7 @@ fn has_order(form: &Form, sent: &[RecordedPart]) -> bool {
 
 /// Returns the fields that a navigation sent as a form does.
 fn sent(exchange: &RecordedExchange) -> Option<SentForm> {
-    let part = |(name, value): (String, String)| RecordedPart {
+    let part = |(name, value)| RecordedPart {
         content: None,
         name,
         filename: None,
@@ -174,7 +174,7 @@ fn sent(exchange: &RecordedExchange) -> Option<SentForm> {
     }
 }
 
-/// Returns whether a request says that its body is the fields of a form, URL-encoded.
+/// Returns whether the body of a request is URL-encoded fields of a form, by its headers.
 pub(super) fn is_form(exchange: &RecordedExchange) -> bool {
     let kind = exchange.header("content-type").map(media_of);
     kind.as_deref() == Some("application/x-www-form-urlencoded")

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 const MAX_VALUES: usize = 20_000;
 /// The searched prefix of a value in bytes: each match is compared as a whole.
 const PREFIX_BYTES: usize = 32;
-/// The shortest part of a value that is looked for.
+/// The shortest part of a value that is searched for.
 const MIN_PART_BYTES: usize = 4;
 /// The most responses that are kept for a value.
 const MAX_RESPONSES: usize = 64;
@@ -20,7 +20,7 @@ const MAX_RESPONSES: usize = 64;
 /// The places of values. Numbers are those of exchanges.
 #[derive(Debug, Default)]
 pub(super) struct ValueIndex {
-    /// Values that nobody types, and their numbers.
+    /// Random values, and their numbers.
     random: HashMap<String, usize>,
     /// The responses that may have them.
     brought: Vec<Vec<usize>>,
@@ -109,7 +109,7 @@ impl ValueIndex {
         }
     }
 
-    /// Finds the first request that sends each of the values that nobody types.
+    /// Finds the first request that sends each random value.
     fn search_requests(&mut self, exchanges: &[RecordedExchange]) {
         self.sent = vec![None; self.random.len()];
         let mut patterns = vec![""; self.random.len()];

@@ -2,7 +2,7 @@
 
 use super::exchange::RecordedPart;
 
-/// Reads a body; `None` if it is none.
+/// Reads a body; `None` if it is not multipart.
 pub(super) fn read(content_type: &str, text: &str) -> Option<Vec<RecordedPart>> {
     let boundary = parameter(content_type, "boundary")?;
     let delimiter = format!("--{boundary}");

@@ -54,7 +54,7 @@ impl ValueExtraction {
     }
 }
 
-/// A value that is looked for.
+/// A value that is searched for.
 pub(super) struct SoughtValue<'a> {
     pub(super) value: &'a str,
     /// No person types such a value: it is the same value at any place.

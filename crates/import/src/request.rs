@@ -18,7 +18,7 @@ const INLINE: usize = 1_000;
 /// The most files: each is a local of the plan, of which Lua takes 200.
 const MAX_FILES: usize = 80;
 
-/// Headers that a plan says otherwise, or that the client sends by itself.
+/// Headers that a plan has in another form, or that the client sends by itself.
 const OWN: [&str; 9] = [
     "authorization",
     "connection",
@@ -164,7 +164,7 @@ impl<'a> CallWriter<'a, '_> {
             };
             fields.push((key(name), value));
         }
-        // The form says its type.
+        // The form has the type.
         let mut options = self.options(None);
         match &submit.press {
             ButtonPress::Default => {}

@@ -58,7 +58,7 @@ pub(super) struct ValueResolver<'a> {
     meanings: HashMap<(usize, String, String), ValueOrigin>,
     names: UsedNames,
     searched: usize,
-    /// Some values were not looked for any more.
+    /// Whether the search for some values was given up.
     pub(super) is_incomplete: bool,
 }
 
@@ -248,11 +248,9 @@ impl<'a> ValueResolver<'a> {
         let set: Vec<(&str, &str)> = earlier.flat_map(set_cookies).collect();
         set.into_iter().rev().find_map(|(name, found)| {
             let decoded = percent_encoding::percent_decode_str(found).decode_utf8_lossy();
-            match () {
-                () if found == value => Some(ValueOrigin::Cookie(name.to_owned(), false)),
-                () if decoded == value => Some(ValueOrigin::Cookie(name.to_owned(), true)),
-                () => None,
-            }
+            let is_decoded = found != value;
+            (found == value || decoded == value)
+                .then(|| ValueOrigin::Cookie(name.to_owned(), is_decoded))
         })
     }
 

@@ -212,7 +212,7 @@ pub(super) fn is_secret(name: &str) -> bool {
     words.iter().any(is_one) || (1..words.len()).any(is_key)
 }
 
-/// Returns whether a value is none that anybody keeps to themselves: a switch, a mode.
+/// Returns whether a value is of a kind that is never secret: a switch, a mode.
 pub(super) fn is_switch(value: &str) -> bool {
     let value = value.to_ascii_lowercase();
     matches!(
@@ -235,7 +235,7 @@ pub(super) fn is_switch(value: &str) -> bool {
     )
 }
 
-/// Returns whether a name says that a value made by chance is a secret: `key`, `authKey`, `x-goog-signature`.
+/// Returns whether a random value under a name is a secret: `key`, `authKey`, `x-goog-signature`.
 fn is_likely_secret(name: &str) -> bool {
     let words = words(name);
     let is_one = |word: &String| LIKELY.contains(&word.as_str()) || word.ends_with("token");

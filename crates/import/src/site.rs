@@ -159,7 +159,7 @@ fn listed(hosts: BTreeMap<String, usize>) -> (String, String) {
     )
 }
 
-/// Returns a host with its port, if it says one.
+/// Returns a host with its port, if it has one.
 fn host_of(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
@@ -244,10 +244,9 @@ fn merge_redirects(
                 exchanges[first].follows = false;
                 break;
             }
-            let method = match retains_method {
-                true => exchanges[last].method.clone(),
-                false if exchanges[last].method == "HEAD" => "HEAD".to_owned(),
-                false => "GET".to_owned(),
+            let method = match exchanges[last].method.as_str() {
+                method if retains_method || method == "HEAD" => method.to_owned(),
+                _ => "GET".to_owned(),
             };
             let until = exchanges.len().min(last + NEAR);
             let next = (last + 1..until).find(|at| {

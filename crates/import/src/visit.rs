@@ -11,7 +11,7 @@ const SHORTEST: f64 = 0.5;
 const BREAK: f64 = 1.0;
 /// The longest pause in seconds: after a longer one, the visitor was away.
 const MAX_PAUSE_S: f64 = 120.0;
-/// A request that takes longer waits for news, in milliseconds; nobody waits for its end.
+/// The time in milliseconds above which a request is a long poll, whose end no user waits for.
 pub(super) const POLL_MS: f64 = 20e3;
 /// The memory for the addresses of a page's assets.
 const LIST_BYTES: usize = 8 << 20;

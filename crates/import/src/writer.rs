@@ -22,7 +22,7 @@ pub(super) struct WrittenPlan {
     pub(super) notes: Vec<String>,
 }
 
-/// Writes the plan of a visit; long bodies get files if those are wanted.
+/// Writes the plan of a visit; long bodies get files if the options allow it.
 pub(super) fn write(
     selection: &SelectedExchanges,
     mut visit: Visit,

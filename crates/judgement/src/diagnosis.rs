@@ -48,7 +48,7 @@ pub struct Diagnosis {
 enum Trouble {
     /// More than a few failures of one name, or a broken limit.
     Failing,
-    /// No response came to anybody for a while.
+    /// No response came to any user for a while.
     Stalled,
     FewFailures,
     /// Lgoose itself set the latency for a while.

@@ -73,7 +73,7 @@ impl EndpointSender {
     /// Hands a message over, and returns the part that the collector rejected.
     ///
     /// # Errors
-    /// A sentence that says why it did not arrive.
+    /// The reason why it did not arrive, as a sentence.
     pub(super) async fn send(&self, message: &impl Message) -> Result<PartialSuccess, String> {
         let bytes = message.encode_to_vec();
         let body = if self.target.gzip {

@@ -229,22 +229,23 @@ fn checks(report: &Report) -> Vec<Case> {
 fn requests(report: &Report) -> Vec<Case> {
     let rows = report.requests.iter().map(|row| {
         let name = request_name(&row.method, &row.name);
-        (name, "requests", row.figures.count, row.figures.failures)
+        (name, row.figures.count, row.figures.failures)
     });
-    counted(rows, report)
+    counted(rows, "requests", report)
 }
 
 fn tasks(report: &Report) -> Vec<Case> {
     let rows = report.tasks.iter().map(|row| {
         let name = format!("task {}", one_line(&row.name));
-        (name, "runs", row.runs, row.failures)
+        (name, row.runs, row.failures)
     });
-    counted(rows, report)
+    counted(rows, "runs", report)
 }
 
-/// Builds cases that fail only under `--fail-on-error`, with their most frequent errors.
+/// Builds cases from names, counts and failures, which fail only under `--fail-on-error`, with their most frequent errors.
 fn counted(
-    rows: impl Iterator<Item = (String, &'static str, u64, u64)>,
+    rows: impl Iterator<Item = (String, u64, u64)>,
+    noun: &str,
     report: &Report,
 ) -> Vec<Case> {
     let strict = report
@@ -253,7 +254,7 @@ fn counted(
         .is_some_and(|settings| settings.fail_on_error);
     let errors = report.errors.iter().map(|row| (one_line(&row.name), row));
     let errors: Vec<(String, &ErrorRow)> = errors.collect();
-    let case = |(name, what, count, failures): (String, _, _, _)| {
+    let cases = rows.map(|(name, count, failures)| {
         let failed = with_share(failures, count);
         let own = errors.iter().filter(|(of, _)| *of == name).take(3);
         let errors: String = own
@@ -261,11 +262,11 @@ fn counted(
             .collect();
         Case {
             name,
-            figures: format!("{count} {what}, {failed} failed"),
+            figures: format!("{count} {noun}, {failed} failed"),
             failure: (strict && failures > 0).then(|| format!("{failed} failed{errors}")),
         }
-    };
-    rows.map(case).collect()
+    });
+    cases.collect()
 }
 
 /// Returns a text that is valid in XML and readable.

@@ -247,10 +247,12 @@ impl Listing {
                     write(y, &cut_middle(&row.name, wide), wide, TextMeaning::Faint);
                 }
                 _ => {
-                    let meaning = match row.bad {
-                        _ if Some(at) == selected => TextMeaning::Selected,
-                        true => TextMeaning::Bad,
-                        false => TextMeaning::Plain,
+                    let meaning = if Some(at) == selected {
+                        TextMeaning::Selected
+                    } else if row.bad {
+                        TextMeaning::Bad
+                    } else {
+                        TextMeaning::Plain
                     };
                     write(y, &line(name, &row.cells), whole, meaning);
                 }

@@ -40,7 +40,7 @@ pub(super) struct LogView {
     count: u64,
     shown: u64,
     renewed: Duration,
-    /// The number of the last line on the page while somebody reads; with `None` the page follows the newest.
+    /// The number of the last line on the page while a person reads; with `None` the page follows the newest.
     stands_at: Option<u64>,
 }
 
@@ -88,7 +88,7 @@ impl LogView {
         (self.shown, self.renewed) = (self.count, now);
     }
 
-    /// Returns whether the page stands still because somebody reads it.
+    /// Returns whether the page stands still for a reader.
     pub(super) fn stands(&self) -> bool {
         self.stands_at.is_some()
     }
@@ -106,10 +106,12 @@ impl LogView {
             |line: &&LogLine| needle.is_empty() || line.text.to_lowercase().contains(&needle);
         let (mut page, mut newer) = (Vec::new(), 0);
         for line in self.lines.iter().rev().filter(matches) {
-            match line.number < last {
-                true if page.len() < room => page.push(line),
-                true => break,
-                false => newer += 1,
+            if line.number >= last {
+                newer += 1;
+            } else if page.len() < room {
+                page.push(line);
+            } else {
+                break;
             }
         }
         // Scrolled to the beginning, a page is full if there are enough lines.
@@ -155,7 +157,7 @@ impl LogView {
         }
     }
 
-    /// Returns the last lines, and says before them how many are left out.
+    /// Returns the last lines, after the number of those that are left out.
     pub(super) fn last_lines(&self, most: usize) -> Vec<String> {
         let from = self.lines.len().saturating_sub(most);
         let before = self.count - (self.lines.len() - from) as u64;

@@ -110,7 +110,7 @@ impl TerminalScreen {
         true
     }
 
-    /// Draws the run as it is. Waits for nobody.
+    /// Draws the current run, without waiting.
     ///
     /// # Errors
     /// The error of the terminal.

@@ -104,7 +104,7 @@ pub enum Dialog {
     Detail(RowReference),
     /// Warnings about the run, in full.
     Warnings,
-    /// A text that somebody must read, such as a mistake in an edited plan.
+    /// A text that has to be read, such as a mistake in an edited plan.
     Message(String),
 }
 
@@ -158,7 +158,7 @@ pub struct ViewState {
     /// The search text of the dialog, and whether it is being typed.
     pub(super) search: String,
     pub(super) searching: bool,
-    /// Texts that wait until nobody is typing.
+    /// Texts that wait for the end of typing.
     pub(super) messages: VecDeque<String>,
     /// The last thing that happened, for the line at the bottom.
     pub notice: String,

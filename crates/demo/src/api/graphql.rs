@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 /// The most selections inside each other.
 const MAX_DEPTH: u32 = 32;
 
-/// The number of products in a list if the query does not say.
+/// The number of products in a list by default.
 const FIRST: u64 = 10;
 
 /// Executes `{ query, variables }`: `data`, or `errors` as the only key.

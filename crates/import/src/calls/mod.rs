@@ -51,7 +51,7 @@ impl PlanOutline {
         unique
     }
 
-    /// Makes the message for a file of which no request is left, with the first notes, which say why.
+    /// Returns the message for a file of which no request is left, with the first notes as reasons.
     pub(super) fn without_requests(&self, message: &str, help: &str) -> Diagnostic {
         let why: String = self
             .notes
@@ -161,7 +161,7 @@ pub(super) struct OutlineCall {
     pub(super) before: Vec<String>,
     /// Statements after the request, which take values from the variable `answer`.
     pub(super) after: Vec<String>,
-    /// The task goes on with them where the request failed.
+    /// Whether the task continues with them where the request failed.
     pub(super) tolerates_failure: bool,
     /// Notes on its line.
     pub(super) notes: Vec<String>,

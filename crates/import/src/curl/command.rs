@@ -149,7 +149,7 @@ impl CurlRequest {
         outcome: &mut CommandOutcome<'_>,
     ) -> Result<(), String> {
         if PLAN_FIELDS.contains(&name) && ScriptVariables::are_in(&value) {
-            // A field of the plan is a text, of which nobody puts a part in later.
+            // A field of the plan is a fixed text, in which no variable is replaced.
             outcome.leave_out(name, &value);
             return Ok(());
         }

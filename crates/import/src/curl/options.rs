@@ -242,20 +242,19 @@ const LOST_FLAGS: [&str; 24] = [
 
 /// Returns all options.
 fn all() -> impl Iterator<Item = CurlOption> {
-    let option = |(text, takes_value, effect): (&'static str, bool, OptionEffect)| {
-        let (letter, name) = match text.split_once('/') {
-            Some((letter, name)) => (letter.chars().next(), name),
-            None => (None, text),
-        };
-        CurlOption {
-            name,
-            letter,
-            takes_value,
-            effect,
-        }
-    };
     let of = |list: &'static [&'static str], takes_value, effect| {
-        list.iter().map(move |text| (*text, takes_value, effect))
+        list.iter().map(move |text| {
+            let (letter, name) = match text.split_once('/') {
+                Some((letter, name)) => (letter.chars().next(), name),
+                None => (None, *text),
+            };
+            CurlOption {
+                name,
+                letter,
+                takes_value,
+                effect,
+            }
+        })
     };
     of(&READ, true, OptionEffect::Read)
         .chain(of(&READ_FLAGS, false, OptionEffect::Read))
@@ -263,7 +262,6 @@ fn all() -> impl Iterator<Item = CurlOption> {
         .chain(of(&NOTHING_FLAGS, false, OptionEffect::Nothing))
         .chain(of(&LOST, true, OptionEffect::Lost))
         .chain(of(&LOST_FLAGS, false, OptionEffect::Lost))
-        .map(option)
 }
 
 /// Returns the option of that letter.

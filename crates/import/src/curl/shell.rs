@@ -140,7 +140,7 @@ impl ShellReader<'_, '_> {
             let (mut command, end) = self.simple_command(at)?;
             let name = command.words.first().cloned();
             match (first, name) {
-                // Of those in a pipe, curl is the one that is meant.
+                // In a pipe, the command is curl.
                 (Some(before), Some(_)) if command.runs("curl") => {
                     let before: usize = before;
                     let number = self.commands.len();
@@ -374,7 +374,7 @@ impl ShellReader<'_, '_> {
                         is_plain = false;
                         word.extend(self.next());
                     } else if word.is_empty() {
-                        // The next line goes on; a word may begin there.
+                        // The next line continues the command; a word may begin there.
                         self.blanks();
                         if matches!(self.chars.peek(), None | Some('\n' | '#')) {
                             break;

@@ -49,7 +49,7 @@ const BOTH: [&str; 4] = ["accept-language", "cache-control", "pragma", "user-age
 /// Headers by which a cache checks whether its copy is still current.
 const VALIDATORS: [&str; 2] = ["if-none-match", "if-modified-since"];
 
-/// Headers that the plan says otherwise, but that are read.
+/// Headers that the plan has in another form, but that are read.
 const READ: [&str; 4] = ["authorization", "content-length", "content-type", "cookie"];
 
 /// The most values of a header that are compared, and how long they may be.

@@ -125,7 +125,7 @@ fn response_of(mut response: HarFields) -> Result<HarResponse, String> {
     })
 }
 
-/// The fields of an object; `null` is none.
+/// The fields of an object; `null` counts as missing.
 pub(super) struct HarFields(pub(super) Map<String, Value>);
 
 impl HarFields {

@@ -46,13 +46,15 @@ pub(super) fn kind(
         || media.contains("javascript")
         || media.contains("font");
     let requests_page = header("accept").is_some_and(|accept| accept.starts_with("text/html"));
-    match () {
-        () if is_asset && method == "GET" && !is_script => ExchangeKind::Asset,
-        () if is_script => ExchangeKind::Call,
-        () if media == "text/html" || media == "application/xhtml+xml" => ExchangeKind::Page,
-        () if requests_page && ((300..400).contains(&status) || status == 204) => {
-            ExchangeKind::Page
-        }
-        () => ExchangeKind::Call,
+    let is_page = matches!(media, "text/html" | "application/xhtml+xml")
+        || (requests_page && ((300..400).contains(&status) || status == 204));
+    if is_script {
+        ExchangeKind::Call
+    } else if is_asset && method == "GET" {
+        ExchangeKind::Asset
+    } else if is_page {
+        ExchangeKind::Page
+    } else {
+        ExchangeKind::Call
     }
 }

@@ -10,7 +10,7 @@ use url::Url;
 
 /// A shorter pause before a page means that hardly a person opened it, in milliseconds.
 const PAUSE_MS: f64 = 1_000.0;
-/// The memory that a page may take whose frames are looked for.
+/// The memory for a page whose frames are searched.
 const PAGE_BYTES: usize = 128 << 20;
 /// The most pages of a recording, and the most sites that requests came from.
 const MAX_PAGES: usize = 10_000;
@@ -30,7 +30,7 @@ pub(super) struct PageMark {
     referrer: Option<u64>,
 }
 
-/// The pages of a recording, as far as its entries and its list of pages say.
+/// The pages of a recording, as far as its entries and its list of pages have them.
 #[derive(Debug, Default)]
 pub(super) struct RecordedPages {
     numbers: HashMap<String, usize>,
@@ -48,7 +48,7 @@ struct PageDocument {
     /// The target of its redirect.
     leads_to: Option<Url>,
     frame: Option<String>,
-    /// The addresses of its frames, once they are looked for.
+    /// The addresses of its frames, once they are known.
     frames: OnceCell<HashSet<String>>,
     busy_until: f64,
 }
@@ -123,7 +123,7 @@ impl RecordedPages {
         }
         let mut with_documents = came.keys().map(|(page, _)| *page);
         let first = with_documents.next();
-        // Of some browsers, it says nothing of where one page ends and the next begins.
+        // Some browsers give all pages the same one.
         let is_lone = with_documents.all(|page| Some(page) == first);
         let mut own: HashMap<usize, PageDocument> = HashMap::new();
         for at in 0..entries.len() {

@@ -12,7 +12,7 @@ pub(super) struct Times {
     /// The time at which the response began to arrive, from which on scripts know its status and headers.
     pub(super) responded_ms: f64,
     pub(super) end_ms: f64,
-    /// Whether the entry says when it began.
+    /// Whether the entry has the time of its beginning.
     pub(super) is_known: bool,
 }
 

@@ -151,7 +151,7 @@ impl JmeterVariables {
         self.concatenation(text, calls, place, MAX_DEPTH).finish()
     }
 
-    /// Returns the expression for a number; `None` if the text is none.
+    /// Returns the expression for a number; `None` for any other text.
     pub(super) fn number(
         &mut self,
         text: &str,
@@ -168,7 +168,7 @@ impl JmeterVariables {
         Some(LuaLiteral::Expression(format!("tonumber({expression})")))
     }
 
-    /// Returns the expression for a time of so many milliseconds, in seconds; `None` if the text is none.
+    /// Returns the expression in seconds for a number of milliseconds; `None` for any other text.
     pub(super) fn seconds(&mut self, text: &str, calls: &mut PlanOutline) -> Option<String> {
         match self.number(text, calls, ExpressionPlace::Task)? {
             LuaLiteral::Scalar(number) => {

@@ -507,7 +507,7 @@ fn condition(text: &str) -> Option<String> {
     Some(each.join(" and "))
 }
 
-/// Returns how long a statement is: to its semicolon, or to the end of a line or a block after which none goes on.
+/// Returns the length of a statement: to its semicolon, or to the end of a line or a block that nothing continues.
 fn statement_length(statement: &str) -> usize {
     let mut at = 0;
     loop {

@@ -23,7 +23,7 @@ use script::{ScriptConstants, ScriptCursor, ScriptValue, end_of};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The most bytes of an address that are looked at.
+/// The most bytes of an address that are read.
 const ADDRESS: usize = 2_000;
 
 static CONSTANT: LazyLock<Regex> = LazyLock::new(|| {

@@ -185,7 +185,7 @@ impl DocumentFiles {
         Ok(value)
     }
 
-    /// Reads JSON or YAML, as the name or the text says.
+    /// Reads JSON or YAML, by the name or the text.
     fn parse(&self, name: &str, text: &str) -> Result<Value, String> {
         let is_json = name.to_ascii_lowercase().ends_with(".json");
         if is_json || text.trim_start().starts_with(['{', '[']) {

@@ -77,7 +77,7 @@ impl OpenApiDocument {
         self.notes.borrow_mut()
     }
 
-    /// Returns whether so much may still be looked at.
+    /// Returns whether so many values may still be visited.
     pub(super) fn spend(&self, looks: usize) -> bool {
         let remaining = self.looks.get().checked_sub(looks);
         if remaining.is_none() {
@@ -94,7 +94,7 @@ impl OpenApiDocument {
         self.spend(weight(value)).then_some(value)
     }
 
-    /// Returns names and schemas of all properties, each once, as many as may be looked at.
+    /// Returns names and schemas of all properties, each once, as many as may be visited.
     pub(super) fn properties<'a>(&self, layers: &SchemaLayers<'a>) -> Vec<(&'a str, &'a Value)> {
         let mut names = HashSet::new();
         let lists = layers
@@ -109,7 +109,7 @@ impl OpenApiDocument {
             .collect()
     }
 
-    /// Returns the names of the properties that are required, as many as may be looked at.
+    /// Returns the names of the properties that are required, as many as may be visited.
     pub(super) fn required<'a>(&self, layers: &SchemaLayers<'a>) -> HashSet<&'a str> {
         let lists = layers
             .parts
@@ -251,7 +251,7 @@ impl OpenApiDocument {
     }
 
     fn follow<'a>(&'a self, reference: &'a str, layers: &mut SchemaLayers<'a>) {
-        // One that leads back to itself says nothing new.
+        // One that leads back to itself adds nothing.
         if !layers.references.contains(&reference) {
             layers.references.push(reference);
             self.gather(self.find(reference), layers);
@@ -296,11 +296,15 @@ impl<'a> SchemaLayers<'a> {
             _ => None,
         });
         let has = |name: &str| self.get(name).is_some();
-        declared.or(match () {
-            () if has("properties") || has("additionalProperties") => Some("object"),
-            () if has("items") => Some("array"),
-            () if has("minimum") || has("maximum") || has("multipleOf") => Some("number"),
-            () => None,
+        let kinds = [
+            ("object", &["properties", "additionalProperties"][..]),
+            ("array", &["items"]),
+            ("number", &["minimum", "maximum", "multipleOf"]),
+        ];
+        let mut kinds = kinds.into_iter();
+        declared.or_else(|| {
+            let (kind, _) = kinds.find(|(_, names)| names.iter().any(|name| has(name)))?;
+            Some(kind)
         })
     }
 

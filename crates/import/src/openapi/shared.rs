@@ -28,7 +28,7 @@ const MAX_NOTES: usize = 40;
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct PartKey {
     name: String,
-    /// The path before it where the name alone says too little.
+    /// The path before it where the name alone is ambiguous.
     collection: String,
     /// The value that is sent unless the variable is set.
     value: String,

@@ -231,7 +231,7 @@ pub(super) fn is_composite(value: &LuaLiteral) -> bool {
     matches!(value, LuaLiteral::List(_) | LuaLiteral::Table(_))
 }
 
-/// Returns the members of a list or an object, those of an object with their names; null is none.
+/// Returns the members of a list or an object, those of an object with their names, without nulls.
 fn members(value: &LuaLiteral) -> impl Iterator<Item = (Option<&str>, &LuaLiteral)> {
     let (items, fields): (&[LuaLiteral], &[(String, LuaLiteral)]) = match value {
         LuaLiteral::List(items) => (items, &[]),

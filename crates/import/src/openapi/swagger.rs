@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 const JSON: &str = "application/json";
 const URL_ENCODED: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data";
-/// The most media types that are looked at.
+/// The most media types that are read.
 const MEDIA: usize = 20;
 const METHODS: [&str; 7] = ["get", "head", "options", "post", "put", "patch", "delete"];
 

@@ -38,7 +38,7 @@ const QUERY: &AsciiSet = &CONTROLS
 /// An address, taken apart.
 #[derive(Debug)]
 pub(super) struct PostmanAddress {
-    /// `http://127.0.0.1:8080`, or the variable that nobody has given a value.
+    /// `http://127.0.0.1:8080`, or the variable without a value.
     pub(super) origin: AddressOrigin,
     /// User and password, where the address has them.
     pub(super) credentials: Option<(String, String)>,

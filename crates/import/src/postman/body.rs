@@ -10,7 +10,7 @@ use serde_json::Value;
 const MARK: char = '\u{f8ff}';
 /// The deepest tables that are written.
 const MAX_DEPTH: usize = 50;
-/// The most fields of a list: each is looked for among those before it.
+/// The most fields of a list: each is compared with those before it.
 const MAX_FIELDS: usize = 2_000;
 
 /// Adds the body to a call. `content_type` is the value of the request's own header.

@@ -171,7 +171,7 @@ impl BodyMaker<'_> {
     fn bearer(&mut self, token: &str, call: &mut OutlineCall) {
         let token = self.secret(token, "TOKEN", "the bearer token");
         let mut code = token.code;
-        // Where no script has set it, the site says that it is missing.
+        // Where no script has set it, the site refuses the empty one.
         if token.source == ValueSource::User {
             code += " or \"\"";
         }

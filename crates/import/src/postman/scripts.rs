@@ -51,7 +51,7 @@ pub(super) struct ScriptActions {
     /// Paths into JSON, as `expect` writes them, and values.
     pub(super) json: Vec<(String, Value)>,
     pub(super) texts: Vec<String>,
-    /// Names, and values if they are said.
+    /// Names, with values if there are any.
     pub(super) headers: Vec<(String, Option<String>)>,
     /// The most milliseconds until the response.
     pub(super) under_ms: Option<u64>,

@@ -18,7 +18,7 @@ pub(super) enum Statement {
 
 /// The most bytes of a script that are read.
 const MAX_SCRIPT_BYTES: usize = 64 << 10;
-/// The deepest blocks that are looked into.
+/// The deepest blocks that are read.
 const MAX_DEPTH: usize = 20;
 
 /// The head of a test: `pm.test("name", function () {`, or an arrow function with or without a block.

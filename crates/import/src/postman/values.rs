@@ -5,7 +5,7 @@ use crate::lua_text::{field, quoted};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// The deepest parentheses and operators of an expression that are looked into.
+/// The deepest parentheses and operators of an expression that are read.
 const MAX_DEPTH: usize = 8;
 
 /// The value of an expression.

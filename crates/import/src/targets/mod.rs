@@ -130,7 +130,7 @@ pub fn is_list(name: &str, text: &str) -> bool {
     }
 }
 
-/// Reads a list. `name` is that of its file, for messages; bodies are looked for in its `folder`.
+/// Reads a list. `name` is that of its file, for messages; bodies are read from its `folder`.
 ///
 /// # Errors
 /// The line with the fault, and a remedy.

@@ -70,7 +70,7 @@ fn what_was_sent_once_a_response_had_started_is_not_side_by_side_with_it() {
     first["timings"] = json!({ "receive": 480 });
     let plan = read(&visit(&[first, get("/api/b", 20, 100)])).plan;
     assert!(!plan.contains("user:batch"), "{plan}");
-    // Times are cut off at the millisecond, so that less than one says nothing.
+    // Times are cut off at the millisecond: less than one is no difference.
     let plan = read(&visit(&[get("/api/a", 0, 20), get("/api/b", 20, 40)])).plan;
     assert!(!plan.contains("user:batch"), "{plan}");
 }

@@ -40,7 +40,7 @@ pub fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
         (Some(trouble), ..) => trouble.exit_code(),
         (_, Some(Cause::Aborted), _) => exit::ABORTED,
         (_, Some(Cause::StoppedByPlan), VerdictResult::Failed) => exit::VERDICT,
-        // Nothing says that the target is to blame.
+        // The target is not known to be the cause.
         (_, Some(Cause::WorkersLost), _) if !has_limits(report, settings) => exit::TROUBLE,
         _ if is_before_users(report) => exit::ABORTED,
         (.., VerdictResult::Failed) => exit::VERDICT,
@@ -303,7 +303,7 @@ fn has_limits(report: &Report, settings: &RunSettings) -> bool {
     !(report.thresholds.is_empty() && settings.thresholds.is_empty())
 }
 
-/// Returns whether somebody stopped the run before any user was started: in `test_start`, or while it was paused.
+/// Returns whether the run was stopped before any user was started: in `test_start`, or while it was paused.
 fn is_before_users(report: &Report) -> bool {
     let by_somebody = |cause| matches!(cause, Cause::Signal | Cause::StoppedByUser);
     let ending = report.ending.as_ref();
@@ -342,7 +342,7 @@ fn remarks(report: &Report) -> Vec<String> {
     remarks
 }
 
-/// Returns whether a threshold on the failures of a task or check itself says how many are accepted.
+/// Returns whether a threshold on the failures of a task or check itself accepts some.
 fn accepts_failures(
     report: &Report,
     kind: SubjectKind,
@@ -397,7 +397,7 @@ fn never_held_checks(report: &Report) -> Vec<String> {
     at_most(checks.collect(), "check")
 }
 
-/// Returns how many runs of a task failed, if wanted with why.
+/// Describes how many runs of a task failed, with the reason if `with_why`.
 fn failed_runs(report: &Report, task: &TaskRow, with_why: bool) -> String {
     let name = one_line(&task.name);
     let why = task_error(report, &task.name).filter(|_| with_why);

@@ -139,7 +139,7 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Returns the most users at the same time, or says that none of them reached its tasks.
+/// Returns the most users at the same time, or that none of them reached its tasks.
 fn users(report: &Report) -> String {
     let lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
     match &report.settings {

@@ -50,7 +50,7 @@ pub(super) fn tables(report: &Report, scope: Scope) -> Vec<Table<'_>> {
     all
 }
 
-/// Returns the tables of a run of one iteration: percentiles of one request, rates and shares say nothing.
+/// Returns the tables of a run of one iteration, without percentiles, rates and shares, which mean nothing there.
 pub(super) fn tables_of_once(report: &Report) -> Vec<Table<'_>> {
     let mut all = vec![
         once(report),

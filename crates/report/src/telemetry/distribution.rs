@@ -1,4 +1,4 @@
-//! Latencies as monitoring systems want them: counts below fixed borders, and in buckets each of which is wider than the one
+//! Latencies in the form of monitoring systems: counts below fixed borders, and in buckets each of which is wider than the one
 //! before by the same factor, as native histograms of Prometheus
 //! (<https://prometheus.io/docs/specs/native_histograms/>) and exponential histograms of OpenTelemetry have them.
 

@@ -53,7 +53,7 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     } else {
         document::tables(report, Scope::Usual)
     };
-    // One status code says nothing new.
+    // One status code adds nothing.
     let shows_codes = options.status_codes || report.aggregated.status.len() > 1;
     tables.retain(|table| table.id != "status" || shows_codes);
     let tables: Vec<TextTable<'_>> = tables.iter().map(TextTable::from).collect();

@@ -59,7 +59,7 @@ pub fn handle_input(
     wish
 }
 
-/// Takes a paste as text where text is typed, and ignores it elsewhere: nobody means it as keys.
+/// Takes a paste as text where text is typed, and ignores it elsewhere: it is not meant as keys.
 fn paste(state: &mut ViewState, text: &str, snapshot: &Snapshot) {
     if state.typing || state.searching || state.dialog.takes_text() {
         for character in text.chars().filter(|one| !one.is_control()) {
@@ -240,13 +240,14 @@ fn toggle_now(state: &mut ViewState) {
     if matches!(sorted, SortOrder::Column(_)) {
         *sorted = SortOrder::Plan;
     }
-    state.notice = match state.now {
-        true if state.figures.one_tag.is_some() => {
-            "the last ten seconds; the worst second is not known by tag".to_owned()
-        }
-        true => "the last ten seconds, and the worst second of them".to_owned(),
-        false => "since the beginning, or the last reset of the statistics".to_owned(),
+    let notice = if !state.now {
+        "since the beginning, or the last reset of the statistics"
+    } else if state.figures.one_tag.is_some() {
+        "the last ten seconds; the worst second is not known by tag"
+    } else {
+        "the last ten seconds, and the worst second of them"
     };
+    state.notice = notice.to_owned();
 }
 
 fn sort_by_next(state: &mut ViewState, snapshot: &Snapshot) {

@@ -71,7 +71,7 @@ pub(in super::super) fn offset(row: &LiveWorker) -> String {
     }
 }
 
-/// Returns how urgently somebody should look at a worker: a lost one first, then a saturated one.
+/// Returns the urgency of a worker: a lost one first, then a saturated one.
 fn urgency(row: &LiveWorker) -> u8 {
     match row.state {
         WorkerState::Lost => 2,

@@ -95,7 +95,7 @@ fn a_task_that_never_succeeds_and_a_check_that_never_holds_fail_the_run() {
         limit(SubjectKind::Check, None, None, "rate >= 0%"),
     ];
     assert_eq!(judge(&report, None).reasons, Vec::<String>::new());
-    // A limit on something else of that name says nothing of them.
+    // A limit on something else of that name does not cover them.
     for limit in [
         limit(SubjectKind::Requests, Some("never"), None, "failures < 5%"),
         limit(SubjectKind::Metric, Some("never"), None, "rate > 0%"),

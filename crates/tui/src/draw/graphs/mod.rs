@@ -197,7 +197,7 @@ fn limit(kind: GraphKind, snapshot: &Snapshot) -> Option<f64> {
     .filter(|limit| *limit > 0.0)
 }
 
-/// Returns the parts of a title, the most wanted first.
+/// Returns the parts of a title, the most important first.
 fn title(
     kind: GraphKind,
     state: &ViewState,

@@ -202,21 +202,21 @@ impl Diagnosis {
     }
 
     /// Returns where, why and whether it is lgoose, each after its word.
-    pub fn answers(&self) -> Vec<(&'static str, String)> {
-        self.answers_within(usize::MAX, usize::MAX)
+    pub fn findings(&self) -> Vec<(&'static str, String)> {
+        self.findings_within(usize::MAX, usize::MAX)
     }
 
     /// Returns the same with as many places and causes as fit: places in so many columns, all else in `width`.
-    pub fn answers_within(&self, places: usize, width: usize) -> Vec<(&'static str, String)> {
-        let mut answers = vec![("where", fitting(&self.places, places))];
+    pub fn findings_within(&self, places: usize, width: usize) -> Vec<(&'static str, String)> {
+        let mut findings = vec![("where", fitting(&self.places, places))];
         if !self.causes.is_empty() {
-            answers.push(("why", fitting(&self.causes, width)));
+            findings.push(("why", fitting(&self.causes, width)));
         }
-        answers.extend(self.generator.as_ref().map(|part| match part {
+        findings.extend(self.generator.as_ref().map(|part| match part {
             GeneratorPart::Innocent(text) => ("not", cut_middle(text, width)),
             GeneratorPart::Bottleneck(text) => ("but", cut_middle(text, width)),
         }));
-        answers
+        findings
     }
 }
 
@@ -620,7 +620,7 @@ mod tests {
         );
         assert_eq!(diagnosis.heading(None), "FAILING since +52s");
         assert_eq!(
-            diagnosis.answers(),
+            diagnosis.findings(),
             [
                 (
                     "where",

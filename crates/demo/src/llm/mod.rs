@@ -1,4 +1,4 @@
-//! An imitation of a server of language models with OpenAI's API: chats and completions, whole or token by token. Its text
+//! An imitation of an OpenAI-compatible server of language models: chats and completions, whole or token by token. Its text
 //! is nonsense and depends on the request alone; its times are those of the model, or of the query. Driven by the server
 //! for each request.
 

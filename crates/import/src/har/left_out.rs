@@ -12,8 +12,8 @@ const MAX_MISTAKES: usize = 20;
 
 /// Reasons to leave out a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reason {
-    NoAnswer,
+pub(super) enum OmissionReason {
+    NoResponse,
     /// A request that stays open, or expects no response.
     Stream,
     Preflight,
@@ -21,57 +21,57 @@ pub(super) enum Reason {
     NoHttp,
 }
 
-impl Reason {
+impl OmissionReason {
     /// Returns why no plan has a request: it had no response, or plans do not send its kind.
     pub(super) fn of(
         entry: &HarEntry,
         method: &str,
         url: &Url,
         headers: &[(String, String)],
-    ) -> Option<Reason> {
+    ) -> Option<OmissionReason> {
         let has = |wanted: &str| headers.iter().any(|(name, _)| name == wanted);
         let is_name = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphabetic());
         let kind = entry.resource_type.as_deref();
         let status = entry.response.as_ref().and_then(|response| response.status);
         match kind {
             Some("ping" | "websocket" | "eventsource" | "csp-violation-report") => {
-                return Some(Reason::Stream);
+                return Some(OmissionReason::Stream);
             }
-            Some("preflight") => return Some(Reason::Preflight),
+            Some("preflight") => return Some(OmissionReason::Preflight),
             _ => {}
         }
         match url.scheme() {
-            "ws" | "wss" => return Some(Reason::Stream),
+            "ws" | "wss" => return Some(OmissionReason::Stream),
             "http" | "https" if is_name && method != "CONNECT" => {}
-            _ => return Some(Reason::NoHttp),
+            _ => return Some(OmissionReason::NoHttp),
         }
         match status {
-            Some(101) => Some(Reason::Stream),
+            Some(101) => Some(OmissionReason::Stream),
             _ if method == "OPTIONS" && has("access-control-request-method") => {
-                Some(Reason::Preflight)
+                Some(OmissionReason::Preflight)
             }
             Some(100..=599) => None,
-            _ => Some(Reason::NoAnswer),
+            _ => Some(OmissionReason::NoResponse),
         }
     }
 
-    fn note(self, listed: &Listed) -> String {
+    fn note(self, listed: &OmittedRequests) -> String {
         let shown = listed.shown();
         match self {
-            Reason::NoAnswer => format!(
+            OmissionReason::NoResponse => format!(
                 "left out {} without an answer (blocked, cut short, or lost on the way): {shown}; \
                  record again, or write what the visit needs of them into the plan",
                 listed.counted("request")
             ),
-            Reason::Stream => format!(
+            OmissionReason::Stream => format!(
                 "left out {} for WebSockets, event streams, beacons and the like: {shown}",
                 listed.counted("request")
             ),
-            Reason::Preflight => format!(
+            OmissionReason::Preflight => format!(
                 "left out {}, which browsers send by themselves: {shown}",
                 listed.counted("preflight request")
             ),
-            Reason::NoHttp => format!(
+            OmissionReason::NoHttp => format!(
                 "left out {} that no plan sends: {shown}",
                 listed.counted("request")
             ),
@@ -82,21 +82,21 @@ impl Reason {
 /// Requests that are left out so far.
 #[derive(Debug, Default)]
 pub(super) struct LeftOut {
-    requests: BTreeMap<Reason, Listed>,
-    mistakes: Listed,
-    untimed: Listed,
-    headers: Listed,
-    validators: Listed,
+    requests: BTreeMap<OmissionReason, OmittedRequests>,
+    mistakes: OmittedRequests,
+    untimed: OmittedRequests,
+    headers: OmittedRequests,
+    validators: OmittedRequests,
 }
 
 /// The number of requests, and the first of them.
 #[derive(Debug, Default)]
-struct Listed {
+struct OmittedRequests {
     count: usize,
     first: Vec<String>,
 }
 
-impl Listed {
+impl OmittedRequests {
     fn add(&mut self, most: usize, one: impl FnOnce() -> String) {
         self.count += 1;
         if self.first.len() < most {
@@ -123,7 +123,7 @@ impl Listed {
 }
 
 impl LeftOut {
-    pub(super) fn request(&mut self, reason: Reason, method: &str, url: &Url) {
+    pub(super) fn request(&mut self, reason: OmissionReason, method: &str, url: &Url) {
         let listed = self.requests.entry(reason).or_default();
         listed.add(MAX_EXAMPLES, || {
             comment(&format!("{method} {}", shown(url)))

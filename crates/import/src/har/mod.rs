@@ -20,7 +20,7 @@ use document::{DOCUMENT_KEYS, explain};
 use entry::{HarEntry, HarFields, HarResponse};
 use kind::kind;
 use known_fields::KnownFields;
-use left_out::{LeftOut, Reason};
+use left_out::{LeftOut, OmissionReason};
 use lgoose_base::error::Diagnostic;
 use pages::{PageMark, RecordedPages};
 use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -231,7 +231,7 @@ impl HarContents {
         url.set_fragment(None);
         let method = entry.method.to_ascii_uppercase();
         let mut headers = self.lower(std::mem::take(&mut entry.headers));
-        if let Some(reason) = Reason::of(&entry, &method, &url, &headers) {
+        if let Some(reason) = OmissionReason::of(&entry, &method, &url, &headers) {
             self.left_out.request(reason, &method, &url);
             return Ok(());
         }

@@ -477,14 +477,14 @@ pub(super) fn labels(report: &Report, scope: Scope) -> Table<'_> {
 }
 
 /// A part of all requests: its name, cells before its figures, the figures, and those of its request names.
-type Part<'a> = (String, Vec<Cell>, &'a Figures, &'a [RequestRow]);
+type RequestPart<'a> = (String, Vec<Cell>, &'a Figures, &'a [RequestRow]);
 
 fn by_part<'a>(
     id: &'static str,
     title: &'static str,
     noun: &'static str,
     figures: Vec<Column>,
-    parts: impl Iterator<Item = Part<'a>>,
+    parts: impl Iterator<Item = RequestPart<'a>>,
     scope: Scope,
 ) -> Table<'a> {
     let is_full = scope == Scope::Full;

@@ -56,9 +56,9 @@ fn diagnosis(head: &Head<'_>) -> String {
     let Some((diagnosis, heading)) = &head.diagnosis else {
         return String::new();
     };
-    let answers = diagnosis.answers().into_iter();
-    let answers =
-        answers.map(|(question, line)| format!("<dt>{question}</dt><dd>{}</dd>", text(&line)));
+    let findings = diagnosis.findings().into_iter();
+    let findings =
+        findings.map(|(question, line)| format!("<dt>{question}</dt><dd>{}</dd>", text(&line)));
     let class = if diagnosis.is_failing() {
         "failing"
     } else {
@@ -67,7 +67,7 @@ fn diagnosis(head: &Head<'_>) -> String {
     format!(
         "<section class=\"diagnosis {class}\" aria-label=\"Diagnosis\"><h2>{}</h2><dl>{}</dl></section>\n",
         text(heading),
-        answers.collect::<String>()
+        findings.collect::<String>()
     )
 }
 

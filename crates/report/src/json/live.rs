@@ -72,7 +72,7 @@ impl JsonDiagnosis {
         JsonDiagnosis {
             failing: diagnosis.is_failing(),
             heading: diagnosis.heading(Some(measured_until_now(snapshot))),
-            answers: diagnosis.answers(),
+            answers: diagnosis.findings(),
         }
     }
 }

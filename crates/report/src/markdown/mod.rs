@@ -36,7 +36,7 @@ pub(crate) fn to_markdown(report: &Report) -> String {
     );
     if let Some((diagnosis, heading)) = &head.diagnosis {
         out += &format!("\n> **{}**", prose(heading));
-        for (question, text) in diagnosis.answers() {
+        for (question, text) in diagnosis.findings() {
             let text = prose(&cut(&text, MAX_MESSAGE_CHARS));
             // Two blanks before it break the line.
             out += &format!("  \n> {question}: {text}");

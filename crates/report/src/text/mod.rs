@@ -144,8 +144,8 @@ fn diagnosis(head: &Head<'_>, page: usize, out: &mut String) {
     if let Some((diagnosis, heading)) = &head.diagnosis {
         let mark = if diagnosis.is_failing() { '✗' } else { '!' };
         out.push_str(&format!(" {mark} {heading}\n"));
-        for (question, answer) in diagnosis.answers() {
-            labelled(&format!("   {question:<5}  "), &answer, page, out);
+        for (question, finding) in diagnosis.findings() {
+            labelled(&format!("   {question:<5}  "), &finding, page, out);
         }
     }
 }

@@ -19,7 +19,7 @@ const SHOP: &str = include_str!("shop.proto");
 pub(super) const PREFIX: &str = "/shop.v1.Orders/";
 const REFLECTION: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 /// The longest message that is taken.
-const LONGEST: usize = 1 << 20;
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// Orders with greater numbers do not exist.
 const LAST_ORDER: i64 = 1_000_000;
 
@@ -29,18 +29,18 @@ const UNIMPLEMENTED: u8 = 12;
 const INTERNAL: u8 = 13;
 const UNAVAILABLE: u8 = 14;
 
-/// What a site does to each call before it is answered.
+/// The part of a site in each call before the response: it counts, delays and fails calls.
 pub(super) trait CallGate: Send + Sync {
     /// Counts a call of that path; returns how long it is held up.
     fn enter(&self, path: &str) -> Option<Duration>;
-    /// Whether the call fails.
+    /// Returns whether the call fails.
     fn fails(&self) -> bool;
 }
 
-/// How a call ends that does not succeed.
+/// The status and message of a call that fails.
 type Refusal = (u8, &'static str);
 
-/// Whether a connection begins as HTTP/2 does.
+/// Returns whether a connection begins with the preface of HTTP/2.
 pub(super) async fn is_http2(tcp: &TcpStream) -> bool {
     const PREFACE: &[u8] = b"PRI * HTTP/2.0";
     let mut start = [0; PREFACE.len()];
@@ -130,7 +130,7 @@ impl Messages {
                 if flags != 0 {
                     return Err((UNIMPLEMENTED, "messages are not compressed here"));
                 }
-                if length > LONGEST {
+                if length > MAX_MESSAGE_BYTES {
                     return Err((RESOURCE_EXHAUSTED, "the message is too long"));
                 }
                 if self.unread.len() >= HEAD + length {
@@ -213,12 +213,12 @@ async fn perform(
             let quantity = items.iter().map(quantity_of).sum();
             let customer = field(&order, "customer").as_i64().unwrap_or_default();
             let id = customer.rem_euclid(LAST_ORDER);
-            let made = order_of(&output, (id, customer), items, quantity);
+            let made = order_of(&output, id, customer, items, quantity);
             send(stream, &made.encode_to_vec())
         }
         "Get" => {
             let id = id_of(&one(messages, &input).await?)?;
-            let order = order_of(&output, (id, id), Vec::new(), 0);
+            let order = order_of(&output, id, id, Vec::new(), 0);
             send(stream, &order.encode_to_vec())
         }
         "Watch" => {
@@ -238,7 +238,7 @@ async fn perform(
             }
             send(
                 stream,
-                &order_of(&output, (1, 1), Vec::new(), lines).encode_to_vec(),
+                &order_of(&output, 1, 1, Vec::new(), lines).encode_to_vec(),
             )
         }
         _ => {
@@ -281,7 +281,8 @@ fn id_of(order: &DynamicMessage) -> Result<i64, Refusal> {
 
 fn order_of(
     kind: &MessageDescriptor,
-    (id, customer): (i64, i64),
+    id: i64,
+    customer: i64,
     items: Vec<Value>,
     quantity: i32,
 ) -> DynamicMessage {
@@ -304,7 +305,7 @@ fn order_of(
     order
 }
 
-/// Describes the service to those who ask by gRPC's own reflection service, whose messages are few: they are written by hand.
+/// Describes the service by gRPC's own reflection service, whose messages are few: they are written by hand.
 async fn describe(messages: &mut Messages, stream: &mut SendStream<Bytes>) -> Result<(), Refusal> {
     const LIST_SERVICES: u8 = 0x3a;
     let shop = Shop::get().ok_or((INTERNAL, "the shop has no schema"))?;

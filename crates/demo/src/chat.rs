@@ -1,4 +1,4 @@
-//! A room to chat in over a WebSocket: it answers those who join and those who ping, and sends back whatever else it gets.
+//! A room to chat in over a WebSocket: it greets those who join, responds to pings, and sends back all other messages.
 //! Driven by the server.
 
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -14,7 +14,8 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::server::SiteResponse;
 
-/// Answers the handshake, and serves the room once the connection is a WebSocket; `None` if the request wants none.
+/// Responds to the handshake, and serves the room once the connection is a WebSocket; `None` if the request is no
+/// handshake.
 pub(super) fn open(headers: &HeaderMap, upgrade: OnUpgrade) -> Option<SiteResponse> {
     let is_upgrade = headers
         .get(UPGRADE)
@@ -50,7 +51,7 @@ async fn serve(upgrade: OnUpgrade) {
     }
 }
 
-/// Returns what the room answers.
+/// Returns the reply of the room.
 fn reply(text: &str) -> String {
     let Ok(Value::Object(mut message)) = serde_json::from_str(text) else {
         return text.to_owned();

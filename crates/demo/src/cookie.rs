@@ -1,4 +1,4 @@
-//! The session cookie of a Drupal site, whatever its version. Driven by the sites; knows no session.
+//! The session cookie of a Drupal site of any version. Driven by the sites; knows no session.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(super) fn values(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     pairs.filter_map(|(name, value)| name.starts_with("SESS").then_some(value))
 }
 
-/// Sets the session cookie of `host` with the answer.
+/// Sets the session cookie of `host` with the response.
 pub(super) fn set(response: &mut SiteResponse, host: &str, session: &str) {
     let expires = Timestamp::now() + AGE;
     let cookie = format!(
@@ -32,7 +32,7 @@ pub(super) fn set(response: &mut SiteResponse, host: &str, session: &str) {
     insert(response, cookie);
 }
 
-/// Deletes the session cookie of `host` with the answer.
+/// Deletes the session cookie of `host` with the response.
 pub(super) fn delete(response: &mut SiteResponse, host: &str) {
     let cookie = format!(
         "{}=deleted; expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=0; path=/; HttpOnly",

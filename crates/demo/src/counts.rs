@@ -1,5 +1,5 @@
 //! The number of requests that a demo site received, by route. The server counts; `Demo::served` and
-//! `/_demo/served` read. The imitated site says which routes there are.
+//! `/_demo/served` read. The imitated site has the list of routes.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

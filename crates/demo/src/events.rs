@@ -27,7 +27,7 @@ pub(super) struct SiteEvents {
 /// One event of a response.
 #[derive(Debug, Clone)]
 pub(super) struct SiteEvent {
-    /// How long after the one before it is due, the first after the head.
+    /// The time from the event before until it is due; for the first, from the head.
     pub(super) after: Duration,
     /// Its lines, with the empty one at the end.
     pub(super) text: String,
@@ -54,7 +54,7 @@ impl SiteEvents {
     fn frames(self) -> Frames {
         let event = self.event;
         let sending = self.recorder.map(SendRecorder::begin);
-        // What is due is counted from the event before, not from when that was sent: delays do not add up.
+        // The next time is counted from the last one that was due, not from its sending: delays do not add up.
         let first = (1, Instant::now(), sending);
         let pieces = stream::unfold(first, move |(number, before, mut sending)| {
             let event = event(number);

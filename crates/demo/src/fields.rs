@@ -28,7 +28,7 @@ impl FormFields {
         found.map_or("", |(_, value)| value)
     }
 
-    /// Whether there is a field of that name, empty or not.
+    /// Returns whether there is a field of that name, empty or not.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(key, _)| key == name)
     }

@@ -72,7 +72,7 @@ impl FillerText {
         let mut state = 1_u32;
         let mut starts_sentence = true;
         while text.len() < LENGTH {
-            // Numerical Recipes' linear congruential generator: only variety is asked of it.
+            // Numerical Recipes' linear congruential generator: it has to provide variety, no more.
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let word = words[(state >> 16) as usize % words.len()];
             if starts_sentence {

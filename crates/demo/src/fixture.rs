@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use super::{Behaviour, Demo, Site};
 
-/// The answer of a site.
+/// The response of a site.
 pub(super) struct FixtureResponse {
     pub(super) status: u16,
     /// The status line and header lines, as they came.
@@ -25,7 +25,7 @@ impl FixtureResponse {
         std::str::from_utf8(&self.body).expect("pages are UTF-8")
     }
 
-    /// Whether the page contains `text`.
+    /// Returns whether the page contains `text`.
     pub(super) fn contains(&self, text: &str) -> bool {
         self.text().contains(text)
     }

@@ -108,7 +108,7 @@ impl Site {
 pub struct Demo {
     address: SocketAddr,
     shared: Arc<SiteState>,
-    /// Dropped to tell the threads to end.
+    /// Dropped to end the threads.
     stop: Option<watch::Sender<()>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -158,8 +158,8 @@ impl Demo {
         format!("http://{}", self.address)
     }
 
-    /// Returns the number of requests received, by route, as `/_demo/served` does. Each request counts once, whatever
-    /// its response; requests below `/_demo/` do not count.
+    /// Returns the number of requests received, by route, as `/_demo/served` does. Each request counts once, with any
+    /// response; requests below `/_demo/` do not count.
     pub fn served(&self) -> BTreeMap<String, u64> {
         self.shared.counts.totals()
     }
@@ -171,7 +171,7 @@ impl Demo {
 
     fn join(&mut self) {
         for thread in self.threads.drain(..) {
-            // A thread that panicked has said so on stderr.
+            // A thread that panicked has reported that on stderr.
             let _ = thread.join();
         }
     }

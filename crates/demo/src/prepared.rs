@@ -16,7 +16,7 @@ use super::server::SiteResponse;
 /// A body that is sent to many clients.
 pub(super) struct PreparedBody {
     plain: Bytes,
-    /// The body in gzip, made when it is first asked for; `None` if it is never compressed.
+    /// The body in gzip, made for the first client that accepts it; `None` if it is never compressed.
     gzip: Option<OnceLock<Bytes>>,
     etag: HeaderValue,
 }
@@ -39,7 +39,7 @@ impl PreparedBody {
         }
     }
 
-    /// The answer to a request with those headers: the body, compressed if the client accepts it, or 304 if the
+    /// The response to a request with those headers: the body, compressed if the client accepts it, or 304 if the
     /// client has it already.
     pub(super) fn respond(&self, headers: &HeaderMap) -> SiteResponse {
         let mut response = match &self.gzip {
@@ -68,7 +68,7 @@ impl PreparedBody {
     }
 }
 
-/// An answer whose body is for this client alone, compressed if the client accepts it.
+/// A response whose body is for this client alone, compressed if the client accepts it.
 pub(super) fn uncached(body: String, headers: &HeaderMap) -> SiteResponse {
     let mut response = if accepts_gzip(headers) {
         encoded(gzip(body.as_bytes(), Compression::fast()))
@@ -79,7 +79,7 @@ pub(super) fn uncached(body: String, headers: &HeaderMap) -> SiteResponse {
     response
 }
 
-/// Whether a client accepts gzip.
+/// Returns whether a client accepts gzip.
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let lists = headers.get_all(ACCEPT_ENCODING).iter();
     let lists = lists.filter_map(|list| list.to_str().ok());

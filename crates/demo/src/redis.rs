@@ -10,8 +10,8 @@ use tokio::net::TcpStream;
 use super::behaviour::Behaviour;
 
 /// The most bytes of a command, and the most keys.
-const MOST_BYTES: usize = 1 << 20;
-const MOST_KEYS: usize = 100_000;
+const MAX_COMMAND_BYTES: usize = 1 << 20;
+const MAX_KEYS: usize = 100_000;
 
 /// The labels that commands are counted under.
 pub(super) const LABELS: [&str; 12] = [
@@ -25,7 +25,7 @@ pub(super) struct Redis {
     keys: Mutex<HashMap<Vec<u8>, Stored>>,
 }
 
-/// What a key has.
+/// The value of a key.
 enum Stored {
     Text(Vec<u8>),
     Hash(BTreeMap<Vec<u8>, Vec<u8>>),
@@ -79,7 +79,7 @@ impl Redis {
                     let sent = tcp.write_all(&replies).await;
                     replies.clear();
                     match tcp.read_buf(&mut unread).await {
-                        Ok(1..) if sent.is_ok() && unread.len() <= MOST_BYTES => {}
+                        Ok(1..) if sent.is_ok() && unread.len() <= MAX_COMMAND_BYTES => {}
                         _ => return,
                     }
                 }
@@ -99,7 +99,7 @@ impl Redis {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = |key: &Vec<u8>| !keys.contains_key(key);
         let adds = matches!(&name[..], b"SET" | b"INCR" | b"HSET");
-        if adds && keys.len() >= MOST_KEYS && arguments.first().is_some_and(is_new) {
+        if adds && keys.len() >= MAX_KEYS && arguments.first().is_some_and(is_new) {
             return Reply::Error("OOM there are too many keys");
         }
         match (&name[..], arguments) {
@@ -204,7 +204,7 @@ impl Reply {
     }
 }
 
-/// Takes the next command from what has come; `None` if it is not there as a whole. A line of words is one, too.
+/// Takes the next command from the bytes so far; `None` if it is incomplete. A line of words is one, too.
 fn next_command(unread: &mut Vec<u8>) -> Result<Option<Vec<Vec<u8>>>, &'static str> {
     let mut at = 0;
     let Some(line) = line_at(unread, &mut at) else {
@@ -224,7 +224,7 @@ fn next_command(unread: &mut Vec<u8>) -> Result<Option<Vec<Vec<u8>>>, &'static s
             return Ok(None);
         };
         let length = line.strip_prefix(b"$").and_then(number);
-        let length = length.filter(|length| *length <= MOST_BYTES);
+        let length = length.filter(|length| *length <= MAX_COMMAND_BYTES);
         let length = length.ok_or("ERR Protocol error: invalid bulk length")?;
         let Some(text) = unread.get(at..at + length + 2) else {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! The log of what a site has streamed: when each request was there, and when each token left. Filled by the responses
-//! themselves; `/_demo/sent` shows it, so that what a client measures can be compared with it.
+//! The log of the streams of a site: the times at which each request was there, and each token left. Filled by the
+//! responses themselves; `/_demo/sent` shows it, so that the measurements of a client can be compared with it.
 
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// The most times that are kept; the oldest responses make room.
-const MOST_TIMES: usize = 250_000;
+const MAX_TIMES: usize = 250_000;
 
 /// The newest streamed responses of a site.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(super) struct SendRecorder {
     pub(super) log: Arc<SendLog>,
     /// The identity of the response.
     pub(super) id: String,
-    /// When the request had been read to its end.
+    /// The time at which the request had been read to its end.
     pub(super) received: Instant,
 }
 
@@ -73,7 +73,7 @@ impl SendLog {
         let mut responses = self.responses();
         responses.times += response.sent_ns.len();
         responses.newest.push_back(response);
-        while responses.times > MOST_TIMES
+        while responses.times > MAX_TIMES
             && let Some(oldest) = responses.newest.pop_front()
         {
             responses.times -= oldest.sent_ns.len();
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(log.shown(), json!([]), "it goes on");
         drop(first);
         let mut second = begin("second");
-        second.sent_ns = vec![1; MOST_TIMES - 1];
+        second.sent_ns = vec![1; MAX_TIMES - 1];
         drop(second);
         let of = |place: usize| log.shown()[place]["id"].clone();
         assert_eq!((of(0), of(1)), (json!("first"), json!("second")));

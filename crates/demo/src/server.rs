@@ -1,5 +1,5 @@
-//! The HTTP side of every demo site: accepts, reads requests, counts them, delays or fails them as asked,
-//! and has the imitated site answer. Driven by `Demo`, one call of [`run`] a thread; knows no page.
+//! The HTTP side of every demo site: accepts, reads requests, counts them, delays or fails them as configured, and has
+//! the imitated site respond. Driven by `Demo`, one call of [`run`] a thread; knows no page.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -24,10 +24,10 @@ use super::counts::RouteCounts;
 use super::events::with_events;
 use super::redis::Redis;
 
-/// The largest request body that is kept; a larger one is read to its end and answered with 413.
+/// The largest request body that is kept; a larger one is read to its end and refused with 413.
 const BODY_LIMIT: usize = 1 << 20;
 
-/// The answer of a site: its whole body is known, or it has [events](super::events::SiteEvents) instead.
+/// The response of a site: its whole body is known, or it has [events](super::events::SiteEvents) instead.
 pub(super) type SiteResponse = Response<Full<Bytes>>;
 
 /// A request that has been read to its end.
@@ -41,12 +41,12 @@ pub(super) struct SiteRequest<'a> {
     pub(super) peer: IpAddr,
     pub(super) headers: &'a HeaderMap,
     pub(super) body: &'a [u8],
-    /// When the body had been read.
+    /// The time at which the body had been read.
     pub(super) received: Instant,
 }
 
 impl<'a> SiteRequest<'a> {
-    /// The host and port that the client asked for; `None` if they could not be put into a page or a header.
+    /// The host and port of the request; `None` if they could not be put into a page or a header.
     pub(super) fn host(&self) -> Option<&'a str> {
         let host = self.headers.get(HOST)?.to_str().ok()?;
         let plain = |b: u8| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b);
@@ -60,18 +60,18 @@ pub(super) trait Handler: Send + Sync {
     fn labels(&self) -> &'static [&'static str];
     /// The label that a request is counted under.
     fn label(&self, method: &Method, path: &str) -> &'static str;
-    /// The answer to one request.
+    /// Responds to one request.
     fn respond(&self, request: &SiteRequest<'_>) -> SiteResponse;
-    /// The answer with status 500 that the site gives to the share of requests that [`Behaviour`] says.
+    /// Responds with status 500, for the share of requests that [`Behaviour`] sets.
     fn failure(&self) -> SiteResponse {
         let text = "The website encountered an unexpected error. Please try again later.\n";
         plain(StatusCode::INTERNAL_SERVER_ERROR, text)
     }
-    /// Whether the site has methods of gRPC.
+    /// Returns whether the site has methods of gRPC.
     fn has_calls(&self) -> bool {
         false
     }
-    /// Whether a path is the room to chat in.
+    /// Returns whether a path is that of the chat room.
     fn is_chat(&self, _path: &str) -> bool {
         false
     }
@@ -79,7 +79,7 @@ pub(super) trait Handler: Send + Sync {
     fn redis(&self) -> Option<&Redis> {
         None
     }
-    /// What `/_demo/sent` shows; `None` if the site does not log what it sends.
+    /// The content of `/_demo/sent`; `None` if the site does not log its streams.
     fn sent(&self) -> Option<serde_json::Value> {
         None
     }
@@ -201,7 +201,7 @@ async fn handle_request(
     response
 }
 
-/// Answers a request for a page of the demo itself: never counted, delayed or failed.
+/// Responds to a request for a page of the demo itself: never counted, delayed or failed.
 fn demo_page(shared: &SiteState, name: &str) -> SiteResponse {
     let shown = match name {
         "served" => Some(serde_json::json!(shared.counts.totals())),
@@ -217,8 +217,8 @@ fn demo_page(shared: &SiteState, name: &str) -> SiteResponse {
     response
 }
 
-/// Reads the whole body. One that is too large is still read, as a client whose connection closes while it sends
-/// may never see the answer.
+/// Reads the whole body. One that is too large is still read, as a client whose connection closes while it sends may
+/// never see the response.
 async fn read(mut body: Incoming) -> Result<Bytes, StatusCode> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
@@ -235,7 +235,7 @@ async fn read(mut body: Incoming) -> Result<Bytes, StatusCode> {
     }
 }
 
-/// An answer of one line of text.
+/// A response of one line of text.
 pub(super) fn plain(status: StatusCode, text: &'static str) -> SiteResponse {
     let mut response = Response::new(Full::from(text));
     *response.status_mut() = status;

@@ -1,5 +1,4 @@
-//! The sessions of users who are logged in. Driven by a site on each request that carries a session cookie; knows
-//! no page.
+//! The sessions of logged-in users. Driven by a site on each request that carries a session cookie; knows no page.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +11,7 @@ const SHARDS: usize = 64;
 /// The number of sessions that a shard keeps; beyond that, unused ones are logged out. 65,536 in all.
 const SHARD_LIMIT: usize = 1024;
 
-/// A user who is logged in.
+/// A logged-in user.
 #[derive(Debug, Clone)]
 pub(super) struct LoggedInUser {
     pub(super) uid: u32,
@@ -24,7 +23,7 @@ pub(super) struct LoggedInUser {
 
 /// The sessions of a site.
 pub(super) struct Sessions {
-    /// The locks, taken only for requests of users who are logged in, or log in.
+    /// The locks, taken only for requests of logged-in users, or by a login.
     shards: Vec<Mutex<SessionShard>>,
 }
 
@@ -110,8 +109,8 @@ impl Sessions {
 }
 
 impl SessionShard {
-    /// Ends sessions until there is room for one more: the oldest first, but a used one is spared once, so
-    /// that users who stay outlast any number of logins by others (the "clock" of page caches).
+    /// Ends sessions until there is room for one more: the oldest first, but a used one is spared once, so that users
+    /// who stay outlast any number of logins by others (the "clock" of page caches).
     fn make_room(&mut self) {
         while self.ages.len() >= SHARD_LIMIT
             && let Some(oldest) = self.ages.pop_front()

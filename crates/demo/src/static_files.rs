@@ -12,7 +12,7 @@ use super::filler::{ENGLISH, FillerText};
 use super::prepared::PreparedBody;
 use super::server::SiteResponse;
 
-/// Whether a site compresses files of text.
+/// The compression of text files by a site.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Compress {
     /// All files are sent as they are.

@@ -1,4 +1,4 @@
-//! What a request carries, as options of its call.
+//! The body of a request, as options of its call.
 
 use super::exchange::{Body, RecordedPart, is_json, media_of};
 use super::forms::is_form;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 
-/// How many texts were cut so far.
+/// The number of texts that were cut so far.
 pub(super) type CutCount = Rc<Cell<u64>>;
 
 /// The most bytes that are read, which may change on the way.
@@ -27,7 +27,7 @@ enum CutterState {
     Digits(u8),
 }
 
-/// A reader of JSON that leaves out what a text has beyond its most bytes.
+/// A reader of JSON that leaves out all bytes of a text beyond a limit.
 pub(super) struct BoundedTexts<R> {
     inner: R,
     cutter: Cutter,

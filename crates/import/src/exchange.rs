@@ -1,4 +1,4 @@
-//! Requests with their answers, whatever recorded them.
+//! Recorded requests with their responses, from any source.
 
 use super::forms::order_matters;
 use super::script_variables::ScriptVariables;
@@ -8,12 +8,12 @@ use url::Url;
 /// All that was recorded.
 #[derive(Debug, Default)]
 pub(super) struct RecordedTraffic {
-    /// In the order in which they began.
+    /// The exchanges in the order in which they began.
     pub(super) exchanges: Vec<RecordedExchange>,
     /// The origin of the pages that most requests came from, where that is known.
     pub(super) site: Option<Url>,
     pub(super) options: PlanOptions,
-    /// What the texts of a script have in them that is not known.
+    /// The unknown variables in the texts of a script.
     pub(super) variables: ScriptVariables,
     pub(super) notes: Vec<String>,
 }
@@ -43,18 +43,18 @@ impl PlanOptions {
     }
 }
 
-/// What a request is for.
+/// The purposes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExchangeKind {
     /// A page that the browser shows.
     Page,
-    /// What a page needs to be shown: images, scripts, stylesheets, fonts.
+    /// A part of a page: image, script, stylesheet, font.
     Asset,
-    /// Anything else: what scripts ask for, frames.
+    /// Anything else: requests of scripts, frames.
     Call,
 }
 
-/// A request and its answer.
+/// A request and its response.
 #[derive(Debug)]
 pub(super) struct RecordedExchange {
     pub(super) kind: ExchangeKind,
@@ -67,16 +67,16 @@ pub(super) struct RecordedExchange {
     /// Credentials of basic or digest authentication.
     pub(super) auth: Option<(String, String)>,
     pub(super) digest: bool,
-    /// Somebody has typed it: its headers are meant, and no browser's own.
+    /// A person has typed it: all of its headers are intended.
     pub(super) is_typed: bool,
     /// Options of its call, with their values as Lua.
     pub(super) call: Vec<(String, String)>,
     /// Milliseconds since 1970.
     pub(super) start_ms: f64,
     pub(super) end_ms: f64,
-    /// When its answer began to come.
+    /// The time at which its response began to arrive.
     pub(super) responded_ms: f64,
-    /// Nothing was sent: the browser had it.
+    /// The browser had it in its cache, and sent nothing.
     pub(super) cached: bool,
     /// Redirects are followed, as browsers do.
     pub(super) follows: bool,
@@ -89,7 +89,7 @@ impl RecordedExchange {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Returns the answer, if values that later requests send may have come from it: an asset's have none.
+    /// Returns the response, if values that later requests send may have come from it: an asset's have none.
     pub(super) fn source(&self) -> Option<&FinalResponse> {
         self.response
             .as_ref()
@@ -97,11 +97,11 @@ impl RecordedExchange {
     }
 }
 
-/// The answer that the last request of a chain of redirects got.
+/// The response to the last request of a chain of redirects.
 #[derive(Debug)]
 pub(super) struct FinalResponse {
     pub(super) status: u16,
-    /// Where it came from, after redirects.
+    /// The address of the response, after redirects.
     pub(super) url: Url,
     /// Names in lower case.
     pub(super) headers: Vec<(String, String)>,
@@ -126,7 +126,7 @@ impl FinalResponse {
     }
 }
 
-/// Returns names and values of the cookies that an answer sets.
+/// Returns names and values of the cookies that a response sets.
 pub(super) fn set_cookies(response: &FinalResponse) -> impl Iterator<Item = (&str, &str)> {
     let set = response.headers.iter();
     let set = set.filter(|(name, _)| name == "set-cookie");
@@ -138,7 +138,7 @@ pub(super) fn set_cookies(response: &FinalResponse) -> impl Iterator<Item = (&st
     })
 }
 
-/// What a request carried.
+/// The body of a request.
 #[derive(Debug, Clone)]
 pub(super) enum Body {
     Form(Vec<(String, String)>),
@@ -172,7 +172,7 @@ pub(super) fn media_of(content_type: &str) -> String {
     media.trim().to_ascii_lowercase()
 }
 
-/// Reads a body as its media type says; what is none is text.
+/// Reads a body according to its media type; one that does not parse is text.
 pub(super) fn read_body(content_type: &str, text: String) -> Option<Body> {
     if text.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! Finds the form of an earlier page that a recorded request submitted, and what its author typed.
+//! Finds the form of an earlier page that a recorded request submitted, and the fields that its author filled in.
 
 use super::exchange::{Body, ExchangeKind, RecordedExchange, RecordedPart, media_of};
 use super::random::is_random;
@@ -6,10 +6,10 @@ use lgoose_html::{Button, Document, Form, NodeKey, Selector, find_form_within};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use url::Url;
 
-/// How many pages back a form is looked for, and the memory that a page may take.
+/// The number of pages back in which a form is searched for, and the memory that a page may take.
 const PAGES: usize = 12;
 const PAGE_BYTES: usize = 128 << 20;
-/// The most forms of a page that are looked at.
+/// The most forms of a page that are read.
 const FORMS: usize = 200;
 
 /// The submission of a form.
@@ -19,21 +19,21 @@ pub(super) struct FormSubmission {
     pub(super) source: usize,
     /// `None`: the page's first form.
     pub(super) selector: Option<String>,
-    /// What differs from the form as it came: names and values; without values it was not sent.
+    /// Names and values of the fields that differ from the form as it arrived; a field without values was not sent.
     pub(super) fields: Vec<(String, Vec<RecordedPart>)>,
     pub(super) press: ButtonPress,
     /// The fields of several lines, which are written anew in each visit.
     pub(super) free: BTreeSet<String>,
 }
 
-/// What a request has sent as a form does.
+/// A request that a form could have sent.
 enum SentForm {
     Fields(Vec<RecordedPart>),
     /// The recording lacks it.
     Unknown,
 }
 
-/// Which button was pressed.
+/// The button that was pressed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ButtonPress {
     Default,
@@ -143,7 +143,7 @@ fn has_order(form: &Form, sent: &[RecordedPart]) -> bool {
 
 /// Returns the fields that a navigation sent as a form does.
 fn sent(exchange: &RecordedExchange) -> Option<SentForm> {
-    let part = |(name, value): (String, String)| RecordedPart {
+    let part = |(name, value)| RecordedPart {
         content: None,
         name,
         filename: None,
@@ -174,7 +174,7 @@ fn sent(exchange: &RecordedExchange) -> Option<SentForm> {
     }
 }
 
-/// Returns whether a request says that its body is the fields of a form, URL-encoded.
+/// Returns whether the body of a request is URL-encoded fields of a form, by its headers.
 pub(super) fn is_form(exchange: &RecordedExchange) -> bool {
     let kind = exchange.header("content-type").map(media_of);
     kind.as_deref() == Some("application/x-www-form-urlencoded")
@@ -204,7 +204,7 @@ fn files(form: &Form) -> Vec<(String, Vec<RecordedPart>)> {
     files.collect()
 }
 
-/// Returns in how many names a form differs from what was sent; `None` if it is another form.
+/// Returns the number of names in which a form differs from the request; `None` if it is another form.
 fn distance(form: &Form, exchange: &RecordedExchange, sent: &[RecordedPart]) -> Option<usize> {
     let mut url = exchange.url.clone();
     let mut action = form.action.clone()?;
@@ -289,7 +289,7 @@ fn line_feeds(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// Returns what was typed into a form, and the button.
+/// Returns the fields that a person has filled in, and the button.
 fn typed(form: &Form, sent: &[RecordedPart]) -> (Vec<(String, Vec<RecordedPart>)>, ButtonPress) {
     let is_of = |button: &Button, part: &RecordedPart| {
         let mut entries = button.entries().into_iter();

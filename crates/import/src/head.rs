@@ -1,4 +1,4 @@
-//! What comes before the tasks of a plan, and the cookies with which a visit begins.
+//! The part of a plan before its tasks, and the cookies with which a visit begins.
 
 use super::exchange::{ExchangeKind, PlanOptions};
 use super::lua_text::{comment, quoted, table};
@@ -16,11 +16,12 @@ const TRACKERS: [&str; 10] = [
     "_ga", "_gid", "_gat", "_gcl", "_fbp", "_hj", "_pk_", "_uet", "__utm", "optanon",
 ];
 
-/// Returns what comes before the tasks.
+/// Returns the text before the tasks.
 pub(super) fn head(
     selection: &SelectedExchanges,
     visit: &Visit,
-    (host_field, options): (String, &PlanOptions),
+    host_field: String,
+    options: &PlanOptions,
     secrets: &Secrets,
     files: &PlanAttachments,
 ) -> String {
@@ -83,15 +84,14 @@ pub(super) fn host_field(selection: &SelectedExchanges, secrets: &mut Secrets) -
     for part in selection.variables.split(&text) {
         parts.push(match part {
             TextPart::Literal(text) => quoted(text),
-            TextPart::Variable(name, what) | TextPart::Encoded(name, what) => {
-                let expression = secrets.variable(name, "", what);
-                let name = expression.trim_start_matches("env ").trim_matches('"');
+            TextPart::Variable(variable) | TextPart::Encoded(variable) => {
+                let name = secrets.variable_name(&variable.name, "", &variable.note());
                 let default = if parts.is_empty() {
                     "http://127.0.0.1"
                 } else {
                     "127.0.0.1"
                 };
-                format!("env({}, {})", quoted(name), quoted(default))
+                format!("env({}, {})", quoted(&name), quoted(default))
             }
         });
     }

@@ -1,4 +1,4 @@
-//! Where the values that requests send stand in answers: all texts are searched once for all of them.
+//! The places of the values of requests in responses: all texts are searched once for all values.
 
 use super::exchange::{Body, RecordedExchange, read_query};
 use super::forms::is_form;
@@ -8,40 +8,40 @@ use aho_corasick::AhoCorasick;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// The most values of each kind; what is beyond is looked for one by one.
-const MOST: usize = 20_000;
-/// So many bytes of a value are looked for: what is found is looked at again.
-const BYTES: usize = 32;
-/// The shortest part of a value that is looked for.
-const LEAST: usize = 4;
-/// The most answers that are kept for a value.
-const MOST_RESPONSES: usize = 64;
+/// The most values of each kind; further ones are searched for one by one.
+const MAX_VALUES: usize = 20_000;
+/// The searched prefix of a value in bytes: each match is compared as a whole.
+const PREFIX_BYTES: usize = 32;
+/// The shortest part of a value that is searched for.
+const MIN_PART_BYTES: usize = 4;
+/// The most responses that are kept for a value.
+const MAX_RESPONSES: usize = 64;
 
 /// The places of values. Numbers are those of exchanges.
 #[derive(Debug, Default)]
 pub(super) struct ValueIndex {
-    /// Values that nobody types, and their numbers.
+    /// Random values, and their numbers.
     random: HashMap<String, usize>,
-    /// The answers that may have them.
+    /// The responses that may have them.
     brought: Vec<Vec<usize>>,
     /// The first request that sends them.
     sent: Vec<Option<usize>>,
-    /// Ids, and the answers that have them.
+    /// Ids, with the responses that have them.
     ids: HashMap<String, Vec<usize>>,
-    /// Headers and parts of addresses that came with answers.
+    /// Headers and parts of addresses, with their responses.
     elsewhere: HashMap<String, Vec<usize>>,
 }
 
-/// What the index says of a value.
+/// The entry of a value in the index.
 pub(super) struct IndexedValue {
-    /// The answers that may have brought it, in their order.
+    /// The responses that may have brought it, in their order.
     pub(super) responses: Vec<usize>,
     /// The first request that sends it, where that is known.
     pub(super) first_sent: Option<Option<usize>>,
 }
 
 impl ValueIndex {
-    /// Searches all answers for what these requests send.
+    /// Searches all responses for the values of these requests.
     pub(super) fn new(exchanges: &[RecordedExchange], requests: &[usize]) -> ValueIndex {
         let mut index = ValueIndex::default();
         let mut ids: HashSet<String> = HashSet::new();
@@ -53,11 +53,11 @@ impl ValueIndex {
                 let is_token = named_token(key) && value.len() >= 6;
                 if is_random(value) || is_token {
                     let number = index.random.len();
-                    if number < MOST && plain(value).len() >= LEAST {
+                    if number < MAX_VALUES && plain(value).len() >= MIN_PART_BYTES {
                         index.random.entry(value.to_owned()).or_insert(number);
                     }
                 }
-                if is_id_value(value) && ids.len() < MOST {
+                if is_id_value(value) && ids.len() < MAX_VALUES {
                     ids.insert(value.to_owned());
                 }
             });
@@ -72,7 +72,7 @@ impl ValueIndex {
         let mut patterns = vec![""; self.random.len()];
         for (value, number) in &self.random {
             let part = plain(value);
-            patterns[*number] = &part[..part.len().min(BYTES)];
+            patterns[*number] = &part[..part.len().min(PREFIX_BYTES)];
         }
         let search = AhoCorasick::new(&patterns).ok();
         if search.is_none() {
@@ -109,12 +109,12 @@ impl ValueIndex {
         }
     }
 
-    /// Finds the first request that sends each of the values that nobody types.
+    /// Finds the first request that sends each random value.
     fn search_requests(&mut self, exchanges: &[RecordedExchange]) {
         self.sent = vec![None; self.random.len()];
         let mut patterns = vec![""; self.random.len()];
         for (value, number) in &self.random {
-            let mut end = value.len().min(BYTES * 4);
+            let mut end = value.len().min(PREFIX_BYTES * 4);
             while !value.is_char_boundary(end) {
                 end -= 1;
             }
@@ -142,7 +142,7 @@ impl ValueIndex {
         }
     }
 
-    /// Returns what is known of a value; `None` if it was not looked for.
+    /// Returns the entry of a value; `None` if it is not in the index.
     pub(super) fn look_up(&self, value: &str, is_random: bool) -> Option<IndexedValue> {
         let number = self.random.get(value);
         let (in_bodies, first_sent) = match (is_random, number) {
@@ -162,12 +162,12 @@ impl ValueIndex {
 }
 
 fn add(responses: &mut Vec<usize>, at: usize) {
-    if responses.last() != Some(&at) && responses.len() < MOST_RESPONSES {
+    if responses.last() != Some(&at) && responses.len() < MAX_RESPONSES {
         responses.push(at);
     }
 }
 
-/// Returns the headers of an answer, and the parts of the addresses that it names.
+/// Returns the headers of a response, and the parts of the addresses that it names.
 fn elsewhere(exchange: &RecordedExchange) -> Vec<String> {
     let Some(response) = &exchange.response else {
         return Vec::new();

@@ -1,6 +1,6 @@
-//! Tells keys and tokens from other texts: by how those of well-known services begin, and by how much chance is in them.
+//! Keys and tokens, by the prefixes of well-known services and by their randomness.
 
-/// How keys of well-known services begin, and how long they are at least. What follows is no words.
+/// Prefixes of the keys of well-known services, with their least length. The rest is not made of words.
 const KEYS: &[(&str, usize)] = &[
     // Stripe, Square
     ("sk_live_", 16),
@@ -97,7 +97,7 @@ const KEYS: &[(&str, usize)] = &[
     ("1//0", 30),
 ];
 
-/// How a key begins, its length, and whether a character may be in the rest.
+/// The prefix of a key, its length, and whether a character may be in the rest.
 type ExactKey = (&'static str, usize, fn(u8) -> bool);
 
 /// Keys whose length is known, and which are of certain characters.

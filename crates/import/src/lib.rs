@@ -1,16 +1,17 @@
-//! Writes a plan from what a browser has recorded (HAR) or a `curl` command line says: pages, assets, forms, calls of an
-//! API, with the values that answers brought and later requests sent; from what describes calls of an API: a collection
-//! of Postman, an OpenAPI document; and from tests of other load testers: JMeter, Artillery, k6, lists of targets.
+//! Writes a plan from a recording of a browser (HAR) or from `curl` command lines: pages, assets, forms, calls of an
+//! API, with the values that responses brought and later requests sent; from descriptions of the calls of an API: a
+//! collection of Postman, an OpenAPI document; and from tests of other load testers: JMeter, Artillery, k6, lists of
+//! targets.
 //!
-//! Driven by `lgoose import`. Text in, text out: sends nothing, writes no file and knows no command line; it reads those
-//! files beside a document of OpenAPI that this refers to. What is read was written by strangers, so that nothing of it gets
-//! into the plan but as a quoted text.
+//! Driven by `lgoose import`. Text in, text out: sends nothing, writes no file and knows no command line; it reads the
+//! files beside an OpenAPI document that the document refers to. The input was written by strangers: nothing of it gets
+//! into the plan except as a quoted text.
 //!
 //! ```
-//! use lgoose_import::{Choices, import};
+//! use lgoose_import::{ImportOptions, import};
 //!
 //! let command = &b"curl http://127.0.0.1:8080/cart -d item=7"[..];
-//! let imported = import("calls.txt", command, &Choices::default()).expect("a command line of curl");
+//! let imported = import("calls.txt", command, &ImportOptions::default()).expect("a command line of curl");
 //! assert!(imported.plan.contains("user:post"));
 //! ```
 
@@ -69,18 +70,18 @@ pub(crate) use imported::Imported;
 use imported::KINDS;
 use lgoose_base::error::Diagnostic;
 use lgoose_base::foreign_formats::recognise;
-pub use site::Choices;
+pub use site::ImportOptions;
 use site::{InputKind, SelectedExchanges};
 use std::io::{BufRead, Read as _};
 
 /// Reads a recording and writes its plan. `name` is that of the file, for messages.
 ///
 /// # Errors
-/// What is wrong with the file, where, and what to do.
+/// The fault in the file with its place and a remedy.
 pub fn import(
     name: &str,
     mut reader: impl BufRead,
-    choices: &Choices,
+    choices: &ImportOptions,
 ) -> Result<Imported, Diagnostic> {
     let first = skip_blank(&mut reader).map_err(|error| unreadable(name, &error))?;
     let recording = match first {
@@ -156,7 +157,7 @@ pub fn import(
 fn write(
     name: &str,
     recording: RecordedTraffic,
-    choices: &Choices,
+    choices: &ImportOptions,
 ) -> Result<Imported, Diagnostic> {
     let mut notes = recording.notes;
     let hosts = site::hosts(&recording.exchanges);
@@ -183,9 +184,14 @@ fn write(
     })
 }
 
-/// Says why a recording has no request that a plan could send. `hosts` are those that it has requests to, `notes` what was
-/// left out of it.
-fn nothing_to_send(name: &str, choices: &Choices, hosts: &str, notes: &[String]) -> Diagnostic {
+/// Returns why a recording has no request that a plan could send. `hosts` are those of its requests, `notes` the parts
+/// that were left out.
+fn nothing_to_send(
+    name: &str,
+    choices: &ImportOptions,
+    hosts: &str,
+    notes: &[String],
+) -> Diagnostic {
     if let Some(site) = choices.site.as_ref().filter(|_| !hosts.is_empty()) {
         let site = lua_text::comment(site);
         return Diagnostic::new(format!("{name} has no request to '{site}'"))
@@ -219,7 +225,7 @@ fn skip_blank(reader: &mut impl BufRead) -> std::io::Result<Option<u8>> {
     }
 }
 
-/// Reads what is no HAR file whole.
+/// Reads the whole text of a file that is no HAR file.
 ///
 /// # Errors
 /// A text that cannot be read or is too large.

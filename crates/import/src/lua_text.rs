@@ -1,4 +1,4 @@
-//! Lua as text: whatever a recording has in it becomes a literal that is what it was, and nothing else.
+//! Lua as text: any text of a recording becomes a literal with exactly that value.
 
 use lgoose_base::error::printable;
 use serde_json::Value;
@@ -12,7 +12,7 @@ const KEYWORDS: [&str; 22] = [
 pub(super) const WIDTH: usize = 100;
 
 /// The depth of tables that Lua reads safely.
-const DEEPEST: usize = 60;
+const MAX_DEPTH: usize = 60;
 
 /// Returns a text as a literal.
 pub(super) fn quoted(text: &str) -> String {
@@ -26,7 +26,7 @@ pub(super) fn quoted(text: &str) -> String {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             c if c.is_ascii_control() => out.push_str(&format!("\\{:03}", c as u32)),
-            // What would show otherwise than it is.
+            // Characters that would change how the text is shown.
             c if c.is_control()
                 || c == '\u{feff}'
                 || printable(c.encode_utf8(&mut [0; 4])).len() != c.len_utf8() =>
@@ -128,7 +128,7 @@ pub(super) fn is_shallow(value: &Value) -> bool {
             _ => 0,
         }
     }
-    depth(value) <= DEEPEST
+    depth(value) <= MAX_DEPTH
 }
 
 /// Returns a JSON value as Lua; `replace` may give an expression for a scalar, by its keys.

@@ -2,7 +2,7 @@
 
 use super::exchange::RecordedPart;
 
-/// Reads a body; `None` if it is none.
+/// Reads a body; `None` if it is not multipart.
 pub(super) fn read(content_type: &str, text: &str) -> Option<Vec<RecordedPart>> {
     let boundary = parameter(content_type, "boundary")?;
     let delimiter = format!("--{boundary}");
@@ -29,7 +29,7 @@ pub(super) fn read(content_type: &str, text: &str) -> Option<Vec<RecordedPart>> 
         };
         let disposition = line("content-disposition")?;
         let filename = parameter(&disposition, "filename");
-        // Browsers leave out what files contain.
+        // Browsers leave out the contents of files.
         let is_omitted = filename.is_some()
             && (data.is_empty() || data == "(binary)" || data.contains('\u{fffd}'));
         parts.push(RecordedPart {

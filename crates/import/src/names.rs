@@ -1,4 +1,4 @@
-//! Names of variables in a plan, made from what a recording calls things.
+//! Names of variables in a plan, made from the names in a recording.
 
 use super::lua_text::is_name;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Where in an answer a value stands, and the expression of the plan that takes it from there.
+//! The place of a value in a response, and the expression of the plan that takes it from there.
 
 use super::exchange::{FinalResponse, RecordedExchange};
 use super::lua_text::{field, quoted};
@@ -7,29 +7,29 @@ use lgoose_html::{Document, Selector};
 use regex::Regex;
 use serde_json::Value;
 
-/// The longest answers that are searched: as JSON, as a page.
+/// The longest responses that are searched: as JSON, as a page.
 const JSON_BYTES: usize = 2 << 20;
 const PAGE_BYTES: usize = 128 << 20;
 
-/// How a value is taken from an answer.
+/// Ways to take a value from a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ValueExtraction {
     /// Keys and indices, as Lua after `:json()`.
     Json(String),
-    /// A header, or what a pattern finds in it.
+    /// A header, or the match of a pattern in it.
     Header(String, Option<String>),
-    /// What a pattern finds in the address that redirects led to.
+    /// The match of a pattern in the address at the end of redirects.
     Address(String),
     /// An attribute of an element.
     Attribute(String, &'static str),
-    /// What a pattern finds in the body.
+    /// The match of a pattern in the body.
     Match(String),
     /// The form that a selector finds.
     Form(Option<String>),
 }
 
 impl ValueExtraction {
-    /// Returns the expression for an answer in a variable.
+    /// Returns the expression for a response in a variable.
     pub(super) fn expression(&self, response: &str) -> String {
         match self {
             ValueExtraction::Json(steps) => format!("{response}:json(){steps}"),
@@ -54,16 +54,17 @@ impl ValueExtraction {
     }
 }
 
-/// A value that is looked for.
+/// A value that is searched for.
 pub(super) struct SoughtValue<'a> {
     pub(super) value: &'a str,
-    /// Nobody types such a value: it is what it is wherever it stands.
+    /// No person types such a value: it is the same value at any place.
     pub(super) is_random: bool,
-    /// What the request calls it, without 'id' and in the singular: it must be named so in the answer, too, unless it is random.
+    /// Its name in the request, without 'id' and in the singular: unless it is random, its name in the response must be
+    /// the same.
     pub(super) stem: &'a str,
 }
 
-/// Returns how a value is taken from an exchange's answer, and what it is called there.
+/// Returns the way to take a value from an exchange's response, and its name there.
 pub(super) fn find(
     exchange: &RecordedExchange,
     sought: &SoughtValue<'_>,
@@ -79,7 +80,7 @@ pub(super) fn find(
     from_json(exchange, response, sought).or_else(|| from_page(response, sought))
 }
 
-/// `Location` of what was created, or where the redirect after it led.
+/// `Location` of a created resource, or the target of the redirect after it.
 fn from_address(
     exchange: &RecordedExchange,
     response: &FinalResponse,
@@ -109,7 +110,7 @@ fn from_address(
     None
 }
 
-/// Returns the pattern that finds a value as a part of an address, and what it is called there.
+/// Returns the pattern that finds a value as a part of an address, and its name there.
 fn address_pattern(url: &url::Url, sought: &SoughtValue<'_>) -> Option<(String, String)> {
     let value = sought.value;
     let segments: Vec<&str> = url.path_segments()?.collect();
@@ -278,7 +279,7 @@ fn from_element(body: &str, value: &str) -> Option<(ValueExtraction, String)> {
     None
 }
 
-/// A text in a script: found again by what stands before it.
+/// A text in a script: found again by the text before it.
 fn from_text(body: &str, value: &str) -> Option<(ValueExtraction, String)> {
     let at = body.find(value)?;
     let line = body[..at].rfind('\n').map_or(0, |line| line + 1);

@@ -1,4 +1,4 @@
-//! Parts of a call that need no more than their request: what is expected, and texts put together.
+//! Parts of a call that need no more than their request: expectations and concatenations.
 
 use super::exchange::{ExchangeKind, RecordedExchange};
 use super::lua_text::{list, quoted, table, table_after};
@@ -6,12 +6,12 @@ use super::random::is_random;
 use super::visit::title_of;
 use http::HeaderName;
 
-/// The characters of `local page = user:submit(` and what follows.
+/// The characters of `local page = user:submit(` and its end.
 pub(super) const CALL: usize = 30;
 
 pub(super) type FieldPairs = Vec<(String, String)>;
 
-/// Returns what the answer is expected to be, and how far redirects are followed.
+/// Returns the expected response, and how far redirects are followed.
 pub(super) fn expect(
     exchange: &RecordedExchange,
 ) -> (Option<FieldPairs>, Option<(String, String)>) {
@@ -124,14 +124,14 @@ pub(super) fn encoded(expression: &str, value: &str) -> String {
 /// The most pieces that `..` joins: each is a level of Lua's reader, which has 200.
 const CHAIN: usize = 30;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum ConcatenationPiece {
     Literal(String),
     Expression(String),
 }
 
 /// A text of literals and expressions.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Concatenation {
     pieces: Vec<ConcatenationPiece>,
 }

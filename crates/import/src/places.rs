@@ -1,4 +1,4 @@
-//! Which places of a request have ids and tokens, and which have them already.
+//! The places of a request that may have ids and tokens, and those that have them already.
 
 use super::exchange::{Body, RecordedExchange};
 use super::origin::{self, SoughtValue, singular};
@@ -70,7 +70,7 @@ pub(super) fn may_be_id(place: ValuePosition<'_>, stem: &str) -> bool {
     }
 }
 
-/// Returns what a field is about: `product` of `product_id`, `productId` and `products[]`.
+/// Returns the subject of a field: `product` of `product_id`, `productId` and `products[]`.
 pub(super) fn stem(name: &str) -> String {
     let last = name
         .trim_end_matches("[]")

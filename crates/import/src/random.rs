@@ -1,9 +1,9 @@
-//! Tells values that a machine made up from words.
+//! Values that a machine has made up, as opposed to words.
 
 /// Returns whether a value looks as if it was made up by a machine: a UUID, a hash, a token.
 pub(super) fn is_random(value: &str) -> bool {
     const LEAST: usize = 12;
-    /// Of hexadecimal digits alone.
+    /// The least length of a value of hexadecimal digits alone.
     const LEAST_HEX: usize = 10;
     let value = value.trim();
     let is_hex = value

@@ -1,4 +1,4 @@
-//! One request as a call in the plan: its path, what it sends, and what is expected of it.
+//! One request as a call in the plan: its path, its body and its expectations.
 
 use super::body::{body, part_value};
 use super::exchange::{Body, ExchangeKind, RecordedExchange, media_of};
@@ -16,9 +16,9 @@ use std::collections::HashSet;
 /// The longest body that stands in the plan where files can be written beside it.
 const INLINE: usize = 1_000;
 /// The most files: each is a local of the plan, of which Lua takes 200.
-const MOST_FILES: usize = 80;
+const MAX_FILES: usize = 80;
 
-/// Headers that a plan says otherwise, or that the client sends by itself.
+/// Headers that a plan has in another form, or that the client sends by itself.
 const OWN: [&str; 9] = [
     "authorization",
     "connection",
@@ -42,17 +42,17 @@ pub(super) struct PlanAttachments {
 impl PlanAttachments {
     /// Returns the expression for a text, which is kept in a file if it is long.
     pub(super) fn store(&mut self, text: String, ending: &str) -> String {
-        if !self.enabled || text.len() <= INLINE || self.all.len() >= MOST_FILES {
+        if !self.enabled || text.len() <= INLINE || self.all.len() >= MAX_FILES {
             return quoted(&text);
         }
         self.file("body", text.into_bytes(), ending)
     }
 
-    /// Returns the expression for a file that the recording lacks, and what is told of it.
+    /// Returns the expression for a file that the recording lacks, and the note on it.
     pub(super) fn stand_in(&mut self, name: &str, media: Option<&str>) -> (String, String) {
         let (content, ending) = stand_in(name, media);
         let shown = lua_text::comment(name);
-        if !self.enabled || self.all.len() >= MOST_FILES {
+        if !self.enabled || self.all.len() >= MAX_FILES {
             let message = format!(
                 "what is in '{shown}' is not known, and a small file is sent: put it beside the plan and write data = file(\"NAME\")"
             );
@@ -70,7 +70,7 @@ impl PlanAttachments {
 
     /// Returns the expression for bytes, which are kept in a file.
     pub(super) fn bytes(&mut self, kind: &str, content: Vec<u8>, ending: &str) -> String {
-        if !self.enabled || self.all.len() >= MOST_FILES {
+        if !self.enabled || self.all.len() >= MAX_FILES {
             return quoted_bytes(&content);
         }
         self.file(kind, content, ending)
@@ -97,19 +97,19 @@ pub(super) struct CallWriter<'a, 'b> {
     pub(super) indent: usize,
     pub(super) resolver: &'b mut ValueResolver<'a>,
     pub(super) files: &'b mut PlanAttachments,
-    /// What is to be told about its line.
+    /// Notes on its line.
     pub(super) notes: Vec<LineNote>,
 }
 
-/// What is told about a line of the plan.
+/// A note on a line of the plan.
 pub(super) struct LineNote {
     pub(super) text: String,
-    /// The value that looks made for the visit: one note tells it of all its lines.
+    /// The value that looks made for the visit: one note lists all of its lines.
     pub(super) made: Option<String>,
 }
 
 impl From<String> for LineNote {
-    /// Returns a note that is told each time.
+    /// Returns a note that is never merged.
     fn from(text: String) -> LineNote {
         LineNote { text, made: None }
     }
@@ -164,7 +164,7 @@ impl<'a> CallWriter<'a, '_> {
             };
             fields.push((key(name), value));
         }
-        // The form says its type.
+        // The form has the type.
         let mut options = self.options(None);
         match &submit.press {
             ButtonPress::Default => {}
@@ -274,7 +274,7 @@ impl<'a> CallWriter<'a, '_> {
             Some(Body::Json(_)) if exchange.is_typed => kind != "application/json",
             Some(Body::Json(_)) => media_of(kind) != "application/json",
             Some(Body::Form(_) | Body::Multipart(_)) => false,
-            // A script may say of what type nothing is.
+            // A script may set a type without a body.
             None => exchange.kind == ExchangeKind::Call && !lacks_body(exchange),
         };
         Some(kind).filter(|kind| is_named && !kind.chars().any(char::is_control))
@@ -373,7 +373,7 @@ impl<'a> CallWriter<'a, '_> {
         None
     }
 
-    /// Returns the header of an authorization that is neither basic nor a bearer's: its scheme, and what follows as a
+    /// Returns the header of an authorization that is neither basic nor a bearer's: its scheme, with the rest as a
     /// variable.
     fn authorization(&mut self, exchange: &RecordedExchange) -> Option<(String, String)> {
         let value = exchange.header("authorization")?;
@@ -414,9 +414,12 @@ impl<'a> CallWriter<'a, '_> {
         for part in self.selection.variables.split(text) {
             match &part {
                 TextPart::Literal(text) => whole.literal(text),
-                TextPart::Variable(name, what) | TextPart::Encoded(name, what) => {
-                    let name = if name.is_empty() { "VALUE" } else { name };
-                    let value = self.resolver.secrets.variable(name, "", what);
+                TextPart::Variable(variable) | TextPart::Encoded(variable) => {
+                    let name = match variable.name.as_str() {
+                        "" => "VALUE",
+                        name => name,
+                    };
+                    let value = self.resolver.secrets.variable(name, "", &variable.note());
                     whole.expression(match part {
                         TextPart::Encoded(..) => format!("url.encode({value})"),
                         _ => value,

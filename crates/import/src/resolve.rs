@@ -1,5 +1,5 @@
-//! What the values of requests are: brought by an earlier answer, a secret, or what was typed. Keeps what it has found, so
-//! that a plan written twice is the same: the first time shows which values are used where.
+//! The origins of the values of requests: an earlier response, a secret, or a text that was typed. Keeps its results,
+//! so that a plan written twice is the same: the first pass shows which values are used where.
 
 use super::exchange::{RecordedExchange, set_cookies};
 use super::index::ValueIndex;
@@ -10,27 +10,27 @@ use super::random::is_random;
 use super::secrets::{self, Secrets};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The most bytes of answers that are searched, all searches together: some seconds.
+/// The most bytes of responses that are searched, all searches together: some seconds.
 const SEARCHED_BYTES: usize = 16 << 30;
 /// The most values of a task that are locals: Lua takes 200.
-const LOCALS: usize = 100;
+const MAX_LOCALS: usize = 100;
 
-/// Where in a request a value stands.
+/// The place of a value in a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ValuePosition<'a> {
-    /// After this part of the path.
+    /// The place after this part of the path.
     Path(&'a str),
     /// A field of a query, a form or JSON of that name.
     Field(&'a str),
     Header(&'a str),
 }
 
-/// What a value is.
+/// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ValueOrigin {
-    /// What it says.
+    /// A plain text.
     Plain,
-    /// Changes from visit to visit, as it seems, and no answer brought it.
+    /// A value that seems to change from visit to visit, and that no response brought.
     Unknown,
     Value(usize),
     /// A cookie of that name, and whether it is percent-encoded there.
@@ -39,7 +39,7 @@ pub(super) enum ValueOrigin {
     Secret(String),
 }
 
-/// A value that an answer brings.
+/// A value that a response brings.
 #[derive(Debug)]
 pub(super) struct ResponseValue {
     pub(super) name: String,
@@ -58,7 +58,7 @@ pub(super) struct ValueResolver<'a> {
     meanings: HashMap<(usize, String, String), ValueOrigin>,
     names: UsedNames,
     searched: usize,
-    /// Some values were not looked for any more.
+    /// Whether the search for some values was given up.
     pub(super) is_incomplete: bool,
 }
 
@@ -185,8 +185,8 @@ impl<'a> ValueResolver<'a> {
         }
     }
 
-    /// Returns the last answer before an exchange that named a version, where a header asks for that one, and its header
-    /// there: of the same address, if one did.
+    /// Returns the last response before an exchange with the version that a header names, and its header there: of the
+    /// same address, if there is one.
     fn version(&self, at: usize, name: &str, value: &str) -> Option<(usize, &'static str)> {
         let header = match name {
             "if-match" | "if-none-match" => "etag",
@@ -208,7 +208,7 @@ impl<'a> ValueResolver<'a> {
         Some((source, header))
     }
 
-    /// Returns the first answer before an exchange that brings a value, unless a request sent it before.
+    /// Returns the first response before an exchange that brings a value, unless a request sent it before.
     fn brought(
         &mut self,
         at: usize,
@@ -248,11 +248,9 @@ impl<'a> ValueResolver<'a> {
         let set: Vec<(&str, &str)> = earlier.flat_map(set_cookies).collect();
         set.into_iter().rev().find_map(|(name, found)| {
             let decoded = percent_encoding::percent_decode_str(found).decode_utf8_lossy();
-            match () {
-                () if found == value => Some(ValueOrigin::Cookie(name.to_owned(), false)),
-                () if decoded == value => Some(ValueOrigin::Cookie(name.to_owned(), true)),
-                () => None,
-            }
+            let is_decoded = found != value;
+            (found == value || decoded == value)
+                .then(|| ValueOrigin::Cookie(name.to_owned(), is_decoded))
         })
     }
 
@@ -282,7 +280,7 @@ impl<'a> ValueResolver<'a> {
         number
     }
 
-    /// Returns which answers brought what each request sends.
+    /// Returns the responses that brought the values of each request.
     pub(super) fn needs(&self) -> HashMap<usize, Vec<usize>> {
         let mut needs: HashMap<usize, Vec<usize>> = HashMap::new();
         for ((at, _, value), meaning) in &self.meanings {
@@ -296,7 +294,7 @@ impl<'a> ValueResolver<'a> {
         needs
     }
 
-    /// Returns the first answer before an exchange that set a cookie to a value.
+    /// Returns the first response before an exchange that set a cookie to a value.
     fn first_setter(&self, at: usize, name: &str, value: &str) -> Option<usize> {
         let mut before = self.exchanges[..at].iter();
         before.position(|exchange| {
@@ -316,7 +314,7 @@ impl<'a> ValueResolver<'a> {
                 continue;
             };
             let count = locals.entry(task).or_default();
-            value.is_local = value.used_in.iter().all(|used| *used == task) && *count < LOCALS;
+            value.is_local = value.used_in.iter().all(|used| *used == task) && *count < MAX_LOCALS;
             *count += usize::from(value.is_local);
         }
     }
@@ -331,7 +329,7 @@ impl<'a> ValueResolver<'a> {
         }
     }
 
-    /// Returns the statement that takes a value from the variable of an answer.
+    /// Returns the statement that takes a value from the variable of a response.
     pub(super) fn extraction(&self, number: usize, response: &str) -> String {
         let value = &self.values[number];
         let local = if value.is_local { "local " } else { "" };

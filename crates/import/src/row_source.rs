@@ -9,7 +9,7 @@ use std::path::Path;
 /// The most columns: a pattern of Lua's has 32 captures.
 const CAPTURES: usize = 32;
 /// The most columns of a file that names them.
-const COLUMNS: usize = 1_000;
+const MAX_COLUMNS: usize = 1_000;
 
 /// The longest line with names of columns.
 const HEADER: u64 = 64 << 10;
@@ -21,7 +21,7 @@ pub(super) struct RowSource<'a> {
     pub(super) file: &'a str,
     /// Whether its first line names the columns.
     pub(super) has_header: bool,
-    /// That line, if the file is there.
+    /// The first line, if the file is there.
     pub(super) header: Option<&'a str>,
     /// The variables that the columns become; none: they have the names of the columns.
     pub(super) names: &'a [String],
@@ -32,10 +32,10 @@ pub(super) struct RowSource<'a> {
 }
 
 impl RowSource<'_> {
-    /// Returns the statements, and what is noted of them; the list is a local of the plan.
+    /// Returns the statements, and the notes on them; the list is a local of the plan.
     ///
     /// # Errors
-    /// Why it is left out, and what to do.
+    /// The reason why it is left out, with a remedy.
     pub(super) fn statements(
         &self,
         calls: &mut PlanOutline,
@@ -114,7 +114,7 @@ impl RowSource<'_> {
     }
 }
 
-/// Returns the first line of a file that lies in the folder of what is imported, or below.
+/// Returns the first line of a file in the folder of the imported file, or below.
 pub(super) fn header(folder: Option<&Path>, path: &str) -> Option<String> {
     let folder = PlanFolder::new(folder?, FileReach::Folder);
     let file = NamedFile::from(path).of_plan(&folder).open().ok()?;
@@ -131,7 +131,7 @@ pub(super) fn columns(line: &str, separator: &str) -> Vec<String> {
     cells
         .map(|cell| cell.trim().trim_matches('"').to_owned())
         .filter(|name| !name.is_empty())
-        .take(COLUMNS)
+        .take(MAX_COLUMNS)
         .collect()
 }
 

@@ -3,37 +3,54 @@
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use url::Url;
 
-/// What a mark stands for, by its number.
+/// The variables of a script, by the numbers of their marks.
 #[derive(Debug, Default, Clone)]
 pub(super) struct ScriptVariables {
-    /// Names, and what is told of them.
-    named: Vec<(String, String)>,
+    all: Vec<ScriptVariable>,
+}
+
+/// A variable that a script has and does not set.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ScriptVariable {
+    /// The name; empty for the output of a command that goes into no variable.
+    pub(super) name: String,
+    /// The command whose output is the value.
+    pub(super) command: Option<String>,
+}
+
+impl ScriptVariable {
+    /// Returns the origin of the value, for a note.
+    pub(super) fn note(&self) -> String {
+        match &self.command {
+            Some(command) => format!("the script takes it from '{command}'"),
+            None => format!("the script has '${}'", self.name),
+        }
+    }
 }
 
 /// Around the number of a variable. Private use: no text has them.
 const BEGIN: char = '\u{f8f0}';
 const END: char = '\u{f8f1}';
 
-/// Before the number of one whose value is encoded.
+/// The mark before the number of a variable whose value is encoded.
 const ENCODED: char = 'e';
 
 /// A part of a text.
 #[derive(Debug, PartialEq)]
 pub(super) enum TextPart<'a> {
     Literal(&'a str),
-    /// A variable, and what is told of it.
-    Variable(&'a str, &'a str),
-    /// The same where its value is encoded for a URL.
-    Encoded(&'a str, &'a str),
+    Variable(&'a ScriptVariable),
+    /// A variable whose value is encoded for a URL.
+    Encoded(&'a ScriptVariable),
 }
 
 impl ScriptVariables {
     /// Returns the mark of a variable.
-    pub(super) fn mark(&mut self, name: &str, what: String) -> String {
-        let same = |(known, told): &(String, String)| known == name && *told == what;
-        let number = self.named.iter().position(same).unwrap_or_else(|| {
-            self.named.push((name.to_owned(), what));
-            self.named.len() - 1
+    pub(super) fn mark(&mut self, variable: ScriptVariable) -> String {
+        let number = self.all.iter().position(|known| *known == variable);
+        let number = number.unwrap_or_else(|| {
+            self.all.push(variable);
+            self.all.len() - 1
         });
         format!("{BEGIN}{number}{END}")
     }
@@ -55,11 +72,10 @@ impl ScriptVariables {
     pub(super) fn shown(&self, text: &str) -> String {
         let parts = self.split(text).into_iter().map(|part| match part {
             TextPart::Literal(text) => text.to_owned(),
-            TextPart::Variable("", what) | TextPart::Encoded("", what) => {
-                let command = what.split_once('\'').map_or("", |(_, rest)| rest);
-                format!("$({})", command.trim_end_matches('\''))
-            }
-            TextPart::Variable(name, _) | TextPart::Encoded(name, _) => format!("${name}"),
+            TextPart::Variable(variable) | TextPart::Encoded(variable) => match &variable.command {
+                Some(command) if variable.name.is_empty() => format!("$({command})"),
+                _ => format!("${}", variable.name),
+            },
         });
         parts.collect()
     }
@@ -87,13 +103,13 @@ impl ScriptVariables {
         for (before, number) in marks {
             let encoded = number.strip_prefix(ENCODED);
             let number = encoded.unwrap_or(number).parse().ok();
-            let named = number.and_then(|number: usize| self.named.get(number));
+            let variable = number.and_then(|number: usize| self.all.get(number));
             if !before.is_empty() {
                 parts.push(TextPart::Literal(before));
             }
-            parts.extend(named.map(|(name, what)| match encoded {
-                Some(_) => TextPart::Encoded(name, what),
-                None => TextPart::Variable(name, what),
+            parts.extend(variable.map(|variable| match encoded {
+                Some(_) => TextPart::Encoded(variable),
+                None => TextPart::Variable(variable),
             }));
         }
         if !rest.is_empty() {
@@ -103,7 +119,7 @@ impl ScriptVariables {
     }
 }
 
-/// Returns what stands before each mark in a text, with the number of that, and what follows the last.
+/// Returns the text before each mark, with the number of the mark, and the text after the last.
 fn marks_in(text: &str) -> (Vec<(&str, &str)>, &str) {
     let mut marks = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Tells what no plan should have in its text.
+//! Values that must not stand in the text of a plan.
 
 use super::keys::{is_chance, is_key};
 use super::lua_text::quoted;
@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, HashMap};
 /// A variable of the environment.
 #[derive(Debug)]
 pub(super) struct Secret {
-    /// What it was in the recording; empty if that is not known.
+    /// Its value in the recording; empty if that is not known.
     pub(super) value: String,
     pub(super) what: String,
     is_local: bool,
 }
 
 /// The most variables that are locals of a plan: Lua takes 200 of all kinds.
-const LOCALS: usize = 50;
+const MAX_LOCALS: usize = 50;
 
 /// The variables of the environment that a plan needs, by name.
 #[derive(Debug, Default)]
@@ -58,13 +58,19 @@ impl Secrets {
 
     /// Returns the expression for a secret; one for each value, or for each description where that is empty.
     pub(super) fn variable(&mut self, name: &str, value: &str, what: &str) -> String {
+        let unique = self.variable_name(name, value, what);
+        self.expression(&unique)
+    }
+
+    /// Returns the name of the variable that has a secret, in the same way.
+    pub(super) fn variable_name(&mut self, name: &str, value: &str, what: &str) -> String {
         let existing = if value.is_empty() {
             self.by_what.get(what)
         } else {
             self.by_value.get(value)
         };
         if let Some(existing) = existing {
-            return self.expression(existing);
+            return existing.clone();
         }
         let plain = |c: char| {
             if c.is_ascii_alphanumeric() {
@@ -98,14 +104,14 @@ impl Secrets {
         let secret = Secret {
             value: value.to_owned(),
             what: what.to_owned(),
-            is_local: self.all.len() < LOCALS,
+            is_local: self.all.len() < MAX_LOCALS,
         };
         self.all.insert(unique.clone(), secret);
-        self.expression(&unique)
+        unique
     }
 }
 
-/// Ends of words in names of fields whose values are secrets, whatever they are.
+/// Ends of words in names of fields whose values are secrets, however they look.
 const SECRET: [&str; 10] = [
     "password",
     "passwd",
@@ -130,7 +136,7 @@ const SECRET_WORDS: [&str; 9] = [
     "credentials",
     "secrets",
 ];
-/// What stands before `key` in names of such fields.
+/// Words before `key` in names of such fields.
 const SECRET_KEYS: [&str; 6] = [
     "api",
     "access",
@@ -155,7 +161,7 @@ const LIKELY: [&str; 12] = [
     "authkey",
     "appkey",
 ];
-/// Words beside them that say what else the value is: of one page or request, a place in a list, known to all.
+/// Words beside them that mark another kind of value: of one page or request, a place in a list, known to all.
 const UNLIKELY: [&str; 32] = [
     "csrf",
     "xsrf",
@@ -191,7 +197,7 @@ const UNLIKELY: [&str; 32] = [
     "event",
 ];
 
-/// Returns whether a field of that name has a secret, whatever its value: a password, a key.
+/// Returns whether a field of that name has a secret, however its value looks: a password, a key.
 pub(super) fn is_secret(name: &str) -> bool {
     let words = words(name);
     let is_one = |word: &String| {
@@ -206,7 +212,7 @@ pub(super) fn is_secret(name: &str) -> bool {
     words.iter().any(is_one) || (1..words.len()).any(is_key)
 }
 
-/// Returns whether a value is none that anybody keeps to themselves: a switch, a mode.
+/// Returns whether a value is of a kind that is never secret: a switch, a mode.
 pub(super) fn is_switch(value: &str) -> bool {
     let value = value.to_ascii_lowercase();
     matches!(
@@ -229,7 +235,7 @@ pub(super) fn is_switch(value: &str) -> bool {
     )
 }
 
-/// Returns whether a name says that a value made by chance is a secret: `key`, `authKey`, `x-goog-signature`.
+/// Returns whether a random value under a name is a secret: `key`, `authKey`, `x-goog-signature`.
 fn is_likely_secret(name: &str) -> bool {
     let words = words(name);
     let is_one = |word: &String| LIKELY.contains(&word.as_str()) || word.ends_with("token");
@@ -245,7 +251,7 @@ pub(super) fn looks_secret(name: &str, value: &str) -> bool {
     is_key(value) || is_likely_secret(name) && (is_random(value) || is_chance(value))
 }
 
-/// Returns whether a field has a secret, by its name or by what its value looks like.
+/// Returns whether a field has a secret, by its name or by the look of its value.
 pub(super) fn is_secret_field(name: &str, value: &str) -> bool {
     !is_switch(value) && (is_secret(name) || looks_secret(name, value))
 }

@@ -1,14 +1,15 @@
-//! Which calls of a page go side by side: those that the browser had sent before any of them was answered. Driven by the
-//! writer of visits, once it is known which answers brought what requests send.
+//! The calls of a page that go side by side: the browser had sent them before any of them had its response. Driven by
+//! the writer of visits, once the origins of the values of requests are known.
 
 use super::exchange::{ExchangeKind, RecordedExchange, set_cookies};
 use super::visit::{POLL_MS, Visit, VisitStep};
 use std::collections::HashMap;
 
-/// How much earlier than the first answer a request has begun, in milliseconds: browsers cut times off there.
+/// The least time between the beginning of a request and the first response, in milliseconds: browsers cut times off
+/// there.
 const LEAST_MS: f64 = 1.0;
 
-/// Puts such calls into batches. `needs` are the answers that brought what requests send.
+/// Puts such calls into batches. `needs` are the responses that brought the values of requests.
 pub(super) fn join(
     visit: &mut Visit,
     exchanges: &[RecordedExchange],
@@ -17,7 +18,7 @@ pub(super) fn join(
     for task in &mut visit.tasks {
         let mut joined = Vec::new();
         let mut group: Vec<usize> = Vec::new();
-        // When the first of the group was answered.
+        // The time of the first response in the group.
         let mut until = f64::INFINITY;
         for step in std::mem::take(&mut task.steps) {
             let call = match &step {
@@ -50,7 +51,7 @@ fn may_join(exchange: &RecordedExchange) -> bool {
         && exchange.end_ms - exchange.start_ms < POLL_MS
 }
 
-/// Returns the steps of calls that went side by side: what needs the answer of another comes after it.
+/// Returns the steps of calls that went side by side: a call that needs the response of another comes after it.
 fn batches(
     group: &[usize],
     exchanges: &[RecordedExchange],
@@ -66,7 +67,7 @@ fn batches(
         let before = before.chain(sent.iter().filter_map(|cookie| cookies.get(cookie)));
         let level = before.max().map_or(0, |level| level + 1);
         level_of.insert(*at, level);
-        // One that is set to what it was already brings nothing.
+        // A cookie that is set to the value that it had brings nothing.
         let set = exchanges[*at].response.iter().flat_map(set_cookies);
         for cookie in set.filter(|cookie| !sent.contains(cookie)) {
             cookies.entry(cookie).or_insert(level);

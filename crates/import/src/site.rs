@@ -1,4 +1,5 @@
-//! Which of the recorded requests are the site's own, and which of them a redirect made: lgoose follows redirects itself.
+//! The requests of the site among those that were recorded, and those that a redirect made: lgoose follows redirects
+//! itself.
 
 use super::exchange::{ExchangeKind, RecordedExchange};
 use super::script_variables::ScriptVariables;
@@ -7,12 +8,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use url::Url;
 
-/// How many requests after a redirect the one that it led to is looked for.
+/// The number of requests after a redirect among which the one that it led to is searched for.
 const NEAR: usize = 60;
 
-/// What the author chooses.
+/// Options of an import.
 #[derive(Debug, Default)]
-pub struct Choices {
+pub struct ImportOptions {
     /// Hosts whose requests are kept beside those of the site: a name, with a port if it has one; `*` for all.
     pub hosts: Vec<String>,
     /// The host of the site, if it is not the one of the first page.
@@ -23,28 +24,28 @@ pub struct Choices {
     pub environments: Vec<PathBuf>,
     /// The file with the rows of a runner.
     pub data: Option<PathBuf>,
-    /// Where the file that is imported lies, if it lies anywhere: what it refers to is looked for beside it.
+    /// The path of the imported file, if it has one: the files that it refers to are read beside it.
     pub path: Option<PathBuf>,
 }
 
-/// What is imported.
+/// Kinds of inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InputKind {
-    /// Of a browser, or command lines.
+    /// A recording of a browser, or command lines.
     Recording,
-    /// Of Postman.
+    /// A collection of Postman.
     Collection,
-    /// Of OpenAPI.
+    /// A document of OpenAPI.
     Document,
-    /// Of another load tester.
+    /// A test of another load tester.
     TestPlan,
 }
 
-impl Choices {
-    /// Refuses a choice that means nothing for what is imported.
+impl ImportOptions {
+    /// Refuses a choice that has no effect on this kind of input.
     ///
     /// # Errors
-    /// The flag, what it is for, and what to do.
+    /// The flag, its purpose, and a remedy.
     pub(super) fn check(&self, kind: InputKind, name: &str) -> Result<(), Diagnostic> {
         if self.site.is_some() && kind != InputKind::Recording {
             let message =
@@ -69,7 +70,7 @@ pub(super) struct SelectedExchanges {
     /// Any URL of the site.
     pub(super) site: Url,
     pub(super) exchanges: Vec<RecordedExchange>,
-    /// What the texts of a script have in them that is not known.
+    /// The unknown variables in the texts of a script.
     pub(super) variables: ScriptVariables,
 }
 
@@ -84,7 +85,7 @@ impl SelectedExchanges {
 pub(super) fn choose(
     mut exchanges: Vec<RecordedExchange>,
     referring_site: Option<&Url>,
-    choices: &Choices,
+    choices: &ImportOptions,
     notes: &mut Vec<String>,
 ) -> Option<SelectedExchanges> {
     let site = match &choices.site {
@@ -130,7 +131,7 @@ pub(super) fn choose(
     }
 }
 
-/// Returns the hosts that requests go to, as they are told of.
+/// Returns the hosts of requests, for a message.
 pub(super) fn hosts(exchanges: &[RecordedExchange]) -> String {
     let mut hosts: BTreeMap<String, usize> = BTreeMap::new();
     for exchange in exchanges {
@@ -158,7 +159,7 @@ fn listed(hosts: BTreeMap<String, usize>) -> (String, String) {
     )
 }
 
-/// Returns a host with its port, if it says one.
+/// Returns a host with its port, if it has one.
 fn host_of(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
@@ -206,7 +207,8 @@ fn is_page_that_came(exchange: &RecordedExchange) -> bool {
     exchange.kind == ExchangeKind::Page && !(300..400).contains(&status)
 }
 
-/// Returns whether two hosts are of one owner, as browsers tell it: `a.example.co.uk` and `b.example.co.uk`.
+/// Returns whether two hosts have one owner, by the browsers' list of public suffixes: `a.example.co.uk` and
+/// `b.example.co.uk`.
 fn are_neighbours(one: &Url, other: &Url) -> bool {
     fn domain(url: &Url) -> Option<&str> {
         psl2::lookup(url.domain()?)?.registrable_domain()
@@ -225,7 +227,7 @@ pub(super) fn is_host_named(origin: &str, named: &str) -> bool {
     Url::parse(origin).is_ok_and(|url| is_host(&url, named))
 }
 
-/// Gives each redirected request the answer that its chain ended with, and returns which requests those chains made.
+/// Gives each redirected request the response at the end of its chain, and returns the requests of those chains.
 fn merge_redirects(
     exchanges: &mut [RecordedExchange],
     is_retained: &dyn Fn(&Url) -> bool,
@@ -238,14 +240,13 @@ fn merge_redirects(
         let mut last = first;
         while let Some((target, retains_method)) = redirect(&exchanges[last]) {
             if is_retained(&exchanges[first].url) && !is_retained(&target) {
-                // What another host says is not the site's answer.
+                // The response of another host is not the site's.
                 exchanges[first].follows = false;
                 break;
             }
-            let method = match retains_method {
-                true => exchanges[last].method.clone(),
-                false if exchanges[last].method == "HEAD" => "HEAD".to_owned(),
-                false => "GET".to_owned(),
+            let method = match exchanges[last].method.as_str() {
+                method if retains_method || method == "HEAD" => method.to_owned(),
+                _ => "GET".to_owned(),
             };
             let until = exchanges.len().min(last + NEAR);
             let next = (last + 1..until).find(|at| {
@@ -288,7 +289,7 @@ fn merge_redirects(
     gone
 }
 
-/// Returns where an answer redirects to, and whether the method stays.
+/// Returns the target of a redirect, and whether the method stays.
 fn redirect(exchange: &RecordedExchange) -> Option<(Url, bool)> {
     let response = exchange.response.as_ref()?;
     let retains_method = match response.status {

@@ -1,4 +1,5 @@
-//! Files for those that a recording lacks: browsers do not record what is in uploaded files, and a site refuses empty ones.
+//! Files in place of those that a recording lacks: browsers do not record the contents of uploads, and a site refuses
+//! empty ones.
 
 use base64::Engine as _;
 
@@ -21,7 +22,7 @@ const PDF: &str = "%PDF-1.4\n1 0 obj <</Type /Catalog /Pages 2 0 R>> endobj\n2 0
 const SVG: &str =
     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1 1\"><path d=\"M0 0h1v1z\"/></svg>\n";
 
-/// Returns a small file of the kind that a name or a media type says, and the ending of its name.
+/// Returns a small file of the kind of a name or a media type, and the ending of its name.
 pub(super) fn stand_in(name: &str, media: Option<&str>) -> (Vec<u8>, &'static str) {
     let ending = name
         .rsplit_once('.')

@@ -1,5 +1,5 @@
-//! Lists of targets: a scenario whose only task sends them in their order. `lgoose LIST` runs a list as it is; a plan of one is for
-//! those who want to change it.
+//! Lists of targets: a scenario whose only task sends them in their order. `lgoose LIST` runs a list as it is; a plan
+//! of one can be changed.
 
 use super::calls::{
     self, LuaLiteral, OutlineCall, OutlineScenario, OutlineStep, OutlineTask, PlanOutline,
@@ -9,8 +9,8 @@ use super::lua_text::{comment, quoted, quoted_bytes};
 use super::parts::is_token;
 use super::request::PlanAttachments;
 use super::secrets::is_secret_header;
-use super::site::Choices;
-use super::visit::MOST;
+use super::site::ImportOptions;
+use super::visit::MAX_REQUESTS;
 use crate::targets::{self, Target};
 use lgoose_base::error::Diagnostic;
 use lgoose_base::files::{FileReach, PlanFolder};
@@ -21,7 +21,11 @@ use std::path::Path;
 ///
 /// # Errors
 /// The line that is wrong.
-pub(super) fn import(name: &str, text: &str, choices: &Choices) -> Result<Imported, Diagnostic> {
+pub(super) fn import(
+    name: &str,
+    text: &str,
+    choices: &ImportOptions,
+) -> Result<Imported, Diagnostic> {
     let folder = choices.path.as_ref().and_then(|path| path.parent());
     let folder = PlanFolder::new(folder.unwrap_or(Path::new("")), FileReach::Folder);
     let list = targets::parse(name.trim_matches('\''), text, &folder)?;
@@ -40,12 +44,12 @@ pub(super) fn import(name: &str, text: &str, choices: &Choices) -> Result<Import
             .notes
             .push("say the host with '-H http://…': the list has paths alone".to_owned()),
     }
-    if list.len() > MOST {
-        let more = list.len() - MOST;
-        calls.notes.push(format!("left out the last {more} targets: a plan that is written has {MOST} at most, and 'lgoose LIST' sends them all"));
+    if list.len() > MAX_REQUESTS {
+        let more = list.len() - MAX_REQUESTS;
+        calls.notes.push(format!("left out the last {more} targets: a plan that is written has {MAX_REQUESTS} at most, and 'lgoose LIST' sends them all"));
     }
     let mut steps = Vec::new();
-    for target in list.iter().take(MOST) {
+    for target in list.iter().take(MAX_REQUESTS) {
         let call = call(target, site.as_deref(), &mut calls, &mut files);
         steps.push(OutlineStep::Call(Box::new(call)));
     }

@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 /// A path into JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ValuePath {
-    /// As `response:json` takes it; empty for the whole value.
+    /// The path in the form of `response:json`; empty for the whole value.
     pub(super) text: String,
-    /// It leads to a list of values.
+    /// Whether it leads to a list of values.
     pub(super) is_list: bool,
 }
 
@@ -17,7 +17,8 @@ static STEP: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is one")
 });
 
-/// Returns a path of JSONPath or JMESPath that names steps alone; `None` for filters, slices, functions and whatever looks below.
+/// Returns a path of JSONPath or JMESPath that consists of names and indices; `None` for filters, slices, functions and
+/// descents.
 pub(super) fn json_path(text: &str) -> Option<ValuePath> {
     let text = text.trim();
     let mut rest = text.strip_prefix('$').unwrap_or(text);

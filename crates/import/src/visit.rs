@@ -1,4 +1,4 @@
-//! Arranges requests as a visit: a task per page, its assets, what it asks for, and the times in between.
+//! Arranges requests as a visit: a task per page, its assets, its calls, and the times in between.
 
 use super::exchange::{ExchangeKind, RecordedExchange};
 use super::forms::{self, FormSubmission};
@@ -9,24 +9,24 @@ use std::collections::{BTreeSet, HashMap};
 const SHORTEST: f64 = 0.5;
 /// The pause between two tasks of a recording without pages, in seconds.
 const BREAK: f64 = 1.0;
-/// The longest pause: whoever thinks longer has left the desk, in seconds.
-const LONGEST: f64 = 120.0;
-/// A request that takes longer waits for news, in milliseconds; nobody waits for its end.
+/// The longest pause in seconds: after a longer one, the visitor was away.
+const MAX_PAUSE_S: f64 = 120.0;
+/// The time in milliseconds above which a request is a long poll, whose end no user waits for.
 pub(super) const POLL_MS: f64 = 20e3;
 /// The memory for the addresses of a page's assets.
 const LIST_BYTES: usize = 8 << 20;
 /// The most requests of a plan, assets apart.
-pub(super) const MOST: usize = 2_000;
+pub(super) const MAX_REQUESTS: usize = 2_000;
 
-/// What a user does, in order.
+/// The actions of a user, in order.
 #[derive(Debug)]
 pub(super) struct Visit {
     pub(super) tasks: Vec<VisitTask>,
-    /// Requests beyond [`MOST`].
+    /// Requests beyond [`MAX_REQUESTS`].
     pub(super) omitted: usize,
     /// Paths of assets that the site did not have.
     pub(super) missing: BTreeSet<String>,
-    /// How many assets the browser had in its cache.
+    /// The number of assets that the browser had in its cache.
     pub(super) in_cache: usize,
 }
 
@@ -54,7 +54,7 @@ pub(super) enum VisitStep {
 }
 
 impl VisitStep {
-    /// Returns the numbers of the exchanges that it asks for, assets apart.
+    /// Returns the numbers of the exchanges that it requests, assets apart.
     pub(super) fn requests(&self) -> &[usize] {
         match self {
             VisitStep::Request { at, .. } => std::slice::from_ref(at),
@@ -82,7 +82,7 @@ pub(super) fn arrange(selection: &SelectedExchanges) -> Visit {
         let gap = pause((exchange.start_ms - busy_until) / 1e3);
         if exchange.kind != ExchangeKind::Asset {
             requests += 1;
-            if requests > MOST {
+            if requests > MAX_REQUESTS {
                 omitted += 1;
                 continue;
             }
@@ -183,7 +183,7 @@ pub(super) fn arrange(selection: &SelectedExchanges) -> Visit {
     }
 }
 
-/// Goes on with the last task after a pause, or begins another.
+/// Continues the last task after a pause, or begins another.
 fn start_task(
     tasks: &mut Vec<VisitTask>,
     is_new: bool,
@@ -205,7 +205,7 @@ fn pause(seconds: f64) -> Option<f64> {
     match seconds {
         s if !s.is_finite() || s < SHORTEST => None,
         s if s < 10.0 => Some((s * 10.0).round() / 10.0),
-        s if s < 3600.0 * 24.0 * 365.0 => Some(s.round().min(LONGEST)),
+        s if s < 3600.0 * 24.0 * 365.0 => Some(s.round().min(MAX_PAUSE_S)),
         _ => None,
     }
 }
@@ -266,7 +266,7 @@ fn name_of(exchange: &RecordedExchange) -> String {
     }
 }
 
-/// Returns the first part of a page's title: what the page is, without the name of the site.
+/// Returns the first part of a page's title, without the name of the site.
 pub(super) fn title_of(response: &super::exchange::FinalResponse) -> Option<String> {
     let body = response.body.as_ref().filter(|_| response.is_html())?;
     let title = lgoose_html::title(body.as_bytes())?;

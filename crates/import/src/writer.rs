@@ -1,5 +1,5 @@
-//! Writes the plan. It is written twice: the first time finds out which values are used where, so that the second can take
-//! each from its answer.
+//! Writes the plan. It is written twice: the first pass shows which values are used where, so that the second can take
+//! each from its response.
 
 use super::exchange::{ExchangeKind, PlanOptions};
 use super::forms::{FormSubmission, lacks_body};
@@ -9,20 +9,20 @@ use super::request::{CallWriter, LineNote, PlanAttachments};
 use super::resolve::ValueResolver;
 use super::side_by_side;
 use super::site::SelectedExchanges;
-use super::visit::{MOST, Visit, VisitStep, VisitTask};
+use super::visit::{MAX_REQUESTS, Visit, VisitStep, VisitTask};
 use std::collections::HashMap;
 
-/// The indentation of what a task does.
+/// The indentation of statements in a task.
 const INDENT: usize = 4;
 
-/// A plan, and what goes with it.
+/// A plan, its files and the notes on it.
 pub(super) struct WrittenPlan {
     pub(super) plan: String,
     pub(super) files: Vec<(String, Vec<u8>)>,
     pub(super) notes: Vec<String>,
 }
 
-/// Writes the plan of a visit; long bodies get files if those are wanted.
+/// Writes the plan of a visit; long bodies get files if the options allow it.
 pub(super) fn write(
     selection: &SelectedExchanges,
     mut visit: Visit,
@@ -64,18 +64,12 @@ pub(super) fn write(
             side_by_side::join(&mut visit, &selection.exchanges, &resolver.needs());
         }
     }
-    let head = head(
-        selection,
-        &visit,
-        (host, options),
-        &resolver.secrets,
-        &files,
-    );
+    let head = head(selection, &visit, host, options, &resolver.secrets, &files);
     let offset = head.lines().count();
     let mut listed = by_line(&notes, offset);
     if visit.omitted > 0 {
         listed.push(format!(
-            "left out the last {} requests: a plan has {MOST} at most; record a shorter visit",
+            "left out the last {} requests: a plan has {MAX_REQUESTS} at most; record a shorter visit",
             visit.omitted
         ));
     }
@@ -125,7 +119,7 @@ pub(super) fn write(
     }
 }
 
-/// Returns notes with their lines; what is told of one value again and again is told once, with all of its lines.
+/// Returns notes with their lines; several notes on one value are one, with all of its lines.
 fn by_line(notes: &[(usize, LineNote)], offset: usize) -> Vec<String> {
     let mut merged: Vec<(&Option<String>, String, Vec<String>)> = Vec::new();
     for (line, LineNote { text, made }) in notes {
@@ -165,7 +159,7 @@ struct PlanWriter<'a, 'b> {
     resolver: &'b mut ValueResolver<'a>,
     files: &'b mut PlanAttachments,
     out: String,
-    /// Lines, counted from the first task, and what is told about them.
+    /// Lines, counted from the first task, with their notes.
     notes: Vec<(usize, LineNote)>,
     /// Whether all uses of values are known.
     settled: bool,
@@ -226,7 +220,7 @@ impl PlanWriter<'_, '_> {
         self.line(2, "end },");
     }
 
-    /// Returns whether something later needs the answer of a request.
+    /// Returns whether a later request needs the response of a request.
     fn is_used(&self, task: &VisitTask, place: usize, at: usize) -> bool {
         if !self.taken(at).is_empty() {
             return true;
@@ -299,7 +293,7 @@ impl PlanWriter<'_, '_> {
         }
     }
 
-    /// Writes requests that go side by side; `variable` where their answers are used, and whether it is new.
+    /// Writes requests that go side by side; `variable` where their responses are used, and whether it is new.
     fn batch(&mut self, task: usize, all: &[usize], variable: Option<bool>) {
         let start = match variable {
             Some(true) => "local answers = ",
@@ -335,7 +329,7 @@ impl PlanWriter<'_, '_> {
         }
     }
 
-    /// Returns the values that are taken from an answer, once they are known.
+    /// Returns the values that are taken from a response, once they are known.
     fn taken(&self, at: usize) -> Vec<usize> {
         if !self.settled {
             return Vec::new();
@@ -345,7 +339,7 @@ impl PlanWriter<'_, '_> {
         values.map(|(number, _)| number).collect()
     }
 
-    /// Notes what is told about a request in its line.
+    /// Adds the notes on a request to its line.
     fn add_notes(&mut self, line: usize, at: usize, mut notes: Vec<LineNote>, is_form: bool) {
         let request = &self.selection.exchanges[at];
         if lacks_body(request) {

@@ -7,12 +7,12 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
-/// The deepest elements: a plan has no use for more, and each is a call of whoever goes through the tree.
-const DEEPEST: usize = 200;
+/// The deepest elements: a plan has no use for more, and each is a call of a function that walks the tree.
+const MAX_DEPTH: usize = 200;
 /// The most elements.
-const MOST: usize = 500_000;
+const MAX_ELEMENTS: usize = 500_000;
 
-/// An element with what is in it.
+/// An element with its children.
 #[derive(Debug, Default)]
 pub(super) struct XmlElement {
     pub(super) name: String,
@@ -34,7 +34,7 @@ impl XmlElement {
 /// Reads a document, and returns its root.
 ///
 /// # Errors
-/// What is wrong with it, and at which line.
+/// The fault, with its line.
 pub(super) fn parse(text: &str) -> Result<XmlElement, String> {
     let mut reader = Reader::from_str(text);
     let mut open: Vec<XmlElement> = vec![XmlElement::default()];
@@ -51,14 +51,14 @@ pub(super) fn parse(text: &str) -> Result<XmlElement, String> {
         let wrong = |what: &str| fault(text, at, what);
         if matches!(event, Event::Start(_) | Event::Empty(_)) {
             count += 1;
-            if count > MOST {
-                return Err(wrong(&format!("it has more than {MOST} elements")));
+            if count > MAX_ELEMENTS {
+                return Err(wrong(&format!("it has more than {MAX_ELEMENTS} elements")));
             }
         }
         match event {
             Event::Start(start) => {
-                if open.len() > DEEPEST {
-                    return Err(wrong(&format!("elements lie more than {DEEPEST} deep")));
+                if open.len() > MAX_DEPTH {
+                    return Err(wrong(&format!("elements lie more than {MAX_DEPTH} deep")));
                 }
                 open.push(element(&start).map_err(|what| wrong(&what))?);
             }

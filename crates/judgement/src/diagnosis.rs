@@ -1,4 +1,4 @@
-//! What is wrong with a run, as somebody asks at night: since when, where, why, and whether it is lgoose itself.
+//! The diagnosis of a run: since when it fails, where, why, and whether lgoose itself is the cause.
 //!
 //! Made from the figures of a report or of a running test; the views only draw it.
 
@@ -16,9 +16,9 @@ use std::time::Duration;
 use unicode_width::UnicodeWidthStr as _;
 
 /// The most places and causes that are named; the rest is counted.
-const MOST: usize = 3;
+const MAX_PARTS: usize = 3;
 /// The most characters of a place or a cause.
-const LONGEST: usize = 200;
+const MAX_TEXT_CHARS: usize = 200;
 /// The share of failures from which on a name counts as failing, and not as one with a few failures; of the time, from which
 /// on a run counts as stalled or saturated.
 const FAILING: f64 = 0.01;
@@ -27,34 +27,35 @@ const OWN: f64 = 0.1;
 /// Seconds without the error after which it counts as over.
 const OVER_S: f64 = 10.0;
 
-/// What is wrong with a run.
+/// The diagnosis of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnosis {
     trouble: Trouble,
-    /// When it began, and when it ended if it has, in seconds since the start of the measurement.
+    /// Its beginning, and its end if it has one, in seconds since the start of the measurement.
     since_s: Option<f64>,
     until_s: Option<f64>,
-    /// Where, the worst first: `POST checkout 50% fail`, `GET report p95 896 ms (limit 500 ms)`.
+    /// The failing names and broken limits, the worst first: `POST checkout 50% fail`, `GET report p95 896 ms (limit
+    /// 500 ms)`.
     places: Vec<String>,
-    /// Why, the most frequent first: `status 503 Service Unavailable ×351`.
+    /// The reasons, the most frequent first: `status 503 Service Unavailable ×351`.
     causes: Vec<String>,
-    /// What lgoose itself has to do with it.
+    /// The part of lgoose itself in it.
     generator: Option<GeneratorPart>,
 }
 
 /// The kinds of trouble, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trouble {
-    /// Something fails for more than a few, or a limit is broken.
+    /// More than a few failures of one name, or a broken limit.
     Failing,
-    /// No response came to anybody for a while.
+    /// No response came to any user for a while.
     Stalled,
     FewFailures,
     /// Lgoose itself set the latency for a while.
     Saturated,
 }
 
-/// What lgoose itself has to do with a failing run, in words.
+/// The part of lgoose itself in a failing run, in words.
 #[derive(Debug, Clone, PartialEq)]
 enum GeneratorPart {
     Innocent(String),
@@ -69,7 +70,7 @@ impl GeneratorPart {
     }
 }
 
-/// Something of which runs, requests or checks fail.
+/// A name of which runs, requests or checks fail.
 struct FailingRow {
     label: String,
     failures: u64,
@@ -88,7 +89,7 @@ impl FailingRow {
     }
 }
 
-/// What a diagnosis is made from.
+/// The figures that a diagnosis is made from.
 struct Symptoms<'a> {
     failing: Vec<FailingRow>,
     errors: &'a [ErrorRow],
@@ -100,7 +101,7 @@ struct Symptoms<'a> {
 }
 
 impl Diagnosis {
-    /// Returns what was wrong with a run, if anything was.
+    /// Returns the diagnosis of a run; `None` if nothing was wrong.
     pub fn of_report(report: &Report) -> Option<Diagnosis> {
         let requests = report.requests.iter().map(|row| FailingRow {
             label: request_label(&row.method, &row.name),
@@ -110,7 +111,7 @@ impl Diagnosis {
         let tasks = report
             .tasks
             .iter()
-            .map(|task| task_row(&task.name, (task.failures, task.runs), &report.errors));
+            .map(|task| task_row(&task.name, task.failures, task.runs, &report.errors));
         let failing = requests
             .chain(tasks.flatten())
             .chain(checks(&report.checks));
@@ -127,7 +128,7 @@ impl Diagnosis {
         .diagnosis()
     }
 
-    /// Returns what is wrong with a running test, if anything is.
+    /// Returns the diagnosis of a running test; `None` if nothing is wrong.
     pub fn of_snapshot(snapshot: &Snapshot) -> Option<Diagnosis> {
         let requests = snapshot.requests.rows.iter().map(|row| FailingRow {
             label: request_label(&row.method, &row.name),
@@ -136,7 +137,7 @@ impl Diagnosis {
         });
         let tasks = snapshot.tasks.iter();
         let tasks =
-            tasks.map(|task| task_row(&task.name, (task.failures, task.runs), &snapshot.errors));
+            tasks.map(|task| task_row(&task.name, task.failures, task.runs, &snapshot.errors));
         let failing = requests
             .chain(tasks.flatten())
             .chain(checks(&snapshot.checks));
@@ -177,8 +178,8 @@ impl Diagnosis {
         self.trouble == Trouble::Failing
     }
 
-    /// Returns what is the matter, and since when: `FAILING since +53s | 03:12:41 UTC`. `measured` is when the measurement
-    /// began.
+    /// Returns the kind of trouble, and since when: `FAILING since +53s | 03:12:41 UTC`. `measured` is the beginning of
+    /// the measurement.
     pub fn heading(&self, measured: Option<Timestamp>) -> String {
         let word = match self.trouble {
             Trouble::Failing => "FAILING",
@@ -200,22 +201,22 @@ impl Diagnosis {
         }
     }
 
-    /// Returns the answers to where, why and whether it is lgoose, each after its word.
-    pub fn answers(&self) -> Vec<(&'static str, String)> {
-        self.answers_within(usize::MAX, usize::MAX)
+    /// Returns where, why and whether it is lgoose, each after its word.
+    pub fn findings(&self) -> Vec<(&'static str, String)> {
+        self.findings_within(usize::MAX, usize::MAX)
     }
 
-    /// Returns the answers with as many places and causes as fit: places in so many columns, all else in `width`.
-    pub fn answers_within(&self, places: usize, width: usize) -> Vec<(&'static str, String)> {
-        let mut answers = vec![("where", fitting(&self.places, places))];
+    /// Returns the same with as many places and causes as fit: places in so many columns, all else in `width`.
+    pub fn findings_within(&self, places: usize, width: usize) -> Vec<(&'static str, String)> {
+        let mut findings = vec![("where", fitting(&self.places, places))];
         if !self.causes.is_empty() {
-            answers.push(("why", fitting(&self.causes, width)));
+            findings.push(("why", fitting(&self.causes, width)));
         }
-        answers.extend(self.generator.as_ref().map(|part| match part {
+        findings.extend(self.generator.as_ref().map(|part| match part {
             GeneratorPart::Innocent(text) => ("not", cut_middle(text, width)),
             GeneratorPart::Bottleneck(text) => ("but", cut_middle(text, width)),
         }));
-        answers
+        findings
     }
 }
 
@@ -318,7 +319,7 @@ impl<'a> Symptoms<'a> {
         all.filter(|event| event.kind == kind).collect()
     }
 
-    /// Returns what fails and the limits that are broken, the worst first.
+    /// Returns the failing names and the broken limits, the worst first.
     fn places(&self, broken: &[&ThresholdRow]) -> Vec<String> {
         let failing = self.failing.iter().map(FailingRow::text);
         let limits = broken.iter().map(|row| (excess(row), limit_text(row)));
@@ -416,19 +417,18 @@ fn fitting(parts: &[String], width: usize) -> String {
 
 /// Returns the first of several, and how many more there are.
 fn first(mut all: Vec<String>) -> Vec<String> {
-    if all.len() > MOST {
-        let more = all.split_off(MOST).len();
+    if all.len() > MAX_PARTS {
+        let more = all.split_off(MAX_PARTS).len();
         all.push(format!("{more} more"));
     }
     all
 }
 
 /// Returns a task as something that fails, unless all of its failures are those of its requests.
-fn task_row(name: &str, (failures, count): (u64, u64), errors: &[ErrorRow]) -> Option<FailingRow> {
-    let name_of_error = format!("task {name}");
-    let is_own = own_errors(errors).any(|row| row.name == name_of_error);
+fn task_row(name: &str, failures: u64, count: u64, errors: &[ErrorRow]) -> Option<FailingRow> {
+    let is_own = own_errors(errors).any(|row| row.task() == Some(name));
     is_own.then(|| FailingRow {
-        label: line(&name_of_error),
+        label: line(&format!("task {name}")),
         failures,
         count,
     })
@@ -489,7 +489,7 @@ fn moment(seconds: f64, started: Option<Timestamp>) -> String {
     }
 }
 
-/// Returns what lgoose itself has to do with it, as far as that was measured; `p99_ms` is that of the successful requests.
+/// Returns the part of lgoose itself, as far as that was measured; `p99_ms` is that of the successful requests.
 fn own_part(row: &GeneratorRow, p99_ms: Option<f64>) -> Option<GeneratorPart> {
     if row.saturated_s > 0.0 {
         let limit = row.held_back();
@@ -511,10 +511,10 @@ fn own_part(row: &GeneratorRow, p99_ms: Option<f64>) -> Option<GeneratorPart> {
 
 /// Returns a text from a plan or a site as one short line.
 fn line(text: &str) -> String {
-    // What is cut off need not be made safe: each character of it becomes at least one.
-    let start: String = text.chars().take(LONGEST + 1).collect();
+    // Each character becomes at least one: the rest of the text need not be made safe.
+    let start: String = text.chars().take(MAX_TEXT_CHARS + 1).collect();
     let safe = one_line(&start);
-    match safe.char_indices().nth(LONGEST) {
+    match safe.char_indices().nth(MAX_TEXT_CHARS) {
         Some((end, _)) => format!("{}…", &safe[..end]),
         None => safe,
     }
@@ -525,7 +525,7 @@ mod tests {
     use super::*;
     use lgoose_metrics::{LiveRequests, LiveRow, LiveTask, Progress};
 
-    fn error(name: &str, message: &str, count: u64, (first_s, last_s): (f64, f64)) -> ErrorRow {
+    fn error(name: &str, message: &str, count: u64, first_s: f64, last_s: f64) -> ErrorRow {
         let row = serde_json::json!({
             "count": count, "name": name, "message": message, "line": null, "first_s": first_s, "last_s": last_s,
         });
@@ -544,12 +544,18 @@ mod tests {
         serde_json::from_value(row).expect("a row")
     }
 
-    fn limit(name: Option<&str>, threshold: &str, unit: &str, figures: (f64, f64)) -> ThresholdRow {
+    fn limit(
+        name: Option<&str>,
+        threshold: &str,
+        unit: &str,
+        value: f64,
+        limit: f64,
+    ) -> ThresholdRow {
         ThresholdRow {
             threshold: threshold.to_owned(),
             name: name.map(str::to_owned),
-            value: Some(figures.0),
-            limit: figures.1,
+            value: Some(value),
+            limit,
             unit: unit.to_owned(),
             passed: false,
             broken_s: None,
@@ -566,7 +572,7 @@ mod tests {
         assert_eq!(Diagnosis::of_report(&report), None);
         let held = ThresholdRow {
             passed: true,
-            ..limit(None, "p95 < 300ms", "ms", (100.0, 300.0))
+            ..limit(None, "p95 < 300ms", "ms", 100.0, 300.0)
         };
         report.thresholds = vec![held];
         assert_eq!(Diagnosis::of_report(&report), None);
@@ -588,20 +594,22 @@ mod tests {
                     "POST checkout",
                     "status 503 Service Unavailable",
                     350,
-                    (52.25, 59.75),
+                    52.25,
+                    59.75,
                 ),
                 error(
                     "task buy",
                     "the response is not as expected: status 503 Service Unavailable",
                     350,
-                    (52.25, 59.75),
+                    52.25,
+                    59.75,
                 ),
-                error("POST checkout", "timed out after 4.9 s", 1, (55.0, 55.0)),
-                error("GET search", "timed out after 4.9 s", 1, (53.0, 53.0)),
+                error("POST checkout", "timed out after 4.9 s", 1, 55.0, 55.0),
+                error("GET search", "timed out after 4.9 s", 1, 53.0, 53.0),
             ],
             thresholds: vec![
-                limit(Some("GET report"), "p95 < 500ms", "ms", (896.0, 500.0)),
-                limit(None, "rate > 100/s", "/s", (99.0, 100.0)),
+                limit(Some("GET report"), "p95 < 500ms", "ms", 896.0, 500.0),
+                limit(None, "rate > 100/s", "/s", 99.0, 100.0),
             ],
             ..Report::default()
         };
@@ -612,7 +620,7 @@ mod tests {
         );
         assert_eq!(diagnosis.heading(None), "FAILING since +52s");
         assert_eq!(
-            diagnosis.answers(),
+            diagnosis.findings(),
             [
                 (
                     "where",
@@ -628,8 +636,8 @@ mod tests {
 
     #[test]
     fn the_limit_that_is_missed_by_most_comes_first_whichever_way_it_points() {
-        let at_least = limit(Some("queue length"), "min > 50", "", (10.0, 50.0));
-        let at_most = limit(None, "p95 < 300ms", "ms", (600.0, 300.0));
+        let at_least = limit(Some("queue length"), "min > 50", "", 10.0, 50.0);
+        let at_most = limit(None, "p95 < 300ms", "ms", 600.0, 300.0);
         let report = Report {
             thresholds: vec![at_most, at_least],
             ..Report::default()
@@ -656,7 +664,7 @@ mod tests {
         let mut report = Report {
             elapsed_s: 60.0,
             requests: vec![request("GET", "front", 100, 100)],
-            errors: vec![error("GET front", "connection refused", 100, (0.0, 59.0))],
+            errors: vec![error("GET front", "connection refused", 100, 0.0, 59.0)],
             generator: Some(generator),
             ..Report::default()
         };
@@ -705,7 +713,7 @@ mod tests {
         let report = Report {
             elapsed_s: 600.0,
             requests: vec![request("GET", "front", 3, 10_000)],
-            errors: vec![error("GET front", "connection reset", 3, (61.0, 75.5))],
+            errors: vec![error("GET front", "connection reset", 3, 61.0, 75.5)],
             ..Report::default()
         };
         let diagnosis = Diagnosis::of_report(&report).expect("some failed");
@@ -735,7 +743,7 @@ mod tests {
                 failures: 67,
                 ..LiveTask::default()
             }],
-            errors: vec![error("task buy", "this is not JSON", 67, (0.5, 19.75))],
+            errors: vec![error("task buy", "this is not JSON", 67, 0.5, 19.75)],
             ..Snapshot::default()
         };
         let diagnosis = Diagnosis::of_snapshot(&snapshot).expect("it fails");
@@ -755,12 +763,12 @@ mod tests {
         let message = format!("a\nb\u{202e}{}", "x".repeat(1_000_000));
         let report = Report {
             requests: vec![request("GET", "front", 1, 1)],
-            errors: vec![error("GET front", &message, 1, (0.0, 0.0))],
+            errors: vec![error("GET front", &message, 1, 0.0, 0.0)],
             ..Report::default()
         };
         let diagnosis = Diagnosis::of_report(&report).expect("it fails");
         let cause = &diagnosis.causes[0];
-        assert!(cause.chars().count() <= LONGEST + 1, "{cause}");
+        assert!(cause.chars().count() <= MAX_TEXT_CHARS + 1, "{cause}");
         assert!(
             cause.starts_with("a b") && !cause.contains('\u{202e}'),
             "{cause}"

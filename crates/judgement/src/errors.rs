@@ -43,7 +43,8 @@ pub fn listed_errors(report: &Report) -> Vec<ListedError<'_>> {
     listed.collect()
 }
 
-/// Returns the first error that ended a task, in words: what failed and why, with the plan's line and what the page says.
+/// Returns the first error that ended a task, in words: the request and the reason, with the plan's line and the text
+/// of the page.
 pub fn first_task_error(report: &Report) -> Option<String> {
     let tasks = report.errors.iter();
     let tasks = tasks.filter(|row| row.task().is_some());
@@ -58,7 +59,7 @@ pub fn task_error(report: &Report, task: &str) -> Option<String> {
     Some(cause(row, &report.errors))
 }
 
-/// Returns what the target said in its response to the first failed request of an error: JSON, text, or the reason on a
+/// Returns the target's text in the response to the first failed request of an error: JSON, text, or the reason on a
 /// page. The first value introduces it: `the page says`.
 pub fn describe_response(error: &ErrorRow) -> Option<(&'static str, String)> {
     let exemplar = error.exemplars.first()?;

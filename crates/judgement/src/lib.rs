@@ -1,5 +1,5 @@
-//! Conclusions from the figures of a run: the verdict with its exit code, and a diagnosis, which says what is wrong, where
-//! and since when.
+//! Conclusions from the figures of a run: the verdict with its exit code, and a diagnosis: where the run fails, since
+//! when and why.
 //!
 //! Pure functions over reports and snapshots of `metrics`. Used by the program, by the views and by all outputs, which take
 //! the wording of thresholds and errors from here, too, so that they agree.
@@ -23,4 +23,4 @@ mod verdict;
 pub use diagnosis::{Diagnosis, clock_of, measured_from, measured_until_now, worst_first};
 pub use errors::{ListedError, describe_response, first_task_error, listed_errors, task_error};
 pub use thresholds::{broken_line, threshold_figure, threshold_name, threshold_parts};
-pub use verdict::{all_lost, failed, judge, nothing_succeeded, saturated};
+pub use verdict::{all_lost, judge};

@@ -93,9 +93,9 @@ pub use report::{
     CoMitigation, CoRow, CpuLimitFile, CpuLimitRow, Ending, ErrorRow, Event, EventKind, Exemplar,
     Figures, GeneratorRow, HopRow, LabelRow, Latency, LatestTrace, LoadKind, LogRow, MOST_MISSING,
     MachineRow, Messages, Metric, MetricKind, PartRow, PhasesMs, PointGenerator, PointLatency,
-    Report, RequestRow, RunSettings, ScenarioArrivals, ScenarioRow, SeriesPoint, SlowRequest,
-    StepResult, SubjectKind, SubjectRow, TagRow, TaskRow, ThresholdRow, TraceRow, Usl, Verdict,
-    VerdictResult, WorkerRow, WorkerState,
+    ReasonKind, Report, RequestRow, RunSettings, ScenarioArrivals, ScenarioRow, SeriesPoint,
+    SlowRequest, StepResult, SubjectKind, SubjectRow, TagRow, TaskRow, ThresholdRow, TraceRow, Usl,
+    Verdict, VerdictResult, WorkerRow, WorkerState,
 };
 pub use request_log::{
     Chunk, ExchangeMessages, LineCounts, LogEntry, LogKind, LogMessage, LogSelection, LogWorker,

@@ -1,6 +1,6 @@
 //! Export of a run to an OpenTelemetry collector while it runs: OTLP over HTTP with protobuf. Sends metrics every ten
 //! seconds, and a span for each failed request that the report keeps as an exemplar. A slow or missing collector does
-//! not affect the run; what could not be delivered is reported.
+//! not affect the run; failed deliveries are reported.
 //!
 //! Used by the program.
 //!
@@ -54,7 +54,8 @@ impl Exporter {
         options: ExportOptions,
         runtime: Runtime,
         handle: Handle,
-        (plan, host): (&str, &str),
+        plan: &str,
+        host: &str,
     ) -> Result<Exporter, Error> {
         let metrics = sender::client(&options.metrics.certificates)?;
         let traces = if options.traces.certificates == options.metrics.certificates {
@@ -88,7 +89,7 @@ impl Exporter {
     /// Exports the report of a run that is over, unless that was aborted; returns a warning if something did not arrive. Takes
     /// some seconds at most, and ends at once when somebody aborts.
     pub fn finish(self, report: &Report) -> Option<String> {
-        // Whoever panicked exports nothing more.
+        // A thread that panicked exports nothing more.
         let _gone = self.over.send(Arc::new(report.clone()));
         self.thread.join().ok().flatten()
     }
@@ -98,7 +99,7 @@ impl Exporter {
 #[derive(Debug, Default)]
 struct FailedExports {
     count: u64,
-    /// Why the last of them did not.
+    /// The reason for the last of them.
     why: String,
 }
 
@@ -108,7 +109,7 @@ struct ExportLoop {
     traces: EndpointSender,
     interval: Duration,
     handle: Handle,
-    /// When the run began, in nanoseconds since 1970.
+    /// The beginning of the run, in nanoseconds since 1970.
     began: u64,
     sent: ExportedRequests,
     exports: u64,
@@ -158,7 +159,7 @@ impl ExportLoop {
         self.warning()
     }
 
-    /// Exports a report, and what it has of failed requests.
+    /// Exports a report, with its failed requests.
     async fn export(&mut self, report: &Report, snapshot: &Snapshot) {
         let end = now();
         // Figures begin anew after a warm-up, a reset or an edit of the plan.
@@ -180,7 +181,7 @@ impl ExportLoop {
         }
     }
 
-    /// Notes what has become of an export: how much of it the collector did not want, and why; or why it did not arrive.
+    /// Records the result of an export: how much of it the collector rejected, and why; or why it did not arrive.
     fn note(&mut self, taken: Result<PartialSuccess, String>) {
         self.exports += 1;
         match taken {

@@ -1,7 +1,7 @@
 //! The messages of OTLP that lgoose sends, with the numbers of the fields in
 //! <https://github.com/open-telemetry/opentelemetry-proto/tree/main/opentelemetry/proto>. Fields that it never sets are left out.
 
-/// What `POST /v1/metrics` takes.
+/// The body of `POST /v1/metrics`.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct ExportMetricsServiceRequest {
     #[prost(message, repeated, tag = "1")]
@@ -33,7 +33,7 @@ pub(crate) struct Metric {
     pub(crate) name: String,
     #[prost(string, tag = "2")]
     pub(crate) description: String,
-    /// In the words of UCUM.
+    /// The unit, in the notation of UCUM.
     #[prost(string, tag = "3")]
     pub(crate) unit: String,
     #[prost(oneof = "Data", tags = "5, 7, 10")]
@@ -132,7 +132,7 @@ pub(crate) struct Buckets {
     pub(crate) bucket_counts: Vec<u64>,
 }
 
-/// What `POST /v1/traces` takes.
+/// The body of `POST /v1/traces`.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct ExportTraceServiceRequest {
     #[prost(message, repeated, tag = "1")]
@@ -179,12 +179,12 @@ pub(crate) struct Span {
     pub(crate) attributes: Vec<KeyValue>,
     #[prost(message, optional, tag = "15")]
     pub(crate) status: Option<Status>,
-    /// Those of W3C's `traceparent`.
+    /// The flags of W3C's `traceparent`.
     #[prost(fixed32, tag = "16")]
     pub(crate) flags: u32,
 }
 
-/// What has become of a span.
+/// The result of a span.
 #[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub(crate) struct Status {
     #[prost(string, tag = "2")]
@@ -194,7 +194,7 @@ pub(crate) struct Status {
     pub(crate) code: i32,
 }
 
-/// What telemetry is of.
+/// The source of telemetry.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct Resource {
     #[prost(message, repeated, tag = "1")]

@@ -1,5 +1,5 @@
-//! Where figures are exported to, and how: the flag, and the environment variables that OpenTelemetry has for all programs
-//! (<https://opentelemetry.io/docs/specs/otel/protocol/exporter/>).
+//! The destination of an export, and its options: the flag, and the environment variables that OpenTelemetry has for
+//! all programs (<https://opentelemetry.io/docs/specs/otel/protocol/exporter/>).
 
 use lgoose_base::error::{Diagnostic, Error};
 use lgoose_base::pem;
@@ -40,7 +40,7 @@ impl TelemetryKind {
     }
 }
 
-/// An endpoint, and what each request to it has.
+/// An endpoint, with the headers and certificates of its requests.
 #[derive(Debug, Clone)]
 pub(super) struct TelemetryEndpoint {
     pub(super) url: Url,
@@ -50,7 +50,7 @@ pub(super) struct TelemetryEndpoint {
     pub(super) certificates: Certificates,
 }
 
-/// Whom an endpoint is trusted by, and who one is there.
+/// Trust roots and client identity of an endpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Certificates {
     /// The certificates that alone are trusted; empty for those that this machine trusts.
@@ -72,7 +72,7 @@ pub struct ExportOptions {
 }
 
 impl ExportOptions {
-    /// Reads the options; `endpoint` is what the flag says, `variable` returns a variable of the environment.
+    /// Reads the options; `endpoint` is the value of the flag, `variable` returns a variable of the environment.
     ///
     /// # Errors
     /// A mistake in the flag or in a variable.
@@ -215,7 +215,7 @@ fn pairs(name: &str, text: &str) -> Result<Vec<(String, String)>, Error> {
     };
     let pairs = parts.filter(|part| !part.is_empty()).map(pair);
     pairs.collect::<Option<Vec<_>>>().ok_or_else(|| {
-        // What it holds may be secret.
+        // Its value may be secret.
         Diagnostic::new(format!("the variable {name} cannot be read"))
             .help("write it as 'key=value,key=value', with %2C for a comma in a value")
             .into()

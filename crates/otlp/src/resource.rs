@@ -1,9 +1,9 @@
-//! What all telemetry of a run has in common: who sends it, and of which run it is.
+//! The resource of all telemetry of a run: the sender and the run.
 
 use super::messages::{AnyValue, InstrumentationScope, KeyValue, Resource, Value};
 use super::options::ExportOptions;
 
-/// Who sends telemetry, and of which run it is.
+/// The sender of telemetry, and its run.
 #[derive(Debug, Clone)]
 pub(super) struct TelemetryScope {
     pub(super) resource: Resource,

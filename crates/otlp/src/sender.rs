@@ -11,8 +11,8 @@ use rustls::{ClientConfig, RootCertStore};
 use std::io::Write as _;
 use std::sync::Arc;
 
-/// The most bytes of an answer that are read.
-const MOST_RESPONSE_BYTES: usize = 64 << 10;
+/// The most bytes of a response that are read.
+const MAX_RESPONSE_BYTES: usize = 64 << 10;
 
 /// The body of a response: that to metrics and that to spans have fields of the same numbers, whose names alone differ.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
@@ -21,7 +21,7 @@ struct ExportResponse {
     partial_success: Option<PartialSuccess>,
 }
 
-/// What a collector did not take of what it was sent.
+/// The part of an export that a collector rejected.
 #[derive(Clone, PartialEq, Eq, Hash, Message)]
 pub(super) struct PartialSuccess {
     /// The number of points or of spans.
@@ -70,10 +70,10 @@ impl EndpointSender {
         }
     }
 
-    /// Hands a message over, and returns what the collector did not take of it.
+    /// Hands a message over, and returns the part that the collector rejected.
     ///
     /// # Errors
-    /// A sentence that says why it did not arrive.
+    /// The reason why it did not arrive, as a sentence.
     pub(super) async fn send(&self, message: &impl Message) -> Result<PartialSuccess, String> {
         let bytes = message.encode_to_vec();
         let body = if self.target.gzip {
@@ -90,12 +90,12 @@ impl EndpointSender {
         }
         let mut body = Vec::new();
         while let Some(piece) = response.chunk().await.map_err(words)? {
-            if body.len() + piece.len() > MOST_RESPONSE_BYTES {
+            if body.len() + piece.len() > MAX_RESPONSE_BYTES {
                 break;
             }
             body.extend_from_slice(&piece);
         }
-        // What is no message has still taken the figures.
+        // A response that is no message has still taken the figures.
         let response = ExportResponse::decode(&*body).unwrap_or_default();
         Ok(response.partial_success.unwrap_or_default())
     }

@@ -1,6 +1,6 @@
 //! Spans of single requests, each once: the failed ones of which the report keeps an exemplar, and the slowest whose
-//! traces the site was asked to keep. With `--trace` a span is the one that the request carried to the site, so the
-//! site's own spans stand below it.
+//! traces the site was to keep. With `--trace` a span is the one that the request carried to the site, so the site's
+//! own spans stand below it.
 
 use super::messages::{
     ExportTraceServiceRequest, KeyValue, ResourceSpans, ScopeSpans, Span, Status,
@@ -33,7 +33,7 @@ pub(super) struct Batch {
     keys: BTreeSet<SpanKey>,
 }
 
-/// A request, as its span tells it.
+/// A request as a span.
 struct SpanRequest<'a> {
     name: String,
     method: &'a str,
@@ -49,7 +49,7 @@ struct SpanRequest<'a> {
 }
 
 impl ExportedRequests {
-    /// Returns what is to be sent of a report; `None` if there is nothing new.
+    /// Returns the new spans of a report; `None` if there are none.
     pub(super) fn batch(&self, report: &Report, scope: &TelemetryScope) -> Option<Batch> {
         let started: Timestamp = report.started.parse().ok()?;
         let started = u64::try_from(started.as_nanosecond()).ok()?;
@@ -68,7 +68,7 @@ impl ExportedRequests {
         let mut spans = Vec::new();
         for exemplar in failed.chain(slow) {
             let key = exemplar.key();
-            // One that is slow and failed is told once.
+            // A request that is slow and failed has one span.
             if !self.0.contains(&key) && keys.insert(key) {
                 spans.extend(exemplar.spans(started));
             }

@@ -1,4 +1,4 @@
-//! What is sent: byte by byte, and at the end of a run. The files in `golden/` were written by the crate
+//! The exports byte by byte, and at the end of a run. The files in `golden/` were written by the crate
 //! `opentelemetry-proto` 0.33.
 
 use super::messages::{
@@ -145,7 +145,7 @@ fn spans_are_written_byte_by_byte_as_the_reference_does() {
     assert!(bytes == include_bytes!("golden/spans.pb"));
 }
 
-/// Answers one request, and returns its body.
+/// Responds to one request, and returns its body.
 fn receive_one(listener: &TcpListener) -> Vec<u8> {
     let (stream, _) = listener.accept().expect("a connection");
     let mut stream = BufReader::new(stream);
@@ -203,7 +203,7 @@ fn the_last_export_has_all_iterations_and_no_users() {
         .enable_all()
         .build();
     let runtime = runtime.expect("no thread is needed");
-    let exporter = Exporter::start(options, runtime, handle, ("a.lua", "http://a"));
+    let exporter = Exporter::start(options, runtime, handle, "a.lua", "http://a");
     let exporter = exporter.expect("a thread");
     let receiving = std::thread::spawn(move || receive_one(&listener));
     assert_eq!(exporter.finish(&report), None);

@@ -7,15 +7,13 @@ use lgoose_base::error::Error;
 use lgoose_base::figures::with_share;
 use lgoose_base::line::{one_line, request_name};
 use lgoose_base::threshold::FigureKind;
-use lgoose_judgement::{
-    broken_line, failed, nothing_succeeded, saturated, threshold_figure, threshold_name,
-};
-use lgoose_metrics::{Check, ErrorRow, Report, ThresholdRow};
+use lgoose_judgement::{broken_line, threshold_figure, threshold_name};
+use lgoose_metrics::{Check, ErrorRow, ReasonKind, Report, ThresholdRow};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 /// The most characters of a name or a message; CI servers show no more, and some fail on more.
-const LONGEST: usize = 500;
+const MAX_TEXT_CHARS: usize = 500;
 
 /// Renders the verdicts as an XML document.
 ///
@@ -104,7 +102,7 @@ fn counts<'a>(cases: impl IntoIterator<Item = &'a Case>) -> [String; 2] {
     [all.to_string(), failed.to_string()]
 }
 
-/// A test case: its name, what it measured, and why it failed.
+/// A test case: its name, its figures, and the reason why it failed.
 struct Case {
     name: String,
     figures: String,
@@ -155,13 +153,20 @@ fn properties(report: &Report) -> Vec<(&'static str, String)> {
 fn run(report: &Report) -> Vec<Case> {
     let all = &report.aggregated;
     let share = with_share(all.failures, all.count);
-    let reasons = report.verdict.iter().flat_map(|verdict| &verdict.reasons);
-    let reasons: Vec<&String> = reasons.collect();
-    let against = |reason: Option<String>| reason.filter(|reason| reasons.contains(&reason));
+    let against = |is_of: fn(ReasonKind) -> bool| {
+        let verdict = report.verdict.as_ref()?;
+        // Without kinds, all reasons are those of the run.
+        let kinds = verdict.reason_kinds.iter().copied();
+        let kinds = kinds.chain(std::iter::repeat(ReasonKind::Ending));
+        let reasons = verdict.reasons.iter().zip(kinds);
+        let reasons = reasons.filter(|(_, kind)| is_of(*kind));
+        let reasons: Vec<&str> = reasons.map(|(reason, _)| reason.as_str()).collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    };
     let mut cases = vec![Case {
         name: "some requests succeed".to_owned(),
         figures: format!("{} requests, {share} failed", all.count),
-        failure: against(nothing_succeeded(report)),
+        failure: against(|kind| kind == ReasonKind::NothingSucceeded),
     }];
     let settings = report.settings.as_ref();
     let watched = settings.is_some_and(|settings| settings.fail_on_saturation);
@@ -169,26 +174,22 @@ fn run(report: &Report) -> Vec<Case> {
         cases.push(Case {
             name: "lgoose is not the bottleneck".to_owned(),
             figures: format!("{} s of {} s saturated", row.saturated_s, row.judged_s),
-            failure: against(saturated(report)),
+            failure: against(|kind| kind == ReasonKind::Saturation),
         });
     }
     if let Some(ending) = &report.ending {
-        let broken = report.thresholds.iter().filter(|row| !row.passed);
-        let elsewhere: Vec<String> = broken
-            .map(broken_line)
-            .chain(nothing_succeeded(report))
-            .chain(saturated(report))
-            .chain(failed(report))
-            .collect();
-        let rest: Vec<&str> = reasons
-            .iter()
-            .filter(|reason| !elsewhere.contains(reason))
-            .map(|reason| reason.as_str())
-            .collect();
         cases.push(Case {
             name: "the run ends as planned".to_owned(),
             figures: ending.text.clone(),
-            failure: (!rest.is_empty()).then(|| rest.join("; ")),
+            failure: against(|kind| {
+                !matches!(
+                    kind,
+                    ReasonKind::NothingSucceeded
+                        | ReasonKind::Threshold
+                        | ReasonKind::Saturation
+                        | ReasonKind::Failures
+                )
+            }),
         });
     }
     cases
@@ -228,22 +229,23 @@ fn checks(report: &Report) -> Vec<Case> {
 fn requests(report: &Report) -> Vec<Case> {
     let rows = report.requests.iter().map(|row| {
         let name = request_name(&row.method, &row.name);
-        (name, "requests", row.figures.count, row.figures.failures)
+        (name, row.figures.count, row.figures.failures)
     });
-    counted(rows, report)
+    counted(rows, "requests", report)
 }
 
 fn tasks(report: &Report) -> Vec<Case> {
     let rows = report.tasks.iter().map(|row| {
         let name = format!("task {}", one_line(&row.name));
-        (name, "runs", row.runs, row.failures)
+        (name, row.runs, row.failures)
     });
-    counted(rows, report)
+    counted(rows, "runs", report)
 }
 
-/// Builds cases that fail only under `--fail-on-error`, with their most frequent errors.
+/// Builds cases from names, counts and failures, which fail only under `--fail-on-error`, with their most frequent errors.
 fn counted(
-    rows: impl Iterator<Item = (String, &'static str, u64, u64)>,
+    rows: impl Iterator<Item = (String, u64, u64)>,
+    noun: &str,
     report: &Report,
 ) -> Vec<Case> {
     let strict = report
@@ -252,7 +254,7 @@ fn counted(
         .is_some_and(|settings| settings.fail_on_error);
     let errors = report.errors.iter().map(|row| (one_line(&row.name), row));
     let errors: Vec<(String, &ErrorRow)> = errors.collect();
-    let case = |(name, what, count, failures): (String, _, _, _)| {
+    let cases = rows.map(|(name, count, failures)| {
         let failed = with_share(failures, count);
         let own = errors.iter().filter(|(of, _)| *of == name).take(3);
         let errors: String = own
@@ -260,11 +262,11 @@ fn counted(
             .collect();
         Case {
             name,
-            figures: format!("{count} {what}, {failed} failed"),
+            figures: format!("{count} {noun}, {failed} failed"),
             failure: (strict && failures > 0).then(|| format!("{failed} failed{errors}")),
         }
-    };
-    rows.map(case).collect()
+    });
+    cases.collect()
 }
 
 /// Returns a text that is valid in XML and readable.
@@ -273,9 +275,9 @@ fn harmless(text: &str) -> String {
         '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
         c => c,
     };
-    let start: String = text.chars().map(legal).take(LONGEST + 1).collect();
-    let mut safe: String = one_line(&start).chars().take(LONGEST + 1).collect();
-    if safe.chars().count() > LONGEST {
+    let start: String = text.chars().map(legal).take(MAX_TEXT_CHARS + 1).collect();
+    let mut safe: String = one_line(&start).chars().take(MAX_TEXT_CHARS + 1).collect();
+    if safe.chars().count() > MAX_TEXT_CHARS {
         safe.pop();
         safe.push('…');
     }

@@ -12,7 +12,8 @@ pub(crate) fn to_yaml(report: &Report) -> Result<String, Error> {
     let text = serde_saphyr::to_string(report)
         .map_err(|error| Error::cannot("write the report as YAML", error))?;
     if text.contains(is_directing) {
-        // The serializer does not escape what changes the direction of writing. JSON is YAML too, and has it escaped.
+        // The serializer does not escape characters that change the direction of writing. JSON is YAML too, and has
+        // them escaped.
         to_json(report)
     } else {
         Ok(text)
@@ -45,10 +46,10 @@ mod tests {
             Yaml::String(text) => Value::String(text.clone()),
             Yaml::Array(values) => values.iter().map(plain).collect(),
             Yaml::Hash(pairs) => {
-                let pair = |(key, value): (&Yaml, &Yaml)| {
-                    (key.as_str().expect("a text").to_owned(), plain(value))
-                };
-                Value::Object(pairs.iter().map(pair).collect())
+                let pairs = pairs
+                    .iter()
+                    .map(|(key, value)| (key.as_str().expect("a text").to_owned(), plain(value)));
+                Value::Object(pairs.collect())
             }
             other => panic!("{other:?} has no place in a report"),
         }

@@ -1,5 +1,5 @@
-//! What the view has of a run: the moment that all pages show, the latest one, the report, and the figures of one tag.
-//! A run that is over has the same pages, made from the report that is printed.
+//! The figures of a run in the view: the moment that all pages show, the latest one, the report, and the figures of one
+//! tag. A run that is over has the same pages, made from the report that is printed.
 
 use super::by_tag::TagView;
 use super::history::History;

@@ -1,4 +1,4 @@
-//! What the view remembers of each request name: its rate over the last seconds, for the small trends.
+//! The history of each request name: its rate over the last seconds, for the small trends.
 
 use lgoose_metrics::LiveRow;
 use std::collections::{HashMap, VecDeque};
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Seconds that a trend shows at most.
 const LENGTH: usize = 16;
 /// The most names whose trends are kept; further ones have none.
-const MOST_NAMES: usize = 2_001;
+const MAX_NAMES: usize = 2_001;
 
 /// The rates of names, at intervals of a second.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Takes the rows that were there before anybody looked: what they have counted is no rate.
+    /// Takes the rows that were there before the view opened: their counts are no rate.
     pub(super) fn set_baseline(&mut self, elapsed: Duration, rows: &[LiveRow]) {
         self.at = Some(elapsed);
         let counts = rows
@@ -43,7 +43,7 @@ impl History {
         for row in rows {
             let name = (row.method.clone(), row.name.clone());
             let before = self.counts.insert(name.clone(), row.count).unwrap_or(0);
-            if self.rates.len() >= MOST_NAMES && !self.rates.contains_key(&name) {
+            if self.rates.len() >= MAX_NAMES && !self.rates.contains_key(&name) {
                 continue;
             }
             let rates = self.rates.entry(name).or_default();

@@ -1,4 +1,4 @@
-//! Where things were drawn last, for keys that move by pages and for the mouse. Drawing writes it; keys and mouse
+//! The places of the last drawing, for keys that move by pages and for the mouse. Drawing writes it; keys and mouse
 //! read it.
 
 use super::listing::DrawnRows;

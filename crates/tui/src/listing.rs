@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr as _;
 const FAIR_NAME: usize = 16;
 const GAP: usize = 1;
 /// The least width of a column, so that a figure that grows by a digit does not move all that is next to it.
-const LEAST: usize = 5;
+const MIN_COLUMN_WIDTH: usize = 5;
 
 /// A column of figures.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub(super) struct ListingColumn {
 /// A row.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ListingRow {
-    /// Tells it from all others of its page, however the rows are sorted.
+    /// Its identity on the page, in any order of the rows.
     pub(super) key: String,
     pub(super) name: String,
     pub(super) cells: Vec<String>,
@@ -34,7 +34,7 @@ pub(super) struct ListingRow {
     pub(super) keys: Vec<f64>,
     /// Whether something in it went wrong.
     pub(super) bad: bool,
-    /// How much went wrong, as a share of all, where such rows come first.
+    /// The share of failures, where such rows come first.
     pub(super) failing: f64,
     /// Whether it is a line between rows, which cannot be selected.
     pub(super) heading: bool,
@@ -64,7 +64,7 @@ pub(super) enum SortOrder {
     Column(usize),
 }
 
-/// Which rows of a listing were drawn where.
+/// The rows of a listing that were drawn, with their places.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct DrawnRows {
     /// The line of the first one.
@@ -90,7 +90,7 @@ pub(crate) fn column(title: &str, rank: u8) -> ListingColumn {
 }
 
 impl Listing {
-    /// Makes the rows of a table of the report's document, in which `keys` tell them apart.
+    /// Makes the rows of a table of the report's document; `keys` identify them.
     pub(super) fn of(table: &Table<'_>, keys: impl Iterator<Item = String>) -> Listing {
         let place = |kind: ColumnKind| table.columns.iter().position(|column| column.kind == kind);
         let (group, name) = (place(ColumnKind::Group), place(ColumnKind::Text));
@@ -208,7 +208,8 @@ impl Listing {
         area: Rect,
         buffer: &mut Buffer,
         selected: Option<usize>,
-        (sorted, reversed): (SortOrder, bool),
+        sorted: SortOrder,
+        reversed: bool,
         styles: Styles,
     ) -> DrawnRows {
         if area.height < 2 || area.width < 10 {
@@ -246,10 +247,12 @@ impl Listing {
                     write(y, &cut_middle(&row.name, wide), wide, TextMeaning::Faint);
                 }
                 _ => {
-                    let meaning = match row.bad {
-                        _ if Some(at) == selected => TextMeaning::Selected,
-                        true => TextMeaning::Bad,
-                        false => TextMeaning::Plain,
+                    let meaning = if Some(at) == selected {
+                        TextMeaning::Selected
+                    } else if row.bad {
+                        TextMeaning::Bad
+                    } else {
+                        TextMeaning::Plain
                     };
                     write(y, &line(name, &row.cells), whole, meaning);
                 }
@@ -296,7 +299,7 @@ impl Listing {
             widest.max(titles[at].trim_start_matches(['▲', '▼']).width() + 1)
         };
         let mut widths: Vec<Option<usize>> = (0..self.columns.len())
-            .map(|at| Some(wide(at).max(LEAST)))
+            .map(|at| Some(wide(at).max(MIN_COLUMN_WIDTH)))
             .collect();
         let names = rows().filter(|row| !row.heading);
         let longest = names.map(|row| row.name.width()).max().unwrap_or(0);
@@ -365,8 +368,8 @@ mod tests {
         let area = Rect::new(0, 0, width, 3);
         let mut buffer = Buffer::empty(area);
         let styles = Styles { colours: false };
-        let order = (SortOrder::Column(0), false);
-        listing.draw(area, &mut buffer, None, order, styles);
+        let sorted = SortOrder::Column(0);
+        listing.draw(area, &mut buffer, None, sorted, false, styles);
         let line: String = (0..width).map(|x| buffer[(x, y)].symbol()).collect();
         line.trim_end().to_owned()
     }

@@ -28,7 +28,7 @@ pub(super) fn next_load(state: &mut ViewState, snapshot: &Snapshot) {
     state.notice = notice;
 }
 
-/// Returns the loads as they are now, whatever moment the pages show.
+/// Returns the current loads, also while the pages show an earlier moment.
 fn loads<'a>(state: &'a ViewState, snapshot: &'a Snapshot) -> &'a [LiveLoad] {
     &state.figures.latest.as_deref().unwrap_or(snapshot).loads
 }

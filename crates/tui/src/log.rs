@@ -6,19 +6,19 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Lines that are kept.
-const MOST_LINES: usize = 2_000;
-/// How long a page stands for each of its lines that has changed: a line is some 250 bytes, with the codes that place
-/// its words.
+const MAX_LINES: usize = 2_000;
+/// The time for which a page stands for each of its lines that has changed: a line is some 250 bytes, with the codes
+/// that place its words.
 const EACH_LINE: Duration = Duration::from_millis(280);
 /// Shortest time for which a page stands.
-const LEAST: Duration = Duration::from_millis(450);
+const MIN_PAGE_TIME: Duration = Duration::from_millis(450);
 
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogLine {
     /// Its number, from 0.
     pub(super) number: u64,
-    /// Since the run began.
+    /// The time since the run began.
     pub(super) at: Duration,
     pub(super) level: LineLevel,
     pub(super) text: String,
@@ -36,11 +36,11 @@ pub(super) enum LineLevel {
 #[derive(Debug, Default)]
 pub(super) struct LogView {
     lines: VecDeque<LogLine>,
-    /// How many lines there were in all, and how many when the page was renewed.
+    /// The number of lines in all, and at the time when the page was renewed.
     count: u64,
     shown: u64,
     renewed: Duration,
-    /// The number of the last line on the page while somebody reads; with `None` the page follows the newest.
+    /// The number of the last line on the page while a person reads; with `None` the page follows the newest.
     stands_at: Option<u64>,
 }
 
@@ -52,7 +52,7 @@ impl LogView {
             Some("WARN") => LineLevel::Warning,
             _ => LineLevel::Plain,
         };
-        if self.lines.len() == MOST_LINES {
+        if self.lines.len() == MAX_LINES {
             self.lines.pop_front();
         }
         self.lines.push_back(LogLine {
@@ -73,12 +73,12 @@ impl LogView {
         let new = self.count - self.shown;
         let moved = first(self.count, room) != first(self.shown, room);
         let changed = if moved { room as u64 } else { new };
-        if new > 0 && stands >= LEAST.max(EACH_LINE * changed as u32) {
+        if new > 0 && stands >= MIN_PAGE_TIME.max(EACH_LINE * changed as u32) {
             self.renew(now);
         }
     }
 
-    /// Shows the newest lines at once, as somebody who opens the page expects, and those that follow.
+    /// Shows the newest lines at once, and those that follow.
     pub(super) fn follow(&mut self) {
         self.shown = self.count;
         self.stands_at = None;
@@ -88,7 +88,7 @@ impl LogView {
         (self.shown, self.renewed) = (self.count, now);
     }
 
-    /// Returns whether the page stands still because somebody reads it.
+    /// Returns whether the page stands still for a reader.
     pub(super) fn stands(&self) -> bool {
         self.stands_at.is_some()
     }
@@ -106,10 +106,12 @@ impl LogView {
             |line: &&LogLine| needle.is_empty() || line.text.to_lowercase().contains(&needle);
         let (mut page, mut newer) = (Vec::new(), 0);
         for line in self.lines.iter().rev().filter(matches) {
-            match line.number < last {
-                true if page.len() < room => page.push(line),
-                true => break,
-                false => newer += 1,
+            if line.number >= last {
+                newer += 1;
+            } else if page.len() < room {
+                page.push(line);
+            } else {
+                break;
             }
         }
         // Scrolled to the beginning, a page is full if there are enough lines.
@@ -155,7 +157,7 @@ impl LogView {
         }
     }
 
-    /// Returns the last lines, and says before them how many are left out.
+    /// Returns the last lines, after the number of those that are left out.
     pub(super) fn last_lines(&self, most: usize) -> Vec<String> {
         let from = self.lines.len().saturating_sub(most);
         let before = self.count - (self.lines.len() - from) as u64;

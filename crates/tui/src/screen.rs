@@ -1,6 +1,5 @@
-//! The terminal, taken over for the view and given back whatever happens: at the end, on a panic, and while the
-//! process is suspended. A terminal that accepts nothing holds nobody up: a frame is drawn only when the last one was
-//! accepted.
+//! The terminal, taken over for the view and given back in every case: at the end, on a panic, and while the process is
+//! suspended. A terminal that accepts nothing delays nothing: a frame is drawn only when the last one was accepted.
 
 use super::{ViewContext, ViewState, draw};
 use base64::Engine as _;
@@ -39,7 +38,7 @@ static TERMINAL: Mutex<TerminalUse> = Mutex::new(TerminalUse {
 struct TerminalUse {
     /// Whether the view has it.
     is_ours: bool,
-    /// How often it was taken; each time, nothing is on it.
+    /// The number of times that it was taken; each time, nothing is on it.
     at: u64,
 }
 
@@ -51,14 +50,14 @@ fn terminal() -> MutexGuard<'static, TerminalUse> {
 const MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
 const NO_MOUSE: &str = "\x1b[?1006l\x1b[?1000l";
 
-/// How soon the thread that reads keys notices that nobody wants them any more, and a change of the size.
+/// The time until the thread that reads keys notices its end, and a change of the size.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The least time from one frame to the next.
 const BETWEEN_FRAMES: Duration = Duration::from_millis(100);
 
-/// How long the terminal may take after a panic to show what was there before the view.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// The most time that the terminal may take after a panic to show its former screen.
+const RESTORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The terminal while the view has it; gives it back when dropped.
 #[derive(Debug)]
@@ -71,7 +70,7 @@ pub struct TerminalScreen {
     taken_at: u64,
 }
 
-/// Buffer of what is drawn, until it is written as a whole.
+/// Buffer of a frame, until it is written as a whole.
 #[derive(Debug, Clone, Default)]
 struct FrameBuffer(Arc<Mutex<Vec<u8>>>);
 
@@ -111,7 +110,7 @@ impl TerminalScreen {
         true
     }
 
-    /// Draws the run as it is. Waits for nobody.
+    /// Draws the current run, without waiting.
     ///
     /// # Errors
     /// The error of the terminal.
@@ -208,7 +207,7 @@ impl TerminalInput {
 }
 
 impl Drop for TerminalInput {
-    /// Waits until nothing is read any more: what is typed from now on is for the shell.
+    /// Waits until nothing is read any more: later input is for the shell.
     fn drop(&mut self) {
         self.events.close();
         if let Some(thread) = self.thread.take() {
@@ -266,8 +265,8 @@ fn take() -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a terminal that knows nothing of what is on the screen. (ratatui's own `clear` asks the terminal where the
-/// cursor is, which not every terminal answers.)
+/// Makes a terminal without knowledge of the screen. (ratatui's own `clear` queries the position of the cursor, which
+/// not every terminal reports.)
 fn fresh() -> io::Result<(Terminal<CrosstermBackend<FrameBuffer>>, FrameBuffer)> {
     let frame = FrameBuffer::default();
     let terminal = Terminal::new(CrosstermBackend::new(frame.clone()))?;
@@ -298,7 +297,7 @@ fn restore_on_panic() {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             restore();
-            console::out().settle(Some(FAREWELL));
+            console::out().settle(Some(RESTORE_TIMEOUT));
             before(panic);
         }));
     });

@@ -1,5 +1,5 @@
-//! What the view shows of a run and how: the page, the selected row, the order, the filter, an open dialog, and the
-//! moment that all pages are about.
+//! The state of the view: the page, the selected row, the order, the filter, an open dialog, and the moment that all
+//! pages show.
 
 use super::by_tag::TagView;
 use super::figures::RunFigures;
@@ -90,21 +90,21 @@ pub enum Dialog {
     None,
     /// Help on the keys.
     Help,
-    /// Whether to stop the run.
+    /// The question whether to stop the run.
     Quit,
-    /// Whether to reset the figures.
+    /// The question whether to reset the figures.
     Reset,
     /// Number of users, as typed so far.
     Users(String),
     /// Iterations per second, as typed so far.
     Rate(String),
-    /// Which tag to show: what was typed to find it, and its number among those that match.
+    /// The choice of a tag: the typed text, and the number of the tag among those that match.
     Tags(String, usize),
-    /// Details of a row: the same row as long as it is open, whatever the page does.
+    /// Details of a row: the same row as long as it is open.
     Detail(RowReference),
     /// Warnings about the run, in full.
     Warnings,
-    /// A text that somebody must read, such as a mistake in an edited plan.
+    /// A text that has to be read, such as a mistake in an edited plan.
     Message(String),
 }
 
@@ -155,15 +155,15 @@ pub struct ViewState {
     pub dialog: Dialog,
     /// Lines by which the dialog is scrolled.
     pub(super) scroll: u16,
-    /// What is searched for in the dialog, and whether it is being typed.
+    /// The search text of the dialog, and whether it is being typed.
     pub(super) search: String,
     pub(super) searching: bool,
-    /// Texts that wait until nobody is typing.
+    /// Texts that wait for the end of typing.
     pub(super) messages: VecDeque<String>,
     /// The last thing that happened, for the line at the bottom.
     pub notice: String,
     pub(super) log: LogView,
-    /// What pages show of the run.
+    /// The figures that pages show.
     pub figures: RunFigures,
     /// Places of the latest drawing.
     pub(super) layout: ScreenLayout,
@@ -183,7 +183,7 @@ impl ViewState {
         }
     }
 
-    /// Returns whether what is on the screen comes from a report.
+    /// Returns whether the screen shows a report.
     pub fn shows_report(&self) -> bool {
         let on_page = match self.tab {
             Tab::Latency | Tab::Codes | Tab::Streams => self.figures.one_tag.is_none(),
@@ -241,7 +241,7 @@ impl ViewState {
         let last = self.figures.last(report);
         self.look(&last);
         self.figures.finish(&last, report);
-        // It is too late for what they ask.
+        // It is too late for these actions.
         if matches!(
             self.dialog,
             Dialog::Quit | Dialog::Reset | Dialog::Users(_) | Dialog::Rate(_)

@@ -1,4 +1,4 @@
-//! The view's few styles: in the terminal's own sixteen colours, but told apart without colours, too.
+//! The view's few styles: in the terminal's own sixteen colours, and distinct without colours, too.
 
 use ratatui::style::{Color, Modifier, Style};
 

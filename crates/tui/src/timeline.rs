@@ -1,16 +1,16 @@
-//! What the view remembers of the whole run, second by second: the points of all snapshots and what happened on the
-//! way. Times are seconds since the run began, whatever was reset in between. Graphs are drawn from its columns.
+//! The history of the whole run, second by second: the points of all snapshots and the events. Times are seconds since
+//! the run began, across resets. Graphs are drawn from its columns.
 
 use lgoose_metrics::{EventKind, SeriesPoint, Snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Points that are kept; beyond them, every second one is joined to the one before it.
-const MOST: usize = 20_000;
+const MAX_POINTS: usize = 20_000;
 /// The last points of a snapshot that may have changed since the one before.
 const LATE: usize = 6;
 /// Events that are kept.
-const MOST_MARKS: usize = 500;
+const MAX_MARKS: usize = 500;
 
 /// Event at a moment, in one word.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +29,7 @@ struct TimelinePoint {
 /// The run so far.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
-    /// By the second of the run in which they began.
+    /// Points by the second of the run in which they began.
     points: BTreeMap<u64, TimelinePoint>,
     marks: Vec<EventMark>,
     /// Pauses that are over, and the beginning of the one under way, in seconds.
@@ -82,7 +82,7 @@ impl TimelineColumn {
 }
 
 impl Timeline {
-    /// Takes what is new in a snapshot.
+    /// Takes the new points of a snapshot.
     pub(super) fn look(&mut self, snapshot: &Snapshot) {
         let origin = snapshot.progress.measured_since();
         self.now_s = snapshot.progress.elapsed.as_secs_f64();
@@ -110,7 +110,7 @@ impl Timeline {
             };
             self.points.insert(origin.as_secs() + point.second, stored);
         }
-        if self.points.len() > MOST {
+        if self.points.len() > MAX_POINTS {
             self.join();
         }
     }
@@ -142,7 +142,7 @@ impl Timeline {
             };
             let at_s = origin.as_secs_f64() + event.at_s;
             let is_marked = |mark: &EventMark| mark.word == word && (mark.at_s - at_s).abs() < 0.5;
-            if self.marks.len() < MOST_MARKS && !self.marks.iter().any(is_marked) {
+            if self.marks.len() < MAX_MARKS && !self.marks.iter().any(is_marked) {
                 self.marks.push(EventMark { at_s, word });
             }
         }
@@ -331,7 +331,7 @@ mod tests {
         for now in 1..=45_000 {
             timeline.look(&snapshot(now, now, vec![point(now - 1, 4)]));
         }
-        assert!(timeline.points.len() <= MOST);
+        assert!(timeline.points.len() <= MAX_POINTS);
         assert_eq!(
             timeline
                 .columns(0, 15_000, 3)

@@ -29,8 +29,8 @@ pub(super) fn start(
     prepared: &PreparedRun,
     handle: &Handle,
 ) -> Result<Exporter, Error> {
-    let facts = (&*prepared.run.name, &*prepared.run.target);
-    Exporter::start(options, runtime()?, handle.clone(), facts)
+    let run = &prepared.run;
+    Exporter::start(options, runtime()?, handle.clone(), &run.name, &run.target)
 }
 
 /// Exports the report of the run. If something did not arrive, the report gets a warning.

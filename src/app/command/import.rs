@@ -5,7 +5,7 @@ use super::screen::{aside, put};
 use crate::cli;
 use lgoose_base::error::{Diagnostic, Error, Trouble, exit};
 use lgoose_base::files;
-use lgoose_import::Choices;
+use lgoose_import::ImportOptions;
 use std::fs::OpenOptions;
 use std::io::{BufReader, ErrorKind, Write as _};
 use std::path::Path;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// # Errors
 /// A mistake for input that cannot be read or a file that already exists with other contents; trouble with writing.
 pub(super) fn import(flags: &cli::ImportArgs) -> Result<u8, Error> {
-    let choices = Choices {
+    let choices = ImportOptions {
         hosts: flags.hosts.clone(),
         site: flags.site.clone(),
         files: flags.to.is_some(),
@@ -142,8 +142,11 @@ mod tests {
                 entry("GET", "/", json!(null)), entry("POST", "/f", form), entry("POST", "/call", json),
                 entry("PUT", "/call", multipart), entry("DELETE", "/call", plain),
             ] } });
-            let imported =
-                lgoose_import::import("a file", har.to_string().as_bytes(), &Choices::default());
+            let imported = lgoose_import::import(
+                "a file",
+                har.to_string().as_bytes(),
+                &ImportOptions::default(),
+            );
             let imported = imported.expect("it can be read");
             let loaded = loading::load(
                 "plan.lua",
@@ -268,10 +271,10 @@ mod tests {
             });
             let odd = odd_document(text);
             let swagger = odd_swagger(text);
-            let nowhere = Choices::default();
-            let somewhere = Choices {
+            let nowhere = ImportOptions::default();
+            let somewhere = ImportOptions {
                 path: Some("openapi.json".into()),
-                ..Choices::default()
+                ..ImportOptions::default()
             };
             for (file, choices) in [
                 (&collection, &nowhere),
@@ -322,7 +325,7 @@ mod tests {
         let imported = lgoose_import::import(
             "a file",
             collection.to_string().as_bytes(),
-            &Choices::default(),
+            &ImportOptions::default(),
         );
         let imported = imported.expect("it can be read");
         let loaded = loading::load(
@@ -342,9 +345,12 @@ mod tests {
         let har = json!({ "log": { "entries": [{ "request": { "method": "GET", "url": "http://127.0.0.1/é" }, "response": { "status": 200 } }] } });
         let text = har.to_string();
         for end in 0..text.len() {
-            let cut = lgoose_import::import("a file", &text.as_bytes()[..end], &Choices::default());
+            let cut =
+                lgoose_import::import("a file", &text.as_bytes()[..end], &ImportOptions::default());
             assert!(cut.is_err(), "{end}");
         }
-        assert!(lgoose_import::import("a file", text.as_bytes(), &Choices::default()).is_ok());
+        assert!(
+            lgoose_import::import("a file", text.as_bytes(), &ImportOptions::default()).is_ok()
+        );
     }
 }

@@ -5,12 +5,12 @@ use super::products;
 use serde_json::{Map, Value, json};
 
 /// The most selections inside each other.
-const DEEPEST: u32 = 32;
+const MAX_DEPTH: u32 = 32;
 
-/// The number of products in a list if the query does not say.
+/// The number of products in a list by default.
 const FIRST: u64 = 10;
 
-/// Answers `{ query, variables }` with `data`, or with `errors` as the only key.
+/// Executes `{ query, variables }`: `data`, or `errors` as the only key.
 pub(super) fn execute(request: &Value) -> Value {
     match run(request) {
         Ok(data) => json!({ "data": data }),
@@ -97,7 +97,7 @@ impl Field {
 /// The rest of a query that is being read: the part of GraphQL's grammar that this site knows.
 struct Query<'a> {
     rest: &'a str,
-    /// How deep the selections are nested.
+    /// The depth of nested selections.
     depth: u32,
 }
 
@@ -130,8 +130,8 @@ impl Query<'_> {
 
     /// Returns the fields up to the brace that closes them.
     fn selection(&mut self) -> Result<Vec<Field>, String> {
-        if self.depth == DEEPEST {
-            return Err(format!("more than {DEEPEST} selections are nested"));
+        if self.depth == MAX_DEPTH {
+            return Err(format!("more than {MAX_DEPTH} selections are nested"));
         }
         self.depth += 1;
         let mut fields = Vec::new();

@@ -170,7 +170,7 @@ impl Api {
         is_bearer.then(|| self.accounts.customer(token)).flatten()
     }
 
-    /// Answers a request that needs a token. An order of another customer counts as none.
+    /// Handles a request that needs a token. An order of another customer counts as none.
     fn customers_only(
         &self,
         route: ApiRoute,
@@ -227,12 +227,12 @@ impl Api {
     }
 }
 
-/// Answers with the orders of the whole shop as they come: `n` events (10), each `gap` milliseconds (100) after the one before.
+/// Streams the orders of the whole shop: `n` events (10), each `gap` milliseconds (100) after the one before.
 fn events(request: &SiteRequest<'_>) -> SiteResponse {
-    const MOST: u32 = 1_000_000;
+    const MAX_EVENTS: u32 = 1_000_000;
     let fields = FormFields::parse(request.query.as_bytes());
     let field = |name, usual| number(fields.get(name)).unwrap_or(usual);
-    let count = field("n", 10).min(MOST);
+    let count = field("n", 10).min(MAX_EVENTS);
     let gap = Duration::from_millis(field("gap", 100).into());
     let event = move |number| {
         let product = number % products::COUNT as u32 + 1;
@@ -293,7 +293,7 @@ fn read_json(request: &SiteRequest<'_>) -> Result<Value, ApiRefusal> {
         .map_err(|_| (StatusCode::BAD_REQUEST, "the body is not JSON"))
 }
 
-/// Reads the order in the body, with `below` for what the body leaves out.
+/// Reads the order in the body, with `below` for the fields that the body leaves out.
 fn read_order_request(
     request: &SiteRequest<'_>,
     below: Option<OrderRequest>,

@@ -9,14 +9,14 @@ use super::accounts::Customer;
 use super::products;
 
 /// The number of orders that are kept.
-const MOST: usize = 65_536;
+const MAX_ORDERS: usize = 65_536;
 /// The number of orders that a list shows, the newest.
 const SHOWN: usize = 20;
 /// The number of requests for an invoice before it is ready.
 const EARLY_INVOICE_REQUESTS: u32 = 2;
-const MOST_PIECES: u64 = 100;
+const MAX_PIECES: u64 = 100;
 
-/// The product and the quantity that a customer asks for.
+/// The product and the quantity of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OrderRequest {
     product: u64,
@@ -24,7 +24,7 @@ pub(super) struct OrderRequest {
 }
 
 impl OrderRequest {
-    /// Reads `{ "product": 7, "quantity": 2 }`, with `below` for what is missing.
+    /// Reads `{ "product": 7, "quantity": 2 }`, with `below` for missing fields.
     ///
     /// # Errors
     /// The reason why it is no order.
@@ -39,7 +39,7 @@ impl OrderRequest {
         let product = number("product", below.map(|below_order| below_order.product));
         let product = product.filter(|id| products::price_cents(*id).is_some());
         let quantity = number("quantity", below.map(|below_order| below_order.quantity));
-        let quantity = quantity.filter(|pieces| (1..=MOST_PIECES).contains(pieces));
+        let quantity = quantity.filter(|pieces| (1..=MAX_PIECES).contains(pieces));
         Ok(OrderRequest {
             product: product.ok_or("'product' must be the number of a product, 1 to 100")?,
             quantity: quantity.ok_or("'quantity' must be a number from 1 to 100")?,
@@ -99,7 +99,7 @@ impl Orders {
         let shown = order.shown(id);
         book.by_owner.insert((customer.0, id));
         book.orders.insert(id, order);
-        if book.orders.len() > MOST
+        if book.orders.len() > MAX_ORDERS
             && let Some((oldest, order)) = book.orders.pop_first()
         {
             book.by_owner.remove(&(order.owner, oldest));
@@ -179,13 +179,16 @@ mod tests {
     #[test]
     fn the_oldest_order_goes_when_there_are_too_many() {
         let orders = Orders::default();
-        for _ in 0..MOST + 5 {
+        for _ in 0..MAX_ORDERS + 5 {
             orders.add(&Customer(7), REQUEST);
         }
         assert!(orders.get(&Customer(7), 5).is_none());
         assert!(orders.get(&Customer(7), 6).is_some());
         let book = orders.book();
-        assert_eq!((book.orders.len(), book.by_owner.len()), (MOST, MOST));
+        assert_eq!(
+            (book.orders.len(), book.by_owner.len()),
+            (MAX_ORDERS, MAX_ORDERS)
+        );
     }
 
     #[test]

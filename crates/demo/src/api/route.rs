@@ -1,4 +1,4 @@
-//! The routes of the shop: what its paths lead to, the methods they take, and the labels that requests are counted
+//! The routes of the shop: the targets of its paths, the methods they take, and the labels that requests are counted
 //! under.
 
 use http::Method;

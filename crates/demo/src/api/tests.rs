@@ -1,4 +1,4 @@
-//! Tests of the shop over real connections: what it grants, and what it refuses.
+//! Tests of the shop over real connections: granted and refused requests.
 
 use crate::fixture::{FixtureResponse, Visitor};
 use crate::{Behaviour, Demo, Site};

@@ -11,7 +11,7 @@ const SUBJECT_LIMIT: usize = 64;
 const LAST_USER: u32 = 5_001;
 const PASSWORD: &str = "12345";
 
-/// Whether there is a user of that number. There are 5,000, numbered from 2.
+/// Returns whether there is a user of that number. There are 5,000, numbered from 2.
 pub(super) fn is_user(uid: u32) -> bool {
     (2..=LAST_USER).contains(&uid)
 }

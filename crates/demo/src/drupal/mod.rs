@@ -1,5 +1,5 @@
-//! An imitation of a Drupal 7 site: the content of its paths, who may see it, and what posting does. Driven by the
-//! server for each request; leaves HTML to the pages and validation to the forms.
+//! An imitation of a Drupal 7 site: the content of its paths, the access to it, and the effects of posting. Driven by
+//! the server for each request; leaves HTML to the pages and validation to the forms.
 
 mod comments;
 mod files;
@@ -94,7 +94,7 @@ impl Drupal {
         }
     }
 
-    /// Answers a POST. Any page takes them: one without that form is just shown.
+    /// Handles a POST. Any page takes them: one without that form is just shown.
     fn post(&self, frame: PageFrame<'_>, request: &SiteRequest<'_>) -> SiteResponse {
         let fields = &FormFields::read(request);
         match DrupalRoute::of(frame.path) {
@@ -208,7 +208,7 @@ fn is_article(nid: u32) -> bool {
     (1..=LAST_ARTICLE).contains(&nid)
 }
 
-/// An answer with the headers of every page of the site.
+/// A response with the headers of every page of the site.
 fn new_response(status: StatusCode, body: Full<bytes::Bytes>) -> SiteResponse {
     const GENERATOR: HeaderName = HeaderName::from_static("x-generator");
     let mut response = Response::new(body);

@@ -14,7 +14,7 @@ const ARTICLE_BYTES: usize = 1_850;
 /// The length of a teaser's text that makes the front page 29 kB.
 const TEASER_BYTES: usize = 1_290;
 
-/// The reader of a page, and what stands around its content.
+/// The reader of a page, and the parts around its content.
 pub(super) struct PageFrame<'a> {
     /// The host and port, for the addresses of assets.
     pub(super) host: &'a str,
@@ -57,7 +57,7 @@ impl PageContent {
         }
     }
 
-    /// Whether the page itself has a form, besides the login block.
+    /// Returns whether the page itself has a form, besides the login block.
     fn has_form(&self) -> bool {
         !matches!(
             self,

@@ -1,4 +1,4 @@
-//! The routes of the site: what its paths lead to, and the labels that requests are counted under. Pure; driven by
+//! The routes of the site: the targets of its paths, and the labels that requests are counted under. Pure; driven by
 //! the site.
 
 use http::Method;

@@ -16,7 +16,7 @@ fn member() -> Visitor {
     visitor
 }
 
-/// Posts a comment on article 5 as its form asks for, except for `changes`.
+/// Posts a comment on article 5 as its form does, except for `changes`.
 fn comment(visitor: &Visitor, changes: &[(&str, &str)]) -> FixtureResponse {
     let form = visitor.get("/node/5");
     let field = |name| form.field(name).unwrap_or_default();

@@ -15,17 +15,17 @@ pub(super) struct Completion {
     pub(super) pace: TokenPace,
     pub(super) under_way: UnderWay,
     pub(super) id: String,
-    /// When it was made, in seconds since 1970.
+    /// Its time, in seconds since 1970.
     pub(super) created: u64,
 }
 
-/// What a chunk is.
+/// The kinds of a chunk.
 enum ChunkKind {
     /// The role, without content: a chat begins with it.
     Role,
     /// The token with that number.
     Token(u32),
-    /// Why the text ends here.
+    /// The end of the text, with its reason.
     Finish,
     Usage,
     Done,

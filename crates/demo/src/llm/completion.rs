@@ -5,9 +5,9 @@ use super::models::DemoModel;
 use serde_json::{Value, json};
 
 /// The most tokens of a response.
-const MOST_TOKENS: u32 = 65_536;
+const MAX_TOKENS: u32 = 65_536;
 
-/// What is wrong with a request: the message, and the field that it is about.
+/// A fault in a request: the message, and the field with the fault.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CompletionMistake {
     Field(&'static str, &'static str),
@@ -34,7 +34,7 @@ pub(super) struct CompletionRequest {
     pub(super) includes_usage: bool,
     max_tokens: Option<u32>,
     ignores_end: bool,
-    /// What the text is made from.
+    /// The seed of the text.
     seed: u64,
 }
 
@@ -53,7 +53,7 @@ impl CompletionRequest {
     /// Reads the body of a request.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault in it.
     pub(super) fn read(
         kind: CompletionKind,
         body: &Value,
@@ -102,7 +102,7 @@ impl CompletionRequest {
 
     /// Returns the text: 16 to 127 tokens if the request does not limit it, as many as it allows if it ignores the end.
     pub(super) fn text(&self) -> CompletionText {
-        let most = self.max_tokens.unwrap_or(MOST_TOKENS).min(MOST_TOKENS);
+        let most = self.max_tokens.unwrap_or(MAX_TOKENS).min(MAX_TOKENS);
         let natural = self.model.reasoning + 16 + (self.seed >> 7) as u32 % 112;
         let all = match self.max_tokens {
             Some(_) if self.ignores_end => most,

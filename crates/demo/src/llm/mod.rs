@@ -1,4 +1,4 @@
-//! An imitation of a server of language models with OpenAI's API: chats and completions, whole or token by token. Its text
+//! An imitation of an OpenAI-compatible server of language models: chats and completions, whole or token by token. Its text
 //! is nonsense and depends on the request alone; its times are those of the model, or of the query. Driven by the server
 //! for each request.
 
@@ -35,7 +35,7 @@ const LABELS: &[&str] = &[
     "other",
 ];
 
-/// The server, with the log of what it has sent.
+/// The server, with the log of the tokens that it has sent.
 pub(super) struct Llm {
     sent: Arc<SendLog>,
     /// The number of completions so far.
@@ -44,7 +44,7 @@ pub(super) struct Llm {
     under_way: Arc<AtomicU32>,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LlmRoute<'a> {
     Health,

@@ -23,12 +23,12 @@ pub(super) const MODELS: [DemoModel; 4] = [
 ];
 
 /// The most other requests that slow a model down.
-const MOST_OTHERS: u32 = 100_000;
+const MAX_OTHERS: u32 = 100_000;
 
-/// What each word of the prompt adds to the time to the first token.
+/// The time that each word of the prompt adds to the time to the first token.
 const PREFILL: Duration = Duration::from_micros(50);
 
-/// How long the tokens of one response take.
+/// The times of the tokens of one response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TokenPace {
     first: TokenTime,
@@ -38,9 +38,9 @@ pub(super) struct TokenPace {
 /// A time before a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TokenTime {
-    /// That of the model, which grows with the number of requests under way.
+    /// The pace of the model, which grows with the number of requests under way.
     OfModel(Duration),
-    /// That of the request's query.
+    /// The pace in the request's query.
     Exact(Duration),
 }
 
@@ -98,7 +98,7 @@ impl TokenTime {
     /// Each other request adds a fiftieth, as a batch that grows slows a model down.
     fn beside(self, others: u32) -> Duration {
         match self {
-            TokenTime::OfModel(time) => time * (50 + others.min(MOST_OTHERS)) / 50,
+            TokenTime::OfModel(time) => time * (50 + others.min(MAX_OTHERS)) / 50,
             TokenTime::Exact(time) => time,
         }
     }

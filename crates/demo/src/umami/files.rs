@@ -1,5 +1,5 @@
 //! The static files of the site and the pictures of its pages: real kinds and sizes, so that a page with its assets
-//! weighs what the imitated one does. Driven by the site and its pages.
+//! weighs as much as the imitated one. Driven by the site and its pages.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -25,7 +25,7 @@ impl FloodControl {
         }
     }
 
-    /// Whether `address` may do it at `now`, which then counts.
+    /// Returns whether `address` may do it at `now`, which then counts.
     pub(super) fn admits(&self, address: IpAddr, now: Instant) -> bool {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         if times.len() >= ADDRESSES && !times.contains_key(&address) {

@@ -96,7 +96,7 @@ pub(super) fn edit(fields: &FormFields, machine_name: &str, token: &str) -> Form
     if fields.get("form_token") != token {
         return FormOutcome::Again(vec![OUTDATED.to_owned()]);
     }
-    // Whoever sends no title keeps the old one.
+    // A request without a title keeps the old one.
     if fields.has("title[0][value]") {
         FormOutcome::of(missing(fields, &[("title[0][value]", "Title")]))
     } else {

@@ -1,4 +1,4 @@
-//! The layout around the content of every page. Driven by the pages; knows nothing of what they show.
+//! The layout around the content of every page. Driven by the pages; knows nothing of their content.
 
 use super::content::Term;
 use super::route::Lang;

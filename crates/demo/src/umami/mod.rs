@@ -1,6 +1,6 @@
-//! An imitation of the Umami demo of Drupal 8, a food magazine in English and Spanish: the content of its paths, who
-//! may see it, and what posting does. Driven by the server for each request; leaves HTML to the pages and validation to
-//! the forms.
+//! An imitation of the Umami demo of Drupal 8, a food magazine in English and Spanish: the content of its paths, the
+//! access to it, and the effects of posting. Driven by the server for each request; leaves HTML to the pages and
+//! validation to the forms.
 
 mod content;
 mod files;
@@ -146,7 +146,7 @@ impl Umami {
         }
     }
 
-    /// Answers a POST. Any page takes them: one without a form is just shown.
+    /// Handles a POST. Any page takes them: one without a form is just shown.
     fn post(&self, context: &RequestContext<'_>) -> SiteResponse {
         let fields = &FormFields::read(context.request);
         match (context.route.kind, &context.member) {
@@ -300,7 +300,7 @@ fn results_path(fields: &FormFields) -> String {
     format!("/search/node?keys={keys}")
 }
 
-/// Adds the headers of every page to an answer, those of a cached page or of one that was made.
+/// Adds the headers of every page to a response, those of a cached page or of one that was made.
 fn with_page_headers(
     mut response: SiteResponse,
     context: &RequestContext<'_>,

@@ -101,7 +101,7 @@ impl PageStore {
         &self.parts.nodes
     }
 
-    /// Answers with a page as everybody gets it, or with messages for this client alone.
+    /// Responds with a page as everybody gets it, or with messages for this client alone.
     pub(super) fn show(
         &self,
         page: &PreparedPage,
@@ -130,7 +130,7 @@ impl PageStore {
         response
     }
 
-    /// Answers with the results of a search for `keys`.
+    /// Responds with the results of a search for `keys`.
     pub(super) fn results(
         &self,
         lang: Lang,
@@ -150,7 +150,7 @@ impl PageStore {
         prepared::uncached(html, headers)
     }
 
-    /// Answers with the form of a node, for an editor.
+    /// Responds with the form of a node, for an editor.
     pub(super) fn form(
         &self,
         lang: Lang,

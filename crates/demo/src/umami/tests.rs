@@ -26,7 +26,7 @@ fn admin() -> Visitor {
     visitor
 }
 
-/// Whether the reply leads to `path` of the site.
+/// Returns whether the reply leads to `path` of the site.
 fn leads_to(visitor: &Visitor, reply: &FixtureResponse, path: &str) -> bool {
     let url = format!("{}{path}", visitor.demo.url());
     reply.status == 303 && reply.header("location") == Some(url.as_str())

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 /// The most locals of a plan for variables: Lua takes 200 of all kinds.
-const LOCALS: usize = 80;
+const MAX_LOCALS: usize = 80;
 
 static TEMPLATE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\{\{\{?\s*([^{}\r\n]{1,300}?)\s*\}?\}\}").expect("the pattern is one")
@@ -32,15 +32,17 @@ pub(super) struct ArtilleryImport {
     /// Headers of all requests whose values are variables.
     pub(super) headers: Vec<(String, Value)>,
     pub(super) requests: usize,
-    /// How deep the loop lies that is being read.
+    /// The depth of the loop that is being read.
     pub(super) depth: usize,
     /// Values of the test's variables that are one text.
     pub(super) fixed: BTreeMap<String, Value>,
     /// Variables that each user has for itself.
     pub(super) own: BTreeSet<String>,
-    /// Those of them that are set before the test.
+    /// The variables that are set before the test.
     pub(super) shared: BTreeSet<String>,
     locals: BTreeMap<String, String>,
+    /// Number of values that only locals and users have, in all expressions so far.
+    pub(super) late_values: usize,
     noted: BTreeSet<String>,
 }
 
@@ -99,7 +101,8 @@ impl ArtilleryImport {
         LuaLiteral::Expression(whole.finish())
     }
 
-    /// Returns a value of YAML with the variables in its texts; secrets come from the environment. `what` it belongs to is for notes.
+    /// Returns a value of YAML with the variables in its texts; secrets come from the environment. `what` names the
+    /// owner of the value for notes.
     pub(super) fn value(&mut self, name: &str, value: &Value, what: &str) -> LuaLiteral {
         match value {
             Value::String(text) if !text.contains("{{") && is_secret_field(name, text) => {
@@ -123,7 +126,7 @@ impl ArtilleryImport {
         }
     }
 
-    /// Returns the expression for what stands between the braces of a template; `None` if it is not known.
+    /// Returns the expression for the text between the braces of a template; `None` if it is not known.
     pub(super) fn variable(&mut self, text: &str) -> Option<String> {
         if let Some(inside) = text.strip_prefix('$') {
             return self.built_in(text, inside);
@@ -137,6 +140,7 @@ impl ArtilleryImport {
         };
         let (name, path) = (found[1].to_owned(), found[2].to_owned());
         let base = if self.own.contains(&name) {
+            self.late_values += 1;
             let own = format!("user.data{}", field(&name));
             let shared = format!(" or shared and shared{}", field(&name));
             let shared = if self.shared.contains(&name) {
@@ -150,6 +154,7 @@ impl ArtilleryImport {
                 format!("{own}{shared}")
             }
         } else if let Some(value) = self.fixed.get(&name).cloned() {
+            self.late_values += 1;
             let local = self.local(&name, &value);
             if path.is_empty() {
                 return Some(local);
@@ -187,7 +192,7 @@ impl ArtilleryImport {
             }
         };
         let literal = literal.render(0);
-        if self.locals.len() >= LOCALS {
+        if self.locals.len() >= MAX_LOCALS {
             return literal;
         }
         let local = self.calls.names.unique(name);

@@ -5,13 +5,13 @@ use super::request::read_request;
 use super::values::{duration, number};
 use crate::calls::OutlineStep;
 use crate::lua_text::{comment, field};
-use crate::visit::MOST;
+use crate::visit::MAX_REQUESTS;
 use serde_json::{Map, Value};
 
 /// Steps that are requests.
 const METHODS: [&str; 7] = ["get", "post", "put", "patch", "delete", "head", "options"];
 /// The deepest loops within loops: Lua reads blocks to a certain depth.
-const DEEPEST: usize = 40;
+const MAX_DEPTH: usize = 40;
 
 /// Returns the steps of a flow.
 pub(super) fn read_flow(import: &mut ArtilleryImport, flow: &Value) -> Vec<OutlineStep> {
@@ -82,7 +82,7 @@ fn request(import: &mut ArtilleryImport, method: &str, value: &Value) -> Vec<Out
         _ => &nothing,
     };
     import.requests += 1;
-    if import.requests > MOST {
+    if import.requests > MAX_REQUESTS {
         return Vec::new();
     }
     let call = read_request(import, method, spec);
@@ -134,8 +134,10 @@ fn read_loop(
     list: &Value,
     step: &Map<String, Value>,
 ) -> Vec<OutlineStep> {
-    if import.depth >= DEEPEST {
-        import.note_once(format!("left out loops that lie more than {DEEPEST} deep"));
+    if import.depth >= MAX_DEPTH {
+        import.note_once(format!(
+            "left out loops that lie more than {MAX_DEPTH} deep"
+        ));
         return Vec::new();
     }
     if let Some(name) = step.get("whileTrue").and_then(Value::as_str) {

@@ -52,7 +52,7 @@ pub(super) fn add_phases(import: &mut ArtilleryImport, phases: &Value) {
         let stages = stages.iter().map(|stage| LuaLiteral::text(stage));
         add("stages", LuaLiteral::List(stages.collect()));
     }
-    // Each arrival is a new user, who goes through one scenario once.
+    // Each arrival is a new user that goes through one scenario once.
     add("iterations", LuaLiteral::Scalar(Value::from(1)));
     if let Some(users) = most {
         add("max_users", LuaLiteral::Scalar(Value::from(users)));

@@ -12,8 +12,8 @@ use super::calls::{self, LuaLiteral, OutlineHook, OutlineScenario, OutlineStep, 
 use super::imported::{Imported, KINDS};
 use super::lua_text::{comment, field, quoted};
 use super::row_source::{RowSource, columns, header};
-use super::site::Choices;
-use super::visit::MOST;
+use super::site::ImportOptions;
+use super::visit::MAX_REQUESTS;
 use draft::ArtilleryImport;
 use flow::read_flow;
 use lgoose_base::error::Diagnostic;
@@ -23,9 +23,9 @@ use request::header_value;
 use serde_json::{Map, Value};
 use values::number;
 
-/// What a scenario may have that is carried over.
+/// Fields of a scenario that are carried over.
 const SCENARIO: [&str; 4] = ["name", "weight", "flow", "engine"];
-/// What the configuration may have that is carried over or changes nothing.
+/// Fields of the configuration that are carried over or change nothing.
 const CONFIG: [&str; 13] = [
     "target",
     "phases",
@@ -73,7 +73,7 @@ pub(super) fn is_yaml(text: &str) -> bool {
 /// Reads a test in YAML.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// A fault in the YAML, with its place; YAML that is no test.
 pub(super) fn read_yaml(name: &str, text: &str) -> Result<Map<String, Value>, Diagnostic> {
     match yaml::parse(text) {
         Ok(Value::Object(file)) if is_artillery(&file) => Ok(file),
@@ -95,7 +95,7 @@ pub(super) fn read_yaml(name: &str, text: &str) -> Result<Map<String, Value>, Di
 pub(super) fn import(
     name: &str,
     file: Map<String, Value>,
-    choices: &Choices,
+    choices: &ImportOptions,
 ) -> Result<Imported, Diagnostic> {
     let file = Value::Object(file);
     let config = &file["config"];
@@ -131,10 +131,10 @@ pub(super) fn import(
         }
     }
     add_scenarios(&mut import, &file["scenarios"], &begin);
-    if import.requests > MOST {
-        let more = import.requests - MOST;
+    if import.requests > MAX_REQUESTS {
+        let more = import.requests - MAX_REQUESTS;
         import.calls.notes.push(format!(
-            "left out the last {more} requests: a plan has {MOST} at most"
+            "left out the last {more} requests: a plan has {MAX_REQUESTS} at most"
         ));
     }
     if import.calls.scenarios.is_empty() {
@@ -230,15 +230,10 @@ fn set_target(import: &mut ArtilleryImport, target: &Value) {
             text = text.replace(&braces, value.unwrap_or(&braces));
         }
     }
-    // What comes before the variables of a plan has none of them.
+    // The plan's options stand before its variables.
+    let late = import.late_values;
     let host = import.expression(&text);
-    if host.contains("user.")
-        || import
-            .calls
-            .locals
-            .iter()
-            .any(|(name, _)| host.contains(name.as_str()))
-    {
+    if import.late_values > late {
         let shown = comment(&text);
         import.calls.notes.push(format!(
             "say the host with '-H http://…': the target of the test is '{shown}'"
@@ -259,7 +254,7 @@ fn set_options(import: &mut ArtilleryImport, config: &Value) {
             let is_fixed = value.as_str().is_none_or(|text| !text.contains("{{"));
             let secrets = import.calls.secrets.names().count();
             let literal = header_value(import, name, value, "all requests");
-            // What comes before the variables of a plan has none of them.
+            // The plan's options stand before its variables.
             if is_fixed && import.calls.secrets.names().count() == secrets {
                 headers.push((name.clone(), literal))
             } else {
@@ -282,7 +277,7 @@ fn set_options(import: &mut ArtilleryImport, config: &Value) {
     }
 }
 
-/// Takes in the variables of the test, and returns the statements that choose one of several values.
+/// Adds the variables of the test, and returns the statements that choose one of several values.
 fn set_variables(import: &mut ArtilleryImport, config: &Value) -> Vec<String> {
     let mut begin = Vec::new();
     for (name, value) in config["variables"].as_object().into_iter().flatten() {
@@ -359,8 +354,8 @@ fn take_rows(import: &mut ArtilleryImport, payload: &Value) -> Vec<String> {
 
 /// Finds the names that a flow captures.
 fn collect_captures(value: &Value, deep: usize, found: &mut impl FnMut(&str)) {
-    const DEEPEST: usize = 200;
-    if deep > DEEPEST {
+    const MAX_DEPTH: usize = 200;
+    if deep > MAX_DEPTH {
         return;
     }
     match value {
@@ -387,7 +382,7 @@ fn collect_captures(value: &Value, deep: usize, found: &mut impl FnMut(&str)) {
     }
 }
 
-/// Notes what the configuration has that no plan carries over.
+/// Notes the fields of the configuration that no plan carries over.
 fn leave_out(import: &mut ArtilleryImport, file: &Value, config: &Value) {
     if let Some(path) = config["processor"].as_str() {
         let path = comment(path);

@@ -1,4 +1,4 @@
-//! Requests of a flow: what they send, what they capture and what is expected of them.
+//! Requests of a flow: their contents, captures and expectations.
 
 use super::draft::ArtilleryImport;
 use super::values::number;
@@ -213,7 +213,7 @@ fn add_parts(import: &mut ArtilleryImport, parts: &Value, what: &str, call: &mut
     }
 }
 
-/// Adds what is expected of the response.
+/// Adds the expectations of the response.
 fn expect(import: &mut ArtilleryImport, rule: &Map<String, Value>, call: &mut OutlineCall) {
     let fail = |call: &mut OutlineCall, broken: String, why: &str| {
         call.after.push(format!(

@@ -15,7 +15,20 @@ pub(in super::super) enum LuaLiteral {
     Table(Vec<(String, LuaLiteral)>),
 }
 
+/// The expression for an identifier that is new in each request.
+const UUID: &str = "random.uuid()";
+
 impl LuaLiteral {
+    /// Returns an identifier that is new in each request.
+    pub(in super::super) fn uuid() -> LuaLiteral {
+        LuaLiteral::Expression(UUID.to_owned())
+    }
+
+    /// Returns whether this is an identifier that is new in each request.
+    pub(in super::super) fn is_uuid(&self) -> bool {
+        matches!(self, LuaLiteral::Expression(code) if code == UUID)
+    }
+
     pub(in super::super) fn text(text: &str) -> LuaLiteral {
         LuaLiteral::Scalar(Value::from(text))
     }

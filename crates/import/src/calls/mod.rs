@@ -1,5 +1,5 @@
-//! A plan of calls that somebody has written down: a collection of requests, the description of an API. Nothing was
-//! recorded, so that there are no pages, pauses and answers; what belongs together is said.
+//! A plan of calls that a person has written down: a collection of requests, the description of an API. Nothing was
+//! recorded: there are no pages, pauses and responses, and the input states which calls belong together.
 //!
 //! Filled by the readers of such files; the writer makes the text of it.
 
@@ -13,12 +13,12 @@ pub(super) use lua::LuaLiteral;
 use std::collections::BTreeMap;
 pub(super) use writer::write;
 
-/// What a plan does.
+/// The contents of a plan.
 #[derive(Debug, Default)]
 pub(super) struct PlanOutline {
     /// The first line of the plan, without its end: `The collection 'shop'`.
     pub(super) title: String,
-    /// An expression. `None`: whoever runs the plan says it.
+    /// An expression; `None` if it is set when the plan is run.
     pub(super) host: Option<String>,
     /// Options of the plan besides its host.
     pub(super) options: Vec<(String, LuaLiteral)>,
@@ -28,12 +28,12 @@ pub(super) struct PlanOutline {
     pub(super) remarks: Vec<String>,
     pub(super) names: UsedNames,
     pub(super) secrets: Secrets,
-    /// What several tasks call.
+    /// Functions that several tasks call.
     pub(super) functions: Vec<OutlineFunction>,
     pub(super) scenarios: Vec<OutlineScenario>,
-    /// What happens before the first user starts and after the last one has stopped.
+    /// Steps before the first user starts and after the last one has stopped.
     pub(super) hooks: Vec<OutlineHook>,
-    /// What is told of no line.
+    /// Notes that belong to no line.
     pub(super) notes: Vec<String>,
     /// The names of the functions of `locals` that values call.
     pub(super) helpers: BTreeMap<&'static str, String>,
@@ -51,7 +51,7 @@ impl PlanOutline {
         unique
     }
 
-    /// Makes the message for a file of which no request is left, with the first notes, which say why.
+    /// Returns the message for a file of which no request is left, with the first notes as reasons.
     pub(super) fn without_requests(&self, message: &str, help: &str) -> Diagnostic {
         let why: String = self
             .notes
@@ -82,7 +82,7 @@ pub(super) struct OutlineScenario {
     pub(super) tasks: Vec<OutlineTask>,
 }
 
-/// What is done on an event.
+/// Steps that are run on an event.
 #[derive(Debug)]
 pub(super) struct OutlineHook {
     pub(super) event: &'static str,
@@ -102,9 +102,9 @@ pub(super) struct OutlineFunction {
 #[derive(Debug)]
 pub(super) struct OutlineTask {
     pub(super) name: String,
-    /// What a comment above the first of several says.
+    /// The comment above the first of several tasks.
     pub(super) group: Option<String>,
-    /// What `--tags` chooses it by.
+    /// Tags by which `--tags` selects the task.
     pub(super) tags: Vec<String>,
     pub(super) steps: Vec<OutlineStep>,
 }
@@ -159,11 +159,11 @@ pub(super) struct OutlineCall {
     pub(super) options: Vec<(String, LuaLiteral)>,
     /// Statements before the request.
     pub(super) before: Vec<String>,
-    /// Statements after the request, which take values from `answer`.
+    /// Statements after the request, which take values from the variable `answer`.
     pub(super) after: Vec<String>,
-    /// The task goes on with them where the request failed.
+    /// Whether the task continues with them where the request failed.
     pub(super) tolerates_failure: bool,
-    /// What is told about its line.
+    /// Notes on its line.
     pub(super) notes: Vec<String>,
 }
 

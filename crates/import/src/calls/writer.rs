@@ -7,11 +7,11 @@ use crate::lua_text::{comment, list, quoted, table};
 use crate::parts::call;
 use crate::request::PlanAttachments;
 
-/// The indentation of what a task does, and of what a function does.
+/// The indentation of statements in a task and in a function.
 const TASK: usize = 4;
 const FUNCTION: usize = 2;
 /// The most notes on single lines.
-const MOST_NOTES: usize = 200;
+const MAX_NOTES: usize = 200;
 
 /// Writes it; long bodies have been put into files.
 pub(in super::super) fn write(calls: PlanOutline, files: PlanAttachments) -> Imported {
@@ -39,8 +39,8 @@ pub(in super::super) fn write(calls: PlanOutline, files: PlanAttachments) -> Imp
         write_scenario(scenario, &mut out, &mut line_notes);
     }
     let mut notes = calls.notes;
-    let more = line_notes.len().saturating_sub(MOST_NOTES);
-    let lines = line_notes.into_iter().take(MOST_NOTES);
+    let more = line_notes.len().saturating_sub(MAX_NOTES);
+    let lines = line_notes.into_iter().take(MAX_NOTES);
     notes.extend(lines.map(|(line, note)| format!("line {line}: {note}")));
     if more > 0 {
         notes.push(format!("and {more} more notes on later lines"));
@@ -171,7 +171,8 @@ fn write_function(function: &OutlineFunction, out: &mut String, notes: &mut Vec<
     *out += &format!("  {}\nend\n\n", function.end);
 }
 
-/// Writes a request and what is taken from its answer; `is_first` where the variable for that is new.
+/// Writes a request, and the statements that take values from its response; `is_first` where the variable for that is
+/// new.
 fn write_call(
     call: &OutlineCall,
     indent: usize,
@@ -183,8 +184,8 @@ fn write_call(
     for statement in &call.before {
         *out += &format!("{pad}{statement}\n");
     }
-    // Lines are counted only for what is shown.
-    let line = if call.notes.is_empty() || notes.len() >= MOST_NOTES {
+    // Lines are counted only for the notes that are shown.
+    let line = if call.notes.is_empty() || notes.len() >= MAX_NOTES {
         0
     } else {
         out.matches('\n').count() + 1

@@ -1,4 +1,4 @@
-//! One curl command line as requests: what its options say of each (curl's manual page).
+//! One curl command line as requests, by the options of curl's manual page.
 
 use super::form_part;
 use super::globs;
@@ -17,14 +17,14 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use url::Url;
 
-/// What `--data-urlencode` leaves as it is.
+/// Characters that `--data-urlencode` leaves as they are.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// What a command line makes of the plan.
+/// The result of a command line.
 pub(super) struct CommandOutcome<'a> {
     pub(super) exchanges: Vec<RecordedExchange>,
     pub(super) plan: &'a mut PlanOptions,
@@ -53,11 +53,11 @@ const PLAN_FIELDS: [&str; 10] = [
     "max-redirs",
 ];
 
-/// What the options have said so far, up to `--next`.
+/// The options so far, up to `--next`.
 #[derive(Default)]
 struct CurlRequest {
     urls: Vec<String>,
-    /// Paths of files to be sent, and what is in them.
+    /// Paths and contents of files to be sent.
     uploads: Vec<(String, Vec<u8>)>,
     method: Option<String>,
     headers: Vec<String>,
@@ -111,9 +111,7 @@ pub(super) fn read(
                 OptionEffect::Read if option.name == "next" => {
                     std::mem::take(&mut request).finish(outcome)
                 }
-                OptionEffect::Read => {
-                    request.option(option.name, on, value, (input, files), outcome)
-                }
+                OptionEffect::Read => request.option(option.name, on, value, input, files, outcome),
                 OptionEffect::Nothing => Ok(()),
                 OptionEffect::Lost => {
                     outcome.notes.push(format!("left out '--{}'", option.name));
@@ -146,11 +144,12 @@ impl CurlRequest {
         name: &str,
         on: bool,
         value: String,
-        (input, files): (Option<&ShellInput>, &ScriptFiles),
+        input: Option<&ShellInput>,
+        files: &ScriptFiles,
         outcome: &mut CommandOutcome<'_>,
     ) -> Result<(), String> {
         if PLAN_FIELDS.contains(&name) && ScriptVariables::are_in(&value) {
-            // A field of the plan is a text, of which nobody puts a part in later.
+            // A field of the plan is a fixed text, in which no variable is replaced.
             outcome.leave_out(name, &value);
             return Ok(());
         }

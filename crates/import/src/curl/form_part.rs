@@ -28,7 +28,7 @@ pub(super) fn text(name: &str, text: &str) -> RecordedPart {
     }
 }
 
-/// Reads a field; `file` reads a file, and tells where it cannot.
+/// Reads a field; `file` reads a file, and notes where it cannot.
 ///
 /// # Errors
 /// It has no `=`.
@@ -58,7 +58,7 @@ pub(super) fn read(
             match option {
                 "type" => media = Some(value),
                 "filename" => filename = Some(value),
-                // Plans send neither headers of parts nor other encodings; curl itself skips what it does not know.
+                // Plans send neither headers of parts nor other encodings; curl itself skips unknown options.
                 _ => {}
             }
             rest = after;
@@ -99,7 +99,7 @@ pub(super) fn read(
     }
 }
 
-/// Reads a word up to one of these characters, or one in quotes; returns also what follows.
+/// Reads a word up to one of these characters, or one in quotes; returns the rest, too.
 fn word<'a>(text: &'a str, ends: &str) -> (String, &'a str) {
     let trimmed = text.trim_start();
     if let Some(quoted) = trimmed.strip_prefix('"') {

@@ -1,10 +1,10 @@
 //! The lists and ranges that curl expands in a URL: `{a,b}`, `[1-3]`, `[001-100:10]`, `[a-z]` (its manual page, "URL").
 
 /// The most URLs of one text.
-const MOST: usize = 1_000;
+const MAX_URLS: usize = 1_000;
 
-/// Returns the URLs that a text stands for; `None` if they are too many, or a bracket is left open. What is in square
-/// brackets without being a range, as an address of IPv6, stays.
+/// Returns the URLs that a text stands for; `None` if they are too many, or a bracket is left open. Square brackets
+/// around anything but a range stay, such as those of an IPv6 address.
 pub(super) fn expand(text: &str) -> Option<Vec<String>> {
     let mut urls = vec![String::new()];
     let mut rest = text;
@@ -30,7 +30,7 @@ pub(super) fn expand(text: &str) -> Option<Vec<String>> {
         } else {
             range(inner).unwrap_or_else(|| vec![format!("[{inner}]")])
         };
-        if urls.len() * choices.len() > MOST {
+        if urls.len() * choices.len() > MAX_URLS {
             return None;
         }
         urls = urls
@@ -52,7 +52,7 @@ fn range(text: &str) -> Option<Vec<String>> {
     let (from, to) = span.split_once('-')?;
     if let (Ok(first), Ok(last)) = (from.parse::<u64>(), to.parse::<u64>()) {
         let width = if from.starts_with('0') { from.len() } else { 1 };
-        let numbers = (first..=last).step_by(step).take(MOST + 1);
+        let numbers = (first..=last).step_by(step).take(MAX_URLS + 1);
         return Some(numbers.map(|number| format!("{number:0width$}")).collect());
     }
     let letter = |text: &str| {

@@ -24,12 +24,12 @@ const HARMLESS: [&str; 22] = [
 ];
 
 /// The most lines that are left out by name.
-const MOST_LINES: usize = 50;
+const MAX_LINES: usize = 50;
 
 /// Reads one command line or several; `path` is where they lie.
 ///
 /// # Errors
-/// Why none of them can be imported, and what to do.
+/// The reason why no command can be imported, with a remedy.
 pub(super) fn read(
     name: &str,
     text: &str,
@@ -110,9 +110,9 @@ pub(super) fn read(
             shown(&word)
         )
     }));
-    if left_out.len() > MOST_LINES {
-        let more = left_out.len() - MOST_LINES;
-        left_out.truncate(MOST_LINES);
+    if left_out.len() > MAX_LINES {
+        let more = left_out.len() - MAX_LINES;
+        left_out.truncate(MAX_LINES);
         left_out.push(format!("left out {more} more lines of {name}"));
     }
     recording.notes.append(&mut left_out);

@@ -1,6 +1,6 @@
 //! The options of curl 7.88 and a few newer ones: their names, and whether a value follows (its manual page lists them).
 
-/// What is known of an option.
+/// An option of curl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CurlOption {
     pub(super) name: &'static str,
@@ -9,14 +9,14 @@ pub(super) struct CurlOption {
     pub(super) effect: OptionEffect,
 }
 
-/// What an option does to the requests.
+/// Effects of an option on the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OptionEffect {
-    /// It decides what is sent, or has a field of the plan.
+    /// The request depends on it, or a field of the plan has its value.
     Read,
-    /// Nothing that a plan would do otherwise.
+    /// It makes no difference to a plan.
     Nothing,
-    /// Something that plans do not do.
+    /// It does something that plans do not do.
     Lost,
 }
 
@@ -242,20 +242,19 @@ const LOST_FLAGS: [&str; 24] = [
 
 /// Returns all options.
 fn all() -> impl Iterator<Item = CurlOption> {
-    let option = |(text, takes_value, effect): (&'static str, bool, OptionEffect)| {
-        let (letter, name) = match text.split_once('/') {
-            Some((letter, name)) => (letter.chars().next(), name),
-            None => (None, text),
-        };
-        CurlOption {
-            name,
-            letter,
-            takes_value,
-            effect,
-        }
-    };
     let of = |list: &'static [&'static str], takes_value, effect| {
-        list.iter().map(move |text| (*text, takes_value, effect))
+        list.iter().map(move |text| {
+            let (letter, name) = match text.split_once('/') {
+                Some((letter, name)) => (letter.chars().next(), name),
+                None => (None, *text),
+            };
+            CurlOption {
+                name,
+                letter,
+                takes_value,
+                effect,
+            }
+        })
     };
     of(&READ, true, OptionEffect::Read)
         .chain(of(&READ_FLAGS, false, OptionEffect::Read))
@@ -263,7 +262,6 @@ fn all() -> impl Iterator<Item = CurlOption> {
         .chain(of(&NOTHING_FLAGS, false, OptionEffect::Nothing))
         .chain(of(&LOST, true, OptionEffect::Lost))
         .chain(of(&LOST_FLAGS, false, OptionEffect::Lost))
-        .map(option)
 }
 
 /// Returns the option of that letter.

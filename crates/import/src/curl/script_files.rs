@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The most bytes of a file.
-const MOST: u64 = 64 << 20;
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// The folder of a script.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl ScriptFiles {
         }
     }
 
-    /// Reads a file, `-` for the input of the command. What cannot be read is told.
+    /// Reads a file, `-` for the input of the command. A file that cannot be read is noted.
     pub(super) fn read(
         &self,
         path: &str,
@@ -64,11 +64,11 @@ impl ScriptFiles {
         }
         let file = lgoose_base::files::open(&whole).map_err(cannot)?;
         let mut bytes = Vec::new();
-        file.take(MOST + 1)
+        file.take(MAX_FILE_BYTES + 1)
             .read_to_end(&mut bytes)
             .map_err(cannot)?;
-        if bytes.len() as u64 > MOST {
-            return Err(format!("has more than {} MiB", MOST >> 20));
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            return Err(format!("has more than {} MiB", MAX_FILE_BYTES >> 20));
         }
         Ok(bytes)
     }

@@ -1,5 +1,5 @@
-//! Commands of a shell script: words, quotes, comments, here-documents, what a pipe or a redirect leaves out, and variables
-//! (POSIX.1-2017, XCU, chapter 2; `$'…'` and `<<<` are of bash). Nothing is run.
+//! Commands of a shell script: words, quotes, comments, here-documents, the effects of pipes and redirects, and
+//! variables (POSIX.1-2017, XCU, chapter 2; `$'…'` and `<<<` are of bash). Nothing is run.
 
 use super::variables::ShellVariables;
 use std::iter::Peekable;
@@ -11,7 +11,7 @@ pub(super) struct ShellCommand {
     /// The line where it begins, from 1.
     pub(super) line: usize,
     pub(super) words: Vec<String>,
-    /// What it reads from standard input, if the script has it.
+    /// Its standard input, if the script has it.
     pub(super) input: Option<ShellInput>,
     /// The first word of the command that its output goes to.
     pub(super) pipe: Option<String>,
@@ -26,7 +26,7 @@ impl ShellCommand {
         first == Some(program)
     }
 
-    /// Returns what it writes, where the script has that.
+    /// Returns its output, if the script has it.
     fn output(&mut self) -> Option<ShellInput> {
         if self.runs("cat") {
             let file = self.words.get(1).map(|file| ShellInput::File(file.clone()));
@@ -37,7 +37,7 @@ impl ShellCommand {
     }
 }
 
-/// What a command reads.
+/// The input of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ShellInput {
     Text(String),
@@ -75,7 +75,7 @@ pub(super) fn commands(
     Ok(reader.commands)
 }
 
-/// Takes off the `> ` with which a shell asks for the rest of a command, in a transcript of one.
+/// Removes the `> ` with which a shell prompts for the rest of a command, in a transcript of one.
 fn without_prompts(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let is_transcript = text.lines().any(|line| line.trim_start().starts_with("$ "));
@@ -111,7 +111,7 @@ struct HereDocument {
     expands: bool,
 }
 
-/// What ends a command.
+/// Ends of a command.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum CommandEnd {
     Text,
@@ -140,7 +140,7 @@ impl ShellReader<'_, '_> {
             let (mut command, end) = self.simple_command(at)?;
             let name = command.words.first().cloned();
             match (first, name) {
-                // Of those in a pipe, curl is the one that is meant.
+                // In a pipe, the command is curl.
                 (Some(before), Some(_)) if command.runs("curl") => {
                     let before: usize = before;
                     let number = self.commands.len();
@@ -164,7 +164,7 @@ impl ShellReader<'_, '_> {
                     first = Some(number);
                     self.commands.push(command);
                 }
-                // Here-documents of what is left out are left out, too.
+                // The here-documents of a command that is left out are left out, too.
                 (Some(first), Some(name)) => {
                     for document in &mut self.documents {
                         if document.command == at {
@@ -243,7 +243,7 @@ impl ShellReader<'_, '_> {
                         && word.bytes().all(|byte| byte.is_ascii_digit())
                         && matches!(self.chars.peek(), Some('<' | '>'))
                     {
-                        // The number of what is redirected.
+                        // The number of a descriptor that is redirected.
                         continue;
                     }
                     if is_plain && word.is_empty() {
@@ -374,7 +374,7 @@ impl ShellReader<'_, '_> {
                         is_plain = false;
                         word.extend(self.next());
                     } else if word.is_empty() {
-                        // The next line goes on; a word may begin there.
+                        // The next line continues the command; a word may begin there.
                         self.blanks();
                         if matches!(self.chars.peek(), None | Some('\n' | '#')) {
                             break;
@@ -454,7 +454,7 @@ impl ShellReader<'_, '_> {
         }
     }
 
-    /// Reads what follows a `$` that begins no quotes.
+    /// Reads the text after a `$` that begins no quotes.
     fn dollar(&mut self, word: &mut String) {
         let is_name = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
         let mut name = String::new();
@@ -507,7 +507,7 @@ impl ShellReader<'_, '_> {
         self.substitution(&text, word);
     }
 
-    /// Takes a command whose output is put in: it is one of the script's, and what it gives is not known.
+    /// Takes a command whose output is put in: its output is not known.
     fn substitution(&mut self, text: &str, word: &mut String) {
         // A command that cannot be read is no more than its text.
         let inner = self.variables.deeper(|variables| commands(text, variables));
@@ -520,7 +520,7 @@ impl ShellReader<'_, '_> {
         word.push_str(&self.variables.output_of(text));
     }
 
-    /// Reads what follows `$'`: escapes as in C, of which `\NNN` and `\xHH` are bytes.
+    /// Reads the text after `$'`: escapes as in C, of which `\NNN` and `\xHH` are bytes.
     fn ansi_quoted(&mut self, line: usize, word: &mut String) -> Result<(), UnclosedQuote> {
         let mut bytes = Vec::new();
         let push = |bytes: &mut Vec<u8>, c: char| {

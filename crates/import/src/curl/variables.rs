@@ -1,6 +1,6 @@
 //! Variables of a script while it is read: those that it sets, by their values; the others as marks in a text.
 
-use crate::script_variables::{ScriptVariables, TextPart};
+use crate::script_variables::{ScriptVariable, ScriptVariables, TextPart};
 use std::collections::HashMap;
 
 /// The variables of a script while it is read.
@@ -10,17 +10,17 @@ pub(super) struct ShellVariables {
     pub(super) unset: ScriptVariables,
     /// Whether bytes that are no text were left out.
     pub(super) lost_bytes: bool,
-    /// In how many commands, whose output others take, what is read now stands.
+    /// The number of command substitutions around the text that is being read.
     depth: usize,
 }
 
 /// The most commands in each other.
-const DEEPEST: usize = 10;
+const MAX_DEPTH: usize = 10;
 
 impl ShellVariables {
     /// Reads a command in another; `None` if it is in too many.
     pub(super) fn deeper<R>(&mut self, read: impl FnOnce(&mut ShellVariables) -> R) -> Option<R> {
-        if self.depth == DEEPEST {
+        if self.depth == MAX_DEPTH {
             return None;
         }
         self.depth += 1;
@@ -41,11 +41,12 @@ impl ShellVariables {
         if !starts || !letters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return false;
         }
-        // What a command gives has the name of the variable that it goes into.
+        // The output of a command has the name of the variable that it is assigned to.
         let value = match self.unset.split(value)[..] {
-            [TextPart::Variable("", what)] => {
-                let what = what.to_owned();
-                self.unset.mark(name, what)
+            [TextPart::Variable(output)] if output.name.is_empty() => {
+                let command = output.command.clone();
+                let name = name.to_owned();
+                self.unset.mark(ScriptVariable { name, command })
             }
             _ => value.to_owned(),
         };
@@ -60,15 +61,20 @@ impl ShellVariables {
         }
         match default {
             Some(default) => default.to_owned(),
-            None => self.unset.mark(name, format!("the script has '${name}'")),
+            None => self.unset.mark(ScriptVariable {
+                name: name.to_owned(),
+                command: None,
+            }),
         }
     }
 
-    /// Returns the mark of what a command gives.
+    /// Returns the mark of the output of a command.
     pub(super) fn output_of(&mut self, command: &str) -> String {
         let shown: String = command.trim().chars().take(60).collect();
-        self.unset
-            .mark("", format!("the script takes it from '{shown}'"))
+        self.unset.mark(ScriptVariable {
+            name: String::new(),
+            command: Some(shown),
+        })
     }
 
     /// Returns bytes as a text.

@@ -1,4 +1,4 @@
-//! What an entry of a HAR file sent and received.
+//! The bodies of an entry of a HAR file.
 
 use super::entry::{HarPostData, HarResponse};
 use crate::exchange::{Body, RecordedPart, media_of, read_body};
@@ -6,7 +6,7 @@ use base64::Engine as _;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Returns the text of an answer, if it is one.
+/// Returns the body of a response, if it is text.
 pub(super) fn text_of(response: &mut HarResponse) -> Option<String> {
     let text = response.text.take().filter(|text| !text.is_empty())?;
     if !response.is_base64 {

@@ -1,5 +1,5 @@
-//! Tells the headers that a script set from those that the browser sends by itself. A browser sends the same with its pages
-//! and their assets; what it never sends by itself, or sends otherwise there, a script has set.
+//! Separates the headers that a script set from those of the browser. A browser sends its own with pages and assets,
+//! too: a header that it never sends there, or sends with other values, is a script's.
 
 use super::left_out::LeftOut;
 use crate::exchange::{ExchangeKind, RecordedExchange};
@@ -46,63 +46,64 @@ const BROWSERS: [&str; 34] = [
 /// Headers that browsers send by themselves, and that scripts can set to something else.
 const BOTH: [&str; 4] = ["accept-language", "cache-control", "pragma", "user-agent"];
 
-/// Headers by which a cache asks whether what it has is still right.
+/// Headers by which a cache checks whether its copy is still current.
 const VALIDATORS: [&str; 2] = ["if-none-match", "if-modified-since"];
 
-/// Headers that the plan says otherwise, but that are read.
+/// Headers that the plan has in another form, but that are read.
 const READ: [&str; 4] = ["authorization", "content-length", "content-type", "cookie"];
 
 /// The most values of a header that are compared, and how long they may be.
-const MOST: usize = 64;
-const LONGEST: usize = 1 << 10;
+const MAX_VALUES: usize = 64;
+const MAX_VALUE_BYTES: usize = 1 << 10;
 
-/// What the browser of a recording sends by itself.
+/// Headers that the browser of a recording sends by itself.
 #[derive(Debug, Default)]
 pub(super) struct BrowserHeaders {
-    /// Names, and the values that pages and assets were asked for with.
+    /// Names, with the values that requests for pages and assets had.
     own: HashMap<&'static str, BTreeSet<String>>,
-    /// The same of calls: what they have in common is the browser's where nothing else is known.
+    /// Names, with the values of calls: one that they have in common is the browser's where nothing else is known.
     of_calls: HashMap<&'static str, HashMap<String, usize>>,
     origins: BTreeSet<String>,
 }
 
 impl BrowserHeaders {
-    /// Takes in what a request was sent with.
+    /// Records the headers of a request.
     pub(super) fn note(
         &mut self,
         kind: ExchangeKind,
         url: &url::Url,
         headers: &[(String, String)],
     ) {
-        if self.origins.len() < MOST * MOST {
+        if self.origins.len() < MAX_VALUES * MAX_VALUES {
             self.origins.insert(url.origin().ascii_serialization());
         }
         for name in BOTH {
-            let Some(value) = header(headers, name).filter(|value| value.len() <= LONGEST) else {
+            let Some(value) = header(headers, name).filter(|value| value.len() <= MAX_VALUE_BYTES)
+            else {
                 continue;
             };
             if kind == ExchangeKind::Call {
                 let values = self.of_calls.entry(name).or_default();
-                if values.len() < MOST || values.contains_key(value) {
+                if values.len() < MAX_VALUES || values.contains_key(value) {
                     *values.entry(value.to_owned()).or_default() += 1;
                 }
             } else {
                 let values = self.own.entry(name).or_default();
-                if values.len() < MOST {
+                if values.len() < MAX_VALUES {
                     values.insert(value.to_owned());
                 }
             }
         }
     }
 
-    /// Removes what the browser sent by itself from all requests, which are in their order. `is_document` tells of each
-    /// whether it asked for a page or a frame, for which no script sets a header.
+    /// Removes the browser's own headers from all requests, which are in their order. `is_document` states for each
+    /// whether it requested a page or a frame, for which no script sets a header.
     pub(super) fn remove<'a>(
         &self,
         exchanges: impl Iterator<Item = (&'a mut RecordedExchange, bool)>,
         left_out: &mut LeftOut,
     ) {
-        // What answers of an address said of their versions.
+        // Versions that responses of an address have named.
         let mut versions: HashMap<String, BTreeSet<String>> = HashMap::new();
         for (exchange, is_document) in exchanges {
             let known = versions.get(exchange.url.as_str());
@@ -131,7 +132,7 @@ impl BrowserHeaders {
             for value in named
                 .into_iter()
                 .flatten()
-                .filter(|value| value.len() <= LONGEST)
+                .filter(|value| value.len() <= MAX_VALUE_BYTES)
             {
                 let values = versions
                     .entry(exchange.url.as_str().to_owned())
@@ -141,13 +142,13 @@ impl BrowserHeaders {
         }
     }
 
-    /// Returns whether the browser sends a header with that value to whatever a script asks for.
+    /// Returns whether the browser sends a header with that value with the requests of scripts.
     fn is_own(&self, name: &str, value: &str) -> bool {
         if BROWSERS.contains(&name) || name.starts_with("sec-") || name.starts_with(':') {
             return true;
         }
         match name {
-            // What scripts ask for unless they say otherwise, and what pages are asked for with.
+            // The defaults for the requests of scripts and of pages.
             "accept" => {
                 value.is_empty() || value == "*/*" || value.starts_with("text/html,application/")
             }
@@ -156,7 +157,7 @@ impl BrowserHeaders {
             _ if !BOTH.contains(&name) => false,
             _ => match self.own.get(name) {
                 Some(values) => values.contains(value),
-                // Of what comes from a cache, some browsers do not say with which language it was asked for.
+                // Some browsers leave out the language of a response that comes from a cache.
                 None if self.own.is_empty() || name == "accept-language" => {
                     self.is_usual(name, value)
                 }
@@ -165,7 +166,7 @@ impl BrowserHeaders {
         }
     }
 
-    /// Returns whether a value is what most calls were sent with, of those that look like a browser's.
+    /// Returns whether a value is the most frequent one of calls, of those that look like a browser's.
     fn is_usual(&self, name: &str, value: &str) -> bool {
         let looks_own = |value: &str| match name {
             "accept-language" => value.contains(";q="),
@@ -179,8 +180,8 @@ impl BrowserHeaders {
     }
 }
 
-/// Returns whether it was the browser's cache that asked for a newer version, not a script: it does so for what it has, and
-/// not where it is switched off; a script that asks itself switches it off, too.
+/// Returns whether the browser's cache requested a newer version, and not a script. A cache does so for its copies, and
+/// not where it is switched off; a script that does so switches it off, too.
 fn by_cache(exchange: &RecordedExchange, is_known: &dyn Fn(&str) -> bool) -> bool {
     let header = |name| header(&exchange.headers, name);
     let is_off = ["cache-control", "pragma"]

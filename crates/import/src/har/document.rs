@@ -1,9 +1,9 @@
-//! Files of JSON that are no recording, and what is wrong with one that cannot be read.
+//! Files of JSON that are no recording, and faults in one that cannot be read.
 
 use lgoose_base::error::Diagnostic;
 use std::io::ErrorKind;
 
-/// The most bytes of a file that is no recording, and the names in it that tell what it is.
+/// The most bytes of a file that is no recording, and names in it that identify its kind.
 pub(in super::super) const DOCUMENT_BYTES: u64 = 32 << 20;
 pub(super) const DOCUMENT_KEYS: [&str; 37] = [
     "$defs",
@@ -45,7 +45,7 @@ pub(super) const DOCUMENT_KEYS: [&str; 37] = [
     "_postman_variable_scope",
 ];
 
-/// Returns what is wrong with a file, and where.
+/// Returns the fault in a file, with its place.
 pub(super) fn explain(name: &str, has_log: bool, error: &serde_json::Error) -> Diagnostic {
     let place = format!("line {}, column {}", error.line(), error.column());
     let (kind, again) = if has_log {

@@ -11,10 +11,10 @@ pub(super) struct HarEntry {
     pub(super) receive: Option<f64>,
     /// The page that it belongs to.
     pub(super) pageref: Option<String>,
-    /// Of Chromium.
+    /// The type of Chromium.
     pub(super) resource_type: Option<String>,
     pub(super) from_cache: bool,
-    /// The frame that asked for it, of Playwright.
+    /// The frame that sent it, as Playwright writes it.
     pub(super) frame: Option<String>,
     pub(super) method: String,
     pub(super) url: String,
@@ -53,7 +53,7 @@ impl HarEntry {
     /// Reads an entry.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault in it.
     pub(super) fn read(entry: Value) -> Result<HarEntry, String> {
         let Value::Object(fields) = entry else {
             return Err("it is no object".to_owned());
@@ -125,7 +125,7 @@ fn response_of(mut response: HarFields) -> Result<HarResponse, String> {
     })
 }
 
-/// The fields of an object; `null` is none.
+/// The fields of an object; `null` counts as missing.
 pub(super) struct HarFields(pub(super) Map<String, Value>);
 
 impl HarFields {
@@ -144,7 +144,7 @@ impl HarFields {
         text.ok_or_else(|| format!("there is no '{name}'"))
     }
 
-    /// Takes a number; what is none is as if it were not there.
+    /// Takes a number; any other value counts as missing.
     fn number(&mut self, name: &str) -> Option<f64> {
         self.0.remove(name).and_then(|value| value.as_f64())
     }

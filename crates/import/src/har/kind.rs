@@ -1,8 +1,8 @@
-//! Tells pages, assets and calls apart.
+//! Pages, assets and calls.
 
 use crate::exchange::ExchangeKind;
 
-/// Returns what a request is for: Chromium says it, and the headers of all browsers do.
+/// Returns the purpose of a request, which Chromium records and the headers of all browsers show.
 pub(super) fn kind(
     resource_type: Option<&str>,
     method: &str,
@@ -46,13 +46,15 @@ pub(super) fn kind(
         || media.contains("javascript")
         || media.contains("font");
     let requests_page = header("accept").is_some_and(|accept| accept.starts_with("text/html"));
-    match () {
-        () if is_asset && method == "GET" && !is_script => ExchangeKind::Asset,
-        () if is_script => ExchangeKind::Call,
-        () if media == "text/html" || media == "application/xhtml+xml" => ExchangeKind::Page,
-        () if requests_page && ((300..400).contains(&status) || status == 204) => {
-            ExchangeKind::Page
-        }
-        () => ExchangeKind::Call,
+    let is_page = matches!(media, "text/html" | "application/xhtml+xml")
+        || (requests_page && ((300..400).contains(&status) || status == 204));
+    if is_script {
+        ExchangeKind::Call
+    } else if is_asset && method == "GET" {
+        ExchangeKind::Asset
+    } else if is_page {
+        ExchangeKind::Page
+    } else {
+        ExchangeKind::Call
     }
 }

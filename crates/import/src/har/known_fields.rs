@@ -1,12 +1,12 @@
-//! A value of JSON without the fields that nobody reads. An entry of a HAR file is read as one, so that whatever is wrong
-//! with it costs no other entry.
+//! A value of JSON without unknown fields. An entry of a HAR file is read as one, so that a fault in it costs no other
+//! entry.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;
 
 /// The most values of an entry; it has some hundred, most of them of headers.
-const MOST: usize = 20_000;
+const MAX_VALUES: usize = 20_000;
 
 /// The names of the fields that are read, wherever they stand.
 const NAMES: [&str; 27] = [
@@ -46,9 +46,9 @@ pub(super) struct KnownFields {
 }
 
 impl KnownFields {
-    /// Whether the value had more values than are read; some are missing then.
+    /// Returns whether the value had more values than are read; some are missing then.
     pub(super) fn is_too_large(&self) -> bool {
-        self.values > MOST
+        self.values > MAX_VALUES
     }
 }
 
@@ -131,9 +131,9 @@ mod tests {
 
     #[test]
     fn a_list_that_never_seems_to_end_takes_no_memory() {
-        let json = format!("[{}0]", "0,".repeat(3 * MOST));
+        let json = format!("[{}0]", "0,".repeat(3 * MAX_VALUES));
         let (value, is_too_large) = read(&json);
         assert!(is_too_large);
-        assert!(value.as_array().is_some_and(|all| all.len() < MOST));
+        assert!(value.as_array().is_some_and(|all| all.len() < MAX_VALUES));
     }
 }

@@ -1,76 +1,77 @@
-//! What of a recording is not in its plan, and what is told of it.
+//! Parts of a recording that are not in its plan, and the notes on them.
 
 use super::entry::HarEntry;
 use crate::lua_text::comment;
 use std::collections::BTreeMap;
 use url::{Position, Url};
 
-/// How many are shown of what is left out for one reason.
-const SHOWN: usize = 5;
-/// The most entries that cannot be read of which each is told.
-const MOST_MISTAKES: usize = 20;
+/// The most examples of requests that are left out for one reason.
+const MAX_EXAMPLES: usize = 5;
+/// The most entries with a fault that have a note of their own.
+const MAX_MISTAKES: usize = 20;
 
-/// Why a request is left out.
+/// Reasons to leave out a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reason {
-    NoAnswer,
-    /// What stays open, or waits for no answer.
+pub(super) enum OmissionReason {
+    NoResponse,
+    /// A request that stays open, or expects no response.
     Stream,
     Preflight,
-    /// Not over HTTP, or of a method of proxies.
+    /// A request that is not over HTTP, or has a method of proxies.
     NoHttp,
 }
 
-impl Reason {
-    /// Returns why no plan has a request: nothing answered it, or it is none that a plan sends.
+impl OmissionReason {
+    /// Returns why no plan has a request: it had no response, or plans do not send its kind.
     pub(super) fn of(
         entry: &HarEntry,
-        (method, url): (&str, &Url),
+        method: &str,
+        url: &Url,
         headers: &[(String, String)],
-    ) -> Option<Reason> {
+    ) -> Option<OmissionReason> {
         let has = |wanted: &str| headers.iter().any(|(name, _)| name == wanted);
         let is_name = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphabetic());
         let kind = entry.resource_type.as_deref();
         let status = entry.response.as_ref().and_then(|response| response.status);
         match kind {
             Some("ping" | "websocket" | "eventsource" | "csp-violation-report") => {
-                return Some(Reason::Stream);
+                return Some(OmissionReason::Stream);
             }
-            Some("preflight") => return Some(Reason::Preflight),
+            Some("preflight") => return Some(OmissionReason::Preflight),
             _ => {}
         }
         match url.scheme() {
-            "ws" | "wss" => return Some(Reason::Stream),
+            "ws" | "wss" => return Some(OmissionReason::Stream),
             "http" | "https" if is_name && method != "CONNECT" => {}
-            _ => return Some(Reason::NoHttp),
+            _ => return Some(OmissionReason::NoHttp),
         }
         match status {
-            Some(101) => Some(Reason::Stream),
+            Some(101) => Some(OmissionReason::Stream),
             _ if method == "OPTIONS" && has("access-control-request-method") => {
-                Some(Reason::Preflight)
+                Some(OmissionReason::Preflight)
             }
             Some(100..=599) => None,
-            _ => Some(Reason::NoAnswer),
+            _ => Some(OmissionReason::NoResponse),
         }
     }
 
-    fn note(self, listed: &Listed) -> String {
+    fn note(self, listed: &OmittedRequests) -> String {
         let shown = listed.shown();
         match self {
-            Reason::NoAnswer => format!(
+            OmissionReason::NoResponse => format!(
                 "left out {} without an answer (blocked, cut short, or lost on the way): {shown}; \
                  record again, or write what the visit needs of them into the plan",
                 listed.counted("request")
             ),
-            Reason::Stream => format!(
+            OmissionReason::Stream => format!(
                 "left out {} for WebSockets, event streams, beacons and the like: {shown}",
                 listed.counted("request")
             ),
-            Reason::Preflight => format!(
+            OmissionReason::Preflight => format!(
                 "left out {}, which browsers send by themselves: {shown}",
                 listed.counted("preflight request")
             ),
-            Reason::NoHttp => format!(
+            OmissionReason::NoHttp => format!(
                 "left out {} that no plan sends: {shown}",
                 listed.counted("request")
             ),
@@ -78,24 +79,24 @@ impl Reason {
     }
 }
 
-/// What is left out so far.
+/// Requests that are left out so far.
 #[derive(Debug, Default)]
 pub(super) struct LeftOut {
-    requests: BTreeMap<Reason, Listed>,
-    mistakes: Listed,
-    untimed: Listed,
-    headers: Listed,
-    validators: Listed,
+    requests: BTreeMap<OmissionReason, OmittedRequests>,
+    mistakes: OmittedRequests,
+    untimed: OmittedRequests,
+    headers: OmittedRequests,
+    validators: OmittedRequests,
 }
 
-/// How many there are, and the first of them.
+/// The number of requests, and the first of them.
 #[derive(Debug, Default)]
-struct Listed {
+struct OmittedRequests {
     count: usize,
     first: Vec<String>,
 }
 
-impl Listed {
+impl OmittedRequests {
     fn add(&mut self, most: usize, one: impl FnOnce() -> String) {
         self.count += 1;
         if self.first.len() < most {
@@ -122,35 +123,38 @@ impl Listed {
 }
 
 impl LeftOut {
-    pub(super) fn request(&mut self, reason: Reason, method: &str, url: &Url) {
+    pub(super) fn request(&mut self, reason: OmissionReason, method: &str, url: &Url) {
         let listed = self.requests.entry(reason).or_default();
-        listed.add(SHOWN, || comment(&format!("{method} {}", shown(url))));
+        listed.add(MAX_EXAMPLES, || {
+            comment(&format!("{method} {}", shown(url)))
+        });
     }
 
     /// An entry of the file, counted from 1, that cannot be read.
     pub(super) fn mistake(&mut self, number: usize, why: &str) {
-        self.mistakes.add(MOST_MISTAKES, || {
+        self.mistakes.add(MAX_MISTAKES, || {
             format!("left out entry {number} of the recording: {}", comment(why))
         });
     }
 
     /// An entry whose time cannot be read.
     pub(super) fn untimed(&mut self, number: usize) {
-        self.untimed.add(SHOWN, || number.to_string());
+        self.untimed.add(MAX_EXAMPLES, || number.to_string());
     }
 
     /// A header that is too long.
     pub(super) fn header(&mut self, name: &str) {
-        self.headers.add(SHOWN, || comment(name));
+        self.headers.add(MAX_EXAMPLES, || comment(name));
     }
 
     /// A header that the browser's cache may have sent, and a script as well.
     pub(super) fn validator(&mut self, name: &str, url: &Url) {
-        self.validators
-            .add(SHOWN, || comment(&format!("{name} of {}", shown(url))));
+        self.validators.add(MAX_EXAMPLES, || {
+            comment(&format!("{name} of {}", shown(url)))
+        });
     }
 
-    /// Returns what is told of it.
+    /// Returns the notes.
     pub(super) fn notes(self) -> Vec<String> {
         let mut notes = self.mistakes.first;
         if self.mistakes.count > notes.len() {
@@ -188,7 +192,7 @@ impl LeftOut {
     }
 }
 
-/// Returns a URL without user, password and query, which may have secrets; of what is no address of a host the scheme alone.
+/// Returns a URL without user, password and query, which may have secrets; for a URL without a host the scheme alone.
 fn shown(url: &Url) -> String {
     let scheme = url.scheme();
     if !url.has_host() {

@@ -20,7 +20,7 @@ use document::{DOCUMENT_KEYS, explain};
 use entry::{HarEntry, HarFields, HarResponse};
 use kind::kind;
 use known_fields::KnownFields;
-use left_out::{LeftOut, Reason};
+use left_out::{LeftOut, OmissionReason};
 use lgoose_base::error::Diagnostic;
 use pages::{PageMark, RecordedPages};
 use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -34,21 +34,21 @@ use url::Url;
 const TEXT_BYTES: usize = 4 << 20;
 const STORED_BYTES: usize = 64 << 20;
 /// The longest address and header that are kept.
-const LONGEST: usize = 16 << 10;
+const MAX_HEADER_BYTES: usize = 16 << 10;
 /// The most requests that are kept.
-const MOST: usize = 50_000;
+const MAX_ENTRIES: usize = 50_000;
 
-/// What a file of JSON has turned out to be.
+/// The kinds of a file of JSON.
 pub(super) enum JsonFile {
     Recording(RecordedTraffic),
-    /// No recording: what its object has, of the names that are known.
+    /// No recording: those fields of its object whose names are known.
     Other(Map<String, Value>),
 }
 
 /// Reads a file of JSON, whose kind shows on the way.
 ///
 /// # Errors
-/// What is wrong with it and where.
+/// The fault, with its place.
 pub(super) fn read(name: &str, reader: impl BufRead) -> Result<JsonFile, Diagnostic> {
     let (reader, cuts, limit) = BoundedTexts::new(reader, TEXT_BYTES);
     let mut found = HarContents {
@@ -79,11 +79,11 @@ pub(super) fn read(name: &str, reader: impl BufRead) -> Result<JsonFile, Diagnos
 struct HarContents {
     cuts: CutCount,
     limit: ByteLimit,
-    /// What is there besides a recording.
+    /// Fields besides a recording.
     others: Map<String, Value>,
     has_log: bool,
     entries: Vec<(RecordedExchange, PageMark)>,
-    /// How many entries were read.
+    /// The number of entries that were read.
     read: usize,
     /// The bytes of bodies that are kept, and how many texts were too long to be.
     stored: usize,
@@ -210,13 +210,15 @@ impl HarContents {
 
     /// Takes an entry, which is the one of that number in the file.
     fn take(&mut self, number: usize, mut entry: HarEntry, is_cut: bool) -> Result<(), String> {
-        if self.entries.len() >= MOST {
-            return Err(format!("more than {MOST} requests; record a shorter visit"));
+        if self.entries.len() >= MAX_ENTRIES {
+            return Err(format!(
+                "more than {MAX_ENTRIES} requests; record a shorter visit"
+            ));
         }
         let mut url = match Url::parse(&entry.url) {
-            Ok(url) if url.as_str().len() <= LONGEST => url,
+            Ok(url) if url.as_str().len() <= MAX_HEADER_BYTES => url,
             Ok(_) => {
-                let why = format!("its 'url' is longer than {} KiB", LONGEST >> 10);
+                let why = format!("its 'url' is longer than {} KiB", MAX_HEADER_BYTES >> 10);
                 self.left_out.mistake(number, &why);
                 return Ok(());
             }
@@ -229,7 +231,7 @@ impl HarContents {
         url.set_fragment(None);
         let method = entry.method.to_ascii_uppercase();
         let mut headers = self.lower(std::mem::take(&mut entry.headers));
-        if let Some(reason) = Reason::of(&entry, (&method, &url), &headers) {
+        if let Some(reason) = OmissionReason::of(&entry, &method, &url, &headers) {
             self.left_out.request(reason, &method, &url);
             return Ok(());
         }
@@ -291,7 +293,7 @@ impl HarContents {
         Ok(())
     }
 
-    /// Returns the answer of an entry without its text.
+    /// Returns the response of an entry without its text.
     fn response(&mut self, recorded: Option<&mut HarResponse>, url: &Url) -> FinalResponse {
         let mut response = FinalResponse {
             status: 0,
@@ -320,7 +322,7 @@ impl HarContents {
     fn lower(&mut self, headers: Vec<(String, String)>) -> Vec<(String, String)> {
         let mut lower = Vec::with_capacity(headers.len());
         for (name, value) in headers {
-            if name.len() + value.len() <= LONGEST {
+            if name.len() + value.len() <= MAX_HEADER_BYTES {
                 lower.push((name.to_ascii_lowercase(), value));
             } else {
                 self.left_out.header(&name);
@@ -329,7 +331,7 @@ impl HarContents {
         lower
     }
 
-    /// Returns what was read, in the order in which it began.
+    /// Returns the recording, in the order in which requests began.
     fn recording(mut self) -> RecordedTraffic {
         // Stable: entries that began together stay in the order of the file.
         self.entries

@@ -1,5 +1,5 @@
-//! Tells the documents of a visit's pages from those of frames. Entries with one `pageref` belong to one page, whose document
-//! comes first; of some browsers all pages of a visit have the same one.
+//! Separates the documents of a visit's pages from those of frames. Entries with one `pageref` belong to one page,
+//! whose document comes first; some browsers have one `pageref` for all pages of a visit.
 
 use crate::exchange::{ExchangeKind, RecordedExchange};
 use lgoose_html::{Document, Selector};
@@ -8,33 +8,33 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use url::Url;
 
-/// After a pause that is shorter, it is hardly the visitor who opens a page, in milliseconds.
+/// A shorter pause before a page means that hardly a person opened it, in milliseconds.
 const PAUSE_MS: f64 = 1_000.0;
-/// The memory that a page may take whose frames are looked for.
+/// The memory for a page whose frames are searched.
 const PAGE_BYTES: usize = 128 << 20;
 /// The most pages of a recording, and the most sites that requests came from.
-const MOST: usize = 10_000;
+const MAX_PAGES: usize = 10_000;
 
-/// What an entry says of the page that it belongs to.
+/// The facts of an entry about its page.
 #[derive(Debug, Default)]
 pub(super) struct PageMark {
     /// The number of its page.
     page: Option<usize>,
-    /// The frame that asked for it.
+    /// The frame that sent it.
     frame: Option<String>,
-    /// The browser says that it is what a tab shows.
+    /// The browser marks it as the document of a tab.
     is_top: bool,
-    /// It asked for a page or a frame.
+    /// Whether it requested a page or a frame.
     pub(super) is_document: bool,
     /// The hash of the address that it came from.
     referrer: Option<u64>,
 }
 
-/// The pages of a recording, as far as its entries and its list of pages say.
+/// The pages of a recording, as far as its entries and its list of pages have them.
 #[derive(Debug, Default)]
 pub(super) struct RecordedPages {
     numbers: HashMap<String, usize>,
-    /// Pages by their names, where their titles are addresses: of what the page is.
+    /// The addresses of pages, by their names, where their titles are addresses.
     addresses: HashMap<String, Url>,
     /// Origins that requests came from, and how many did.
     sites: HashMap<String, usize>,
@@ -45,27 +45,27 @@ struct PageDocument {
     /// Its place among the entries.
     at: usize,
     url: Url,
-    /// Where it redirects to.
+    /// The target of its redirect.
     leads_to: Option<Url>,
     frame: Option<String>,
-    /// The addresses of its frames, once they are looked for.
+    /// The addresses of its frames, once they are known.
     frames: OnceCell<HashSet<String>>,
     busy_until: f64,
 }
 
 impl RecordedPages {
-    /// Takes in a page of the list.
+    /// Records a page of the list.
     pub(super) fn note_page(&mut self, id: Option<String>, title: Option<String>) {
         let url = title.and_then(|title| Url::parse(title.split('#').next()?).ok());
         let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
         if let (Some(id), Some(url)) = (id, url)
-            && self.addresses.len() < MOST
+            && self.addresses.len() < MAX_PAGES
         {
             self.addresses.insert(id, url);
         }
     }
 
-    /// Takes in an entry, and returns what it says of its page.
+    /// Records an entry, and returns its facts about its page.
     pub(super) fn mark(
         &mut self,
         kind: ExchangeKind,
@@ -80,7 +80,7 @@ impl RecordedPages {
         let referrer = header("referer").and_then(|referrer| Url::parse(referrer).ok());
         let origin = referrer.as_ref().filter(|_| kind != ExchangeKind::Page);
         if let Some(origin) = origin.map(|url| url.origin().ascii_serialization())
-            && (self.sites.len() < MOST || self.sites.contains_key(&origin))
+            && (self.sites.len() < MAX_PAGES || self.sites.contains_key(&origin))
         {
             *self.sites.entry(origin).or_default() += 1;
         }
@@ -88,7 +88,7 @@ impl RecordedPages {
         let next = self.numbers.len();
         PageMark {
             page: pageref
-                .filter(|_| next < MOST)
+                .filter(|_| next < MAX_PAGES)
                 .map(|pageref| *self.numbers.entry(pageref.to_owned()).or_insert(next)),
             frame,
             is_top: destination == Some("document"),
@@ -105,7 +105,7 @@ impl RecordedPages {
         most.and_then(|(origin, _)| Url::parse(origin).ok())
     }
 
-    /// Makes calls of the documents that frames asked for. Entries are in the order of their beginnings.
+    /// Turns the documents of frames into calls. Entries are in the order of their beginnings.
     pub(super) fn settle(&self, entries: &mut [(RecordedExchange, PageMark)]) {
         let addresses = self.addresses.iter();
         let addresses: HashMap<usize, &Url> = addresses
@@ -123,7 +123,7 @@ impl RecordedPages {
         }
         let mut with_documents = came.keys().map(|(page, _)| *page);
         let first = with_documents.next();
-        // Of some browsers, it says nothing of where one page ends and the next begins.
+        // Some browsers give all pages the same one.
         let is_lone = with_documents.all(|page| Some(page) == first);
         let mut own: HashMap<usize, PageDocument> = HashMap::new();
         for at in 0..entries.len() {
@@ -174,8 +174,8 @@ impl PageDocument {
         }
     }
 
-    /// Returns whether a document is the page's own, too: where the one before redirects to, the same again, or what the
-    /// same frame of a tab shows next.
+    /// Returns whether a document is the page's own, too: the target of a redirect of the one before, the same one
+    /// again, or the next in the same frame of a tab.
     fn goes_on_with(&self, exchange: &RecordedExchange, mark: &PageMark) -> bool {
         self.leads_to.as_ref() == Some(&exchange.url)
             || self.url == exchange.url
@@ -199,7 +199,7 @@ impl PageDocument {
     }
 }
 
-/// Returns where an answer redirects to.
+/// Returns the target of a redirect.
 fn target(exchange: &RecordedExchange) -> Option<Url> {
     let response = exchange.response.as_ref();
     let response = response.filter(|response| (300..400).contains(&response.status))?;

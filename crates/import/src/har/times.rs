@@ -1,18 +1,18 @@
-//! When a request was sent and answered, as far as its entry says so.
+//! The times at which a request was sent and its response arrived, as far as its entry has them.
 
 use super::entry::HarEntry;
 
 /// The longest time that is believed, in milliseconds.
-const LONGEST_MS: f64 = 3.6e6;
+const MAX_MS: f64 = 3.6e6;
 
 /// Milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Times {
     pub(super) start_ms: f64,
-    /// When the answer began to come: from then on scripts know its status and headers.
+    /// The time at which the response began to arrive, from which on scripts know its status and headers.
     pub(super) responded_ms: f64,
     pub(super) end_ms: f64,
-    /// Whether the entry says when it began.
+    /// Whether the entry has the time of its beginning.
     pub(super) is_known: bool,
 }
 
@@ -24,7 +24,7 @@ impl Times {
         let start_ms = start_ms.or(before).unwrap_or(0.0);
         let duration = |time: Option<f64>| {
             let time = time.filter(|time| time.is_finite() && *time > 0.0);
-            time.unwrap_or(0.0).min(LONGEST_MS)
+            time.unwrap_or(0.0).min(MAX_MS)
         };
         let took = duration(entry.time);
         let receive = entry.receive;
@@ -78,7 +78,7 @@ mod tests {
             ),
             (
                 json!({ "startedDateTime": "NaN", "time": 1e300 }),
-                (7.0, LONGEST_MS, LONGEST_MS),
+                (7.0, MAX_MS, MAX_MS),
             ),
             (json!({ "time": null, "timings": [] }), (7.0, 0.0, 0.0)),
         ] {

@@ -1,4 +1,4 @@
-//! Assertions: what a response must have.
+//! Assertions on responses.
 
 use super::draft::JmeterImport;
 use super::element::JmeterElement;
@@ -8,7 +8,7 @@ use crate::lua_text::{comment, quoted};
 use crate::value_paths::{json_path, pattern, plain};
 use serde_json::Value;
 
-/// How a response assertion compares, as bits of its type.
+/// The comparisons of a response assertion, as bits of its type.
 const MATCH: u32 = 1;
 const CONTAINS: u32 = 2;
 const NOT: u32 = 4;
@@ -16,7 +16,7 @@ const EQUALS: u32 = 8;
 const SUBSTRING: u32 = 16;
 const OR: u32 = 32;
 
-/// Adds to a request what its assertions check.
+/// Adds the assertions to a request.
 pub(super) fn add_assertions<'a>(
     import: &mut JmeterImport<'a>,
     scope: &JmeterScope<'a>,
@@ -70,7 +70,7 @@ fn response_assertion<'a>(
             call.set("expect", "status", status);
         }
         "Assertion.response_data" | "Assertion.response_data_as_document" | "" => {
-            text_assertion(import, &tests, kind, (is_not, is_or), call)?;
+            text_assertion(import, &tests, kind, is_not, is_or, call)?;
         }
         _ => return None,
     }
@@ -81,7 +81,8 @@ fn text_assertion<'a>(
     import: &mut JmeterImport<'a>,
     tests: &[&str],
     kind: u32,
-    (is_not, is_or): (bool, bool),
+    is_not: bool,
+    is_or: bool,
     call: &mut OutlineCall,
 ) -> Option<()> {
     // A pattern without special characters is a text that the body contains.

@@ -1,10 +1,10 @@
-//! The plan that is being made of a test plan, with what is known of it and what was left out.
+//! The plan that is being made of a test plan, with the elements that were left out.
 
 use super::element::JmeterElement;
 use super::texts::JmeterVariables;
 use crate::calls::PlanOutline;
 use crate::request::PlanAttachments;
-use crate::site::Choices;
+use crate::site::ImportOptions;
 use crate::xml::XmlElement;
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,29 +31,29 @@ pub(super) struct JmeterImport<'a> {
     pub(super) variables: JmeterVariables,
     pub(super) calls: PlanOutline,
     pub(super) files: PlanAttachments,
-    /// Where the test plan lies, if it lies anywhere.
+    /// The folder of the test plan, if it has one.
     pub(super) folder: Option<PathBuf>,
-    /// Expressions for hosts, with how many requests go there.
+    /// Expressions for the hosts that are known before a user starts, with the number of requests to each.
     pub(super) origins: IndexMap<String, usize>,
     /// The expression for the host of the plan.
     pub(super) site: Option<String>,
     pub(super) requests: usize,
-    /// Bytes of what requests have from the elements around them.
+    /// Bytes that requests have from the elements around them.
     pub(super) repeated: usize,
     pub(super) groups: usize,
-    /// How deep the controller lies that is being read.
+    /// The depth of the controller that is being read.
     pub(super) depth: usize,
     pub(super) disabled: usize,
     pub(super) listeners: usize,
     /// Kinds of elements that are not carried over, with their names.
     pub(super) left_out: BTreeMap<String, Vec<String>>,
     pub(super) noted: BTreeSet<String>,
-    /// Functions of the plan, by what they are called here.
+    /// The elements at the top of the test plan.
     pub(super) root: Vec<JmeterElement<'a>>,
 }
 
 impl<'a> JmeterImport<'a> {
-    pub(super) fn new(tree: &'a XmlElement, choices: &Choices) -> Self {
+    pub(super) fn new(tree: &'a XmlElement, choices: &ImportOptions) -> Self {
         let folder = choices.path.as_ref().and_then(|path| path.parent());
         JmeterImport {
             variables: JmeterVariables::default(),
@@ -79,11 +79,8 @@ impl<'a> JmeterImport<'a> {
 
     /// Returns the host that most requests go to, of those that are known before a user starts.
     pub(super) fn main_origin(&self) -> Option<String> {
-        let known = self.origins.iter().filter(|(origin, _)| {
-            !origin.contains("user.") && !matches!(origin.as_str(), "" | "\"\"")
-        });
         // Of several, it is the first.
-        let most = known.rev().max_by_key(|(_, count)| **count);
+        let most = self.origins.iter().rev().max_by_key(|(_, count)| **count);
         most.map(|(origin, _)| origin.clone())
     }
 

@@ -1,8 +1,8 @@
-//! The elements of a test plan, each with what lies below it, and their properties.
+//! The elements of a test plan with their properties and the elements below them.
 
 use crate::xml::XmlElement;
 
-/// An element of a test plan: a thread group, a controller, a sampler, whatever belongs to one.
+/// An element of a test plan: a thread group, a controller, a sampler or a part of one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct JmeterElement<'a> {
     xml: &'a XmlElement,
@@ -29,7 +29,7 @@ impl<'a> JmeterElement<'a> {
         all
     }
 
-    /// Returns what lies below it.
+    /// Returns the elements below it.
     pub(super) fn children(self) -> Vec<JmeterElement<'a>> {
         self.below.map_or_else(Vec::new, JmeterElement::all)
     }
@@ -65,7 +65,7 @@ impl<'a> JmeterElement<'a> {
         property(self.xml, name)
     }
 
-    /// Returns how many bytes its texts have, without those of what lies below it.
+    /// Returns the number of bytes of its texts, without those of the elements below it.
     pub(super) fn size(self) -> usize {
         fn of(element: &XmlElement) -> usize {
             let children = element.children.iter().map(of);

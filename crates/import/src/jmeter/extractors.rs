@@ -7,7 +7,7 @@ use crate::calls::OutlineCall;
 use crate::lua_text::{comment, field, quoted};
 use crate::value_paths::{json_path, pattern};
 
-/// Which of several matches an extractor takes.
+/// The match that an extractor takes, where there are several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MatchChoice {
     /// The one of this number, from 1.
@@ -97,12 +97,13 @@ fn by_pattern<'a>(
     let pattern = format!("regex({})", quoted(&text));
     add_assignment(
         import,
-        (of("RegexExtractor.refname"), of("RegexExtractor.default")),
-        choice,
-        (
-            format!("{pattern}:match({source})"),
-            format!("{pattern}:matches({source})"),
-        ),
+        ExtractedVariable {
+            name: of("RegexExtractor.refname"),
+            default: of("RegexExtractor.default"),
+            choice,
+            first: format!("{pattern}:match({source})"),
+            all: format!("{pattern}:matches({source})"),
+        },
         call,
     );
     Some(())
@@ -132,12 +133,13 @@ fn by_boundaries<'a>(
     let pattern = format!("regex({})", quoted(&text));
     add_assignment(
         import,
-        (of("refname"), of("default")),
-        choice,
-        (
-            format!("{pattern}:match(answer)"),
-            format!("{pattern}:matches(answer)"),
-        ),
+        ExtractedVariable {
+            name: of("refname"),
+            default: of("default"),
+            choice,
+            first: format!("{pattern}:match(answer)"),
+            all: format!("{pattern}:matches(answer)"),
+        },
         call,
     );
     Some(())
@@ -176,9 +178,13 @@ fn by_selector<'a>(
     };
     add_assignment(
         import,
-        (of("refname"), of("default")),
-        choice,
-        (first, all),
+        ExtractedVariable {
+            name: of("refname"),
+            default: of("default"),
+            choice,
+            first,
+            all,
+        },
         call,
     );
     Some(())
@@ -224,9 +230,13 @@ fn by_path<'a>(
             let all = format!("{list}(answer, {text})");
             add_assignment(
                 import,
-                (name.trim(), default),
-                choice,
-                (format!("{all}[1]"), all),
+                ExtractedVariable {
+                    name,
+                    default,
+                    choice,
+                    first: format!("{all}[1]"),
+                    all,
+                },
                 &mut statements,
             );
         } else {
@@ -234,9 +244,13 @@ fn by_path<'a>(
             let all = format!("{{ {value} }}");
             add_assignment(
                 import,
-                (name.trim(), default),
-                choice,
-                (value, all),
+                ExtractedVariable {
+                    name,
+                    default,
+                    choice,
+                    first: value,
+                    all,
+                },
                 &mut statements,
             );
         }
@@ -245,18 +259,29 @@ fn by_path<'a>(
     Some(())
 }
 
-/// Adds the statements that set a variable: the first match, or one of all.
+/// A variable that an extractor sets.
+struct ExtractedVariable<'a> {
+    name: &'a str,
+    /// The text where nothing matches.
+    default: &'a str,
+    choice: MatchChoice,
+    /// The expression for the first match.
+    first: String,
+    /// The expression for the list of all matches.
+    all: String,
+}
+
+/// Adds the statement that sets a variable to the first match, or to one of all.
 fn add_assignment<'a>(
     import: &mut JmeterImport<'a>,
-    (name, default): (&str, &str),
-    choice: MatchChoice,
-    (first, all): (String, String),
+    variable: ExtractedVariable<'_>,
     call: &mut OutlineCall,
 ) {
-    let name = name.trim();
-    let default = import.variables.value(default, &mut import.calls).render(4);
+    let (name, first, all) = (variable.name.trim(), variable.first, variable.all);
+    let default = import.variables.value(variable.default, &mut import.calls);
+    let default = default.render(4);
     let target = format!("user.data{}", field(name));
-    call.after.push(match choice {
+    call.after.push(match variable.choice {
         MatchChoice::Nth(1) => format!("{target} = {first} or {default}"),
         MatchChoice::Nth(number) => format!("{target} = {all}[{number}] or {default}"),
         MatchChoice::Random => {

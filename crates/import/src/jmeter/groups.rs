@@ -5,7 +5,7 @@ use super::element::{JmeterElement, part, property};
 use super::scope::JmeterScope;
 use super::steps::{beginnings_of, read_steps};
 use super::texts::ExpressionPlace;
-use crate::calls::{LuaLiteral, OutlineHook, OutlineScenario, OutlineStep, OutlineTask};
+use crate::calls::{LuaLiteral, OutlineHook, OutlineScenario, OutlineTask};
 use crate::lua_text::comment;
 use serde_json::Value;
 use std::rc::Rc;
@@ -15,8 +15,8 @@ pub(super) fn is_group(element: JmeterElement<'_>) -> bool {
     element.kind().ends_with("ThreadGroup")
 }
 
-/// Adds what a thread group does. `outer` are the elements beside it, and `is_only` whether no other group runs, so that its load is
-/// that of the plan.
+/// Adds the steps of a thread group. `outer` are the elements beside it, and `is_only` whether no other group runs, so
+/// that its load is that of the plan.
 pub(super) fn add_group<'a>(
     import: &mut JmeterImport<'a>,
     group: JmeterElement<'a>,
@@ -31,11 +31,8 @@ pub(super) fn add_group<'a>(
         "PostThreadGroup" => Some("test_stop"),
         _ => None,
     };
-    let mut steps = beginnings_of(import, outer, group);
-    if event.is_some() {
-        // Iterations are those of users.
-        steps.retain(|step| !matches!(step, OutlineStep::Statement(text) if text.starts_with("user.cookies")));
-    }
+    // Cookies are those of users, whose iterations a hook does not run.
+    let mut steps = beginnings_of(import, outer, group, event.is_none());
     steps.append(&mut read_steps(import, &group.children(), &scope));
     if !steps.iter().any(|step| step.requests() > 0) {
         return;
@@ -60,7 +57,7 @@ pub(super) fn add_group<'a>(
         serial: true,
         ..OutlineScenario::default()
     };
-    // What starts later has a load of its own.
+    // A group that starts later has a load of its own.
     let is_late = load.iter().any(|(name, _)| name == "start");
     if is_only && !is_late {
         import.calls.options.extend(load)
@@ -140,7 +137,7 @@ fn read_load<'a>(
     let users = read_number(import, group.property("ThreadGroup.num_threads"));
     let ramp = read_number(import, group.property("ThreadGroup.ramp_time"));
     add("users", users);
-    // A thread group has a load of its own, whatever it is.
+    // A thread group has its own start-up time, even one of zero.
     add(
         "startup_time",
         Some(ramp.clone().unwrap_or(LuaLiteral::Scalar(Value::from(0)))),
@@ -163,11 +160,11 @@ fn read_load<'a>(
         };
         add("run_time", run_time);
         let delay = read_number(import, group.property("ThreadGroup.delay"));
-        add(
-            "start",
-            delay
-                .filter(|delay| delay.render(0) != "0" && !delay.render(0).starts_with("tonumber")),
-        );
+        let is_delay = |delay: &LuaLiteral| match delay {
+            LuaLiteral::Scalar(seconds) => seconds.as_f64() != Some(0.0),
+            _ => false,
+        };
+        add("start", delay.filter(is_delay));
     }
     load
 }
@@ -270,7 +267,7 @@ fn ultimate_stages<'a>(
     stages_of(stages.into_iter())
 }
 
-/// Adds what the elements say of the whole plan: limits of rates, caches and cookies.
+/// Adds the options of the whole plan: limits of rates, caches and cookies.
 pub(super) fn plan_options<'a>(import: &mut JmeterImport<'a>, elements: &[JmeterElement<'a>]) {
     let enabled = elements.iter().filter(|element| element.is_enabled());
     let mut has_cookies = false;

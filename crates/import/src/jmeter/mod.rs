@@ -19,8 +19,8 @@ mod timers;
 use super::calls;
 use super::imported::Imported;
 use super::lua_text::comment;
-use super::site::Choices;
-use super::visit::MOST;
+use super::site::ImportOptions;
+use super::visit::MAX_REQUESTS;
 use super::xml;
 use draft::JmeterImport;
 use element::JmeterElement;
@@ -36,7 +36,7 @@ use steps::begins;
 const NAMES: usize = 6;
 
 /// The most thread groups: each is a scenario.
-const GROUPS: usize = 100;
+const MAX_GROUPS: usize = 100;
 
 /// Returns whether a text is of JMeter.
 pub(super) fn is_jmeter(text: &str) -> bool {
@@ -47,8 +47,12 @@ pub(super) fn is_jmeter(text: &str) -> bool {
 /// Writes the plan of a test plan.
 ///
 /// # Errors
-/// What is wrong with the XML, or a test plan without a request.
-pub(super) fn import(name: &str, text: &str, choices: &Choices) -> Result<Imported, Diagnostic> {
+/// A fault in the XML, or a test plan without a request.
+pub(super) fn import(
+    name: &str,
+    text: &str,
+    choices: &ImportOptions,
+) -> Result<Imported, Diagnostic> {
     let root = xml::parse(text).map_err(|fault| {
         Diagnostic::new(format!("{name} is no XML that can be read: {fault}"))
             .help("open it in JMeter, and save it again")
@@ -119,7 +123,7 @@ fn run(import: &mut JmeterImport<'_>) {
             import.disabled += 1;
         } else if is_group(*element) {
             import.groups += 1;
-            if import.groups > GROUPS {
+            if import.groups > MAX_GROUPS {
                 import.leave_out(*element);
                 continue;
             }
@@ -149,10 +153,10 @@ fn conclude(mut import: JmeterImport<'_>, name: &str) -> Result<Imported, Diagno
     if import.site.is_none() {
         notes.push("say the host with '-H http://…': the test plan names none".to_owned());
     }
-    if import.requests > MOST {
+    if import.requests > MAX_REQUESTS {
         notes.push(format!(
-            "left out the last {} requests: a plan has {MOST} at most",
-            import.requests - MOST
+            "left out the last {} requests: a plan has {MAX_REQUESTS} at most",
+            import.requests - MAX_REQUESTS
         ));
     }
     if import.disabled > 0 {
@@ -203,7 +207,7 @@ fn conclude(mut import: JmeterImport<'_>, name: &str) -> Result<Imported, Diagno
     Ok(calls::write(import.calls, import.files))
 }
 
-/// Takes in all elements that are not disabled, and what lies below them.
+/// Collects all elements that are not disabled, with those below them.
 fn collect<'a>(elements: &[JmeterElement<'a>], all: &mut Vec<JmeterElement<'a>>) {
     for element in elements.iter().filter(|element| element.is_enabled()) {
         all.push(*element);
@@ -211,7 +215,7 @@ fn collect<'a>(elements: &[JmeterElement<'a>], all: &mut Vec<JmeterElement<'a>>)
     }
 }
 
-/// Returns what to do instead of an element that is not carried over.
+/// Returns the remedy for an element that is not carried over.
 fn remedy(kind: &str) -> &'static str {
     match kind {
         _ if kind.contains("Extractor") => {

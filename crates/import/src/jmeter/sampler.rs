@@ -1,15 +1,15 @@
-//! HTTP samplers: what they send.
+//! HTTP samplers and their requests.
 
 use super::assertions::add_assertions;
 use super::draft::JmeterImport;
 use super::element::{JmeterElement, arguments, property};
 use super::extractors::add_extractors;
 use super::scope::JmeterScope;
-use super::texts::{ExpressionPlace, secret};
+use super::texts::{JmeterVariables, secret};
 use super::timers::pauses_of;
-use crate::calls::{LuaLiteral, OutlineCall, OutlineStep};
+use crate::calls::{LuaLiteral, OutlineCall, OutlineStep, PlanOutline};
 use crate::lua_text::{comment, quoted};
-use crate::parts::is_token;
+use crate::parts::{Concatenation, is_token};
 use crate::secrets::{is_secret_field, is_secret_header};
 use crate::xml::XmlElement;
 use percent_encoding::percent_decode_str;
@@ -32,12 +32,32 @@ const OWN: [&str; 6] = [
     "proxy-connection",
 ];
 
-/// Where a request goes.
+/// The address of a request.
 struct SamplerAddress {
-    /// An expression for scheme, host and port; `None` if the test plan names no host.
-    origin: Option<String>,
+    /// `None` if the test plan names no host.
+    site: Option<SamplerSite>,
     /// Its path with the query, as JMeter has it.
     path: String,
+}
+
+/// Scheme, host and port of a request; empty where a variable of its path has them.
+struct SamplerSite {
+    /// The text, with the values of variables that are known.
+    text: String,
+    expression: Concatenation,
+    /// Whether it is known before a user starts.
+    is_known: bool,
+}
+
+impl SamplerSite {
+    fn new(text: String, variables: &mut JmeterVariables, calls: &mut PlanOutline) -> SamplerSite {
+        let (expression, is_known) = variables.site(&text, calls);
+        SamplerSite {
+            text: variables.fixed(&text).unwrap_or(text),
+            expression,
+            is_known,
+        }
+    }
 }
 
 /// Returns the steps of a sampler: its pauses, and its request.
@@ -47,20 +67,18 @@ pub(super) fn read_sampler<'a>(
     scope: &JmeterScope<'a>,
 ) -> Vec<OutlineStep> {
     let address = read_address(import, element, scope);
-    let key = address.origin.clone().unwrap_or_default();
-    *import.origins.entry(key).or_default() += 1;
-    let is_elsewhere = address.origin.is_some() && address.origin != import.site;
-    let (variables, calls) = (&mut import.variables, &mut import.calls);
-    let path = variables.expression(&address.path, calls, ExpressionPlace::Task);
-    let path = match address.origin.filter(|_| is_elsewhere) {
-        Some(origin) if origin == "\"\"" => path,
-        // Two literals are one.
-        Some(origin) if origin.ends_with('"') && path.starts_with('"') => {
-            format!("{}{}", &origin[..origin.len() - 1], &path[1..])
+    let mut url = Concatenation::default();
+    if let Some(site) = address.site {
+        let code = site.expression.clone().finish();
+        if import.site.as_ref() != Some(&code) {
+            url = site.expression;
         }
-        Some(origin) => format!("{origin} .. {path}"),
-        _ => path,
-    };
+        if site.is_known {
+            *import.origins.entry(code).or_default() += 1;
+        }
+    }
+    let (variables, calls) = (&mut import.variables, &mut import.calls);
+    url.append(variables.template(&address.path, calls));
     let method = match element.property("HTTPSampler.method").trim() {
         "" => "GET",
         method => method,
@@ -76,7 +94,7 @@ pub(super) fn read_sampler<'a>(
     }
     let mut call = OutlineCall {
         method: known.unwrap_or_else(|| "GET".to_owned()),
-        path,
+        path: url.finish(),
         tolerates_failure: true,
         ..OutlineCall::default()
     };
@@ -145,23 +163,22 @@ fn read_address<'a>(
         let start = whole.find("://").map_or(0, |at| at + 3);
         let end = whole[start..].find(['/', '?']);
         let (origin, path) = whole.split_at(end.map_or(whole.len(), |end| start + end));
-        let origin = variables.expression(origin, calls, ExpressionPlace::PlanOptions);
         return SamplerAddress {
-            origin: Some(origin),
+            site: Some(SamplerSite::new(origin.to_owned(), variables, calls)),
             path: rooted(path),
         };
     }
     let domain = of("HTTPSampler.domain");
     if domain.is_empty() {
         // A variable may have the whole URL.
-        let origin = path.starts_with("${").then(|| quoted(""));
+        let site = path.starts_with("${").then(|| SamplerSite {
+            text: String::new(),
+            expression: Concatenation::default(),
+            is_known: false,
+        });
         return SamplerAddress {
-            path: if origin.is_some() {
-                path
-            } else {
-                rooted(&path)
-            },
-            origin,
+            path: if site.is_some() { path } else { rooted(&path) },
+            site,
         };
     }
     let protocol = match of("HTTPSampler.protocol") {
@@ -194,9 +211,8 @@ fn read_address<'a>(
     } else {
         format!("{protocol}://{}{port}", domain.trim_end_matches('/'))
     };
-    let origin = variables.expression(&text, calls, ExpressionPlace::PlanOptions);
     SamplerAddress {
-        origin: Some(origin),
+        site: Some(SamplerSite::new(text, variables, calls)),
         path: rooted(&path),
     }
 }
@@ -258,11 +274,8 @@ fn add_credentials<'a>(
         let url = property(entry, "Authorization.url").trim();
         let url = import.variables.fixed(url).unwrap_or_default();
         let address = read_address(import, element, scope);
-        let whole = format!(
-            "{}{}",
-            address.origin.unwrap_or_default().replace('"', ""),
-            address.path
-        );
+        let site = address.site.map(|site| site.text).unwrap_or_default();
+        let whole = format!("{site}{}", address.path);
         if !url.is_empty() && !whole.starts_with(url.trim_end_matches('/')) {
             continue;
         }
@@ -371,7 +384,7 @@ fn read_argument<'a>(
         .fixed(name)
         .unwrap_or_else(|| name.to_owned());
     let value = property(field, "Argument.value");
-    // What is not to be encoded has been, as recorders write it.
+    // A value that must not be encoded is encoded already, as recorders write it.
     let is_encoded = property(field, "HTTPArgument.always_encode") == "false";
     let decoded = if is_encoded && !value.contains("${") {
         percent_decode_str(&value.replace('+', " "))
@@ -382,7 +395,7 @@ fn read_argument<'a>(
     };
     let value = import
         .variables
-        .field((&name, &decoded), what, &mut import.calls);
+        .field(&name, &decoded, what, &mut import.calls);
     (name, value)
 }
 

@@ -1,9 +1,9 @@
-//! What applies to all samplers below an element: defaults, headers, timers, assertions, extractors.
+//! The elements that apply to all samplers below an element: defaults, headers, timers, assertions, extractors.
 
 use super::element::{JmeterElement, property};
 use std::rc::Rc;
 
-/// What applies to a sampler, the outermost first.
+/// The elements that apply to a sampler, the outermost first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct JmeterScope<'a> {
     pub(super) defaults: Vec<JmeterElement<'a>>,
@@ -13,9 +13,9 @@ pub(super) struct JmeterScope<'a> {
     pub(super) timers: Vec<JmeterElement<'a>>,
     pub(super) assertions: Vec<JmeterElement<'a>>,
     pub(super) extractors: Vec<JmeterElement<'a>>,
-    /// What the thread does after an error.
+    /// The action of the thread after an error.
     pub(super) on_error: &'a str,
-    /// How many elements there are, and the bytes of their texts, which each sampler repeats.
+    /// The number of elements, and the bytes of their texts, which each sampler repeats.
     pub(super) elements: usize,
     pub(super) size: usize,
     /// Whether there were more.
@@ -23,9 +23,9 @@ pub(super) struct JmeterScope<'a> {
 }
 
 /// The most elements that apply to a sampler.
-const MOST: usize = 200;
+const MAX_ELEMENTS: usize = 200;
 
-/// What an element is to those beside and below it.
+/// The roles of an element for those beside and below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScopeRole {
     Defaults,
@@ -56,7 +56,7 @@ impl ScopeRole {
 }
 
 impl<'a> JmeterScope<'a> {
-    /// Returns the scope of what lies beside these elements.
+    /// Returns the scope for the elements beside these.
     pub(super) fn with(self: &Rc<Self>, elements: &[JmeterElement<'a>]) -> Rc<Self> {
         let mut inner = Rc::clone(self);
         for element in elements.iter().filter(|element| element.is_enabled()) {
@@ -64,7 +64,7 @@ impl<'a> JmeterScope<'a> {
                 continue;
             };
             let scope = Rc::make_mut(&mut inner);
-            if scope.elements >= MOST {
+            if scope.elements >= MAX_ELEMENTS {
                 scope.is_cut = true;
                 break;
             }

@@ -7,17 +7,17 @@ use super::rows::begin_rows;
 use super::sampler::read_sampler;
 use super::scope::{JmeterScope, ScopeRole};
 use super::timers::pauses_of;
-use crate::calls::OutlineStep;
+use crate::calls::{LuaLiteral, OutlineStep};
 use crate::lua_text::{comment, field, quoted};
-use crate::visit::MOST;
+use crate::visit::MAX_REQUESTS;
 use std::rc::Rc;
 
 /// The most bytes that requests repeat of the elements around them.
-const REPEATED: usize = 32 << 20;
+const MAX_REPEATED_BYTES: usize = 32 << 20;
 /// The most elements that iterations begin with.
-const BEGINNINGS: usize = 200;
+const MAX_BEGINNINGS: usize = 200;
 /// The deepest controllers within controllers: Lua reads blocks to a certain depth.
-const DEEPEST: usize = 40;
+const MAX_DEPTH: usize = 40;
 
 /// Returns the steps of elements that lie beside each other.
 pub(super) fn read_steps<'a>(
@@ -49,17 +49,17 @@ fn read_step<'a>(
     match kind {
         "HTTPSamplerProxy" | "HTTPSampler" | "HTTPSampler2" => {
             import.requests += 1;
-            if import.requests > MOST {
+            if import.requests > MAX_REQUESTS {
                 return Vec::new();
             }
             let inner = element.children();
             leave_out_below(import, &inner);
             let scope = scope.with(&inner);
             import.repeated += scope.size;
-            if scope.is_cut || import.repeated > REPEATED {
+            if scope.is_cut || import.repeated > MAX_REPEATED_BYTES {
                 import.note_once("left out requests and elements around them: together they would make a plan that is too large".to_owned());
             }
-            if import.repeated > REPEATED {
+            if import.repeated > MAX_REPEATED_BYTES {
                 return Vec::new();
             }
             read_sampler(import, element, &scope)
@@ -93,7 +93,7 @@ fn read_step<'a>(
     }
 }
 
-/// Notes what lies below a sampler and is not carried over.
+/// Notes the elements below a sampler that are not carried over.
 fn leave_out_below<'a>(import: &mut JmeterImport<'a>, elements: &[JmeterElement<'a>]) {
     for element in elements {
         if !element.is_enabled() {
@@ -110,7 +110,7 @@ fn read_controller<'a>(
     scope: &Rc<JmeterScope<'a>>,
 ) -> Vec<OutlineStep> {
     import.depth += 1;
-    let steps = if import.depth > DEEPEST {
+    let steps = if import.depth > MAX_DEPTH {
         import.leave_out(element);
         Vec::new()
     } else {
@@ -299,10 +299,8 @@ fn times_of<'a>(import: &mut JmeterImport<'a>, text: &str) -> String {
         .variables
         .number(text, &mut import.calls, ExpressionPlace::Task);
     match number {
-        Some(number) => match number.render(0) {
-            dynamic if dynamic.starts_with("tonumber") => format!("{dynamic} or 1"),
-            fixed => fixed,
-        },
+        Some(LuaLiteral::Expression(code)) => format!("{code} or 1"),
+        Some(fixed) => fixed.render(0),
         None => "1".to_owned(),
     }
 }
@@ -335,12 +333,13 @@ fn read_action<'a>(import: &mut JmeterImport<'a>, element: JmeterElement<'a>) ->
     steps
 }
 
-/// Returns what each iteration of a thread group begins with: rows of data, counters, cookies. `outer` are the elements of the
-/// test plan, which apply to all groups.
+/// Returns the first steps of each iteration of a thread group: rows of data, counters, cookies. `outer` are the
+/// elements of the test plan, which apply to all groups.
 pub(super) fn beginnings_of<'a>(
     import: &mut JmeterImport<'a>,
     outer: &[JmeterElement<'a>],
     group: JmeterElement<'a>,
+    with_cookies: bool,
 ) -> Vec<OutlineStep> {
     let mut all: Vec<JmeterElement<'a>> = outer.to_vec();
     below(group, &mut all);
@@ -348,10 +347,10 @@ pub(super) fn beginnings_of<'a>(
     let begins = all
         .into_iter()
         .filter(|element| element.is_enabled() && begins(*element));
-    for element in begins.take(BEGINNINGS) {
+    for element in begins.take(MAX_BEGINNINGS) {
         let statements = match element.kind() {
             "CSVDataSet" => begin_rows(import, element),
-            "CookieManager" => begin_cookies(import, element),
+            "CookieManager" if with_cookies => begin_cookies(import, element),
             "CounterConfig" => begin_counter(import, element),
             "RandomVariableConfig" => begin_random(import, element),
             _ => continue,
@@ -372,7 +371,7 @@ fn begin_cookies<'a>(import: &mut JmeterImport<'a>, element: JmeterElement<'a>) 
         let what = "the cookie manager";
         let value = import
             .variables
-            .field((name, value), what, &mut import.calls)
+            .field(name, value, what, &mut import.calls)
             .render(4);
         let domain = property(cookie, "Cookie.domain").trim();
         let domain = match import.variables.fixed(domain) {
@@ -443,7 +442,7 @@ fn begin_random<'a>(import: &mut JmeterImport<'a>, element: JmeterElement<'a>) -
     }
 }
 
-/// Returns whether iterations begin with what an element does.
+/// Returns whether an element acts at the beginning of iterations.
 pub(super) fn begins(element: JmeterElement<'_>) -> bool {
     matches!(
         element.kind(),
@@ -451,7 +450,7 @@ pub(super) fn begins(element: JmeterElement<'_>) -> bool {
     )
 }
 
-/// Takes in all elements below one.
+/// Collects all elements below one.
 fn below<'a>(element: JmeterElement<'a>, all: &mut Vec<JmeterElement<'a>>) {
     for child in element.children() {
         if child.is_enabled() {

@@ -7,34 +7,36 @@ use crate::secrets::{is_secret, is_secret_field};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most locals of a plan for variables: Lua takes 200 of all kinds.
-const LOCALS: usize = 80;
-/// How often values that are made of variables are followed.
-const DEEPEST: usize = 8;
+const MAX_LOCALS: usize = 80;
+/// The depth to which values that are made of variables are followed.
+const MAX_DEPTH: usize = 8;
 /// The most bytes that values put in place of variables in a text.
-const EXPANDED: usize = 64 << 10;
+const MAX_EXPANDED_BYTES: usize = 64 << 10;
 /// The deepest functions within functions.
-const NESTED: usize = 40;
+const MAX_NESTED_FUNCTIONS: usize = 40;
 
 /// The variables of a test plan.
 #[derive(Debug, Default)]
 pub(super) struct JmeterVariables {
-    /// Those that the plan defines, with their texts.
+    /// Variables that the plan defines, with their texts.
     defined: BTreeMap<String, String>,
-    /// Those that are set while it runs, which the user keeps.
+    /// Variables that are set while the plan runs, which the user keeps.
     set: BTreeSet<String>,
     /// Names of locals.
     locals: BTreeMap<String, String>,
-    /// What is noted once, whatever the number of its places.
+    /// Notes that were made already: each is made once.
     noted: BTreeSet<String>,
-    /// How deep the expression lies that is being made, and how much went into the options of the plan.
+    /// The depth of the expression that is being made, and the bytes that went into the options of the plan.
     nested: usize,
     expanded: usize,
+    /// Number of values that users set, in all expressions so far.
+    user_values: usize,
 }
 
-/// What a name begins with that stands for a secret; no text of XML has it.
+/// The first character of the name of a secret's variable; no text of XML has it.
 const SECRET: char = '\0';
 
-/// Returns what stands in a text for a secret: a variable whose name has the secret's name and value.
+/// Returns the placeholder of a secret in a text: a variable whose name has the secret's name and value.
 pub(super) fn secret(name: &str, value: &str) -> String {
     let value = value.replace(['{', '}'], "");
     format!("${{{SECRET}{name}{SECRET}{value}}}")
@@ -48,7 +50,7 @@ enum TextPiece<'a> {
     Function(&'a str, Vec<String>),
 }
 
-/// Whether locals of the plan may stand in an expression: what comes before them has none.
+/// Places of an expression: the plan's options stand before its locals, and so have none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExpressionPlace {
     Task,
@@ -75,8 +77,8 @@ impl JmeterVariables {
 
     /// Returns a text whose variables are all known beforehand.
     pub(super) fn fixed(&self, text: &str) -> Option<String> {
-        let mut remaining = EXPANDED;
-        self.fixed_within(text, DEEPEST, &mut remaining)
+        let mut remaining = MAX_EXPANDED_BYTES;
+        self.fixed_within(text, MAX_DEPTH, &mut remaining)
     }
 
     fn fixed_within(&self, text: &str, deep: usize, remaining: &mut usize) -> Option<String> {
@@ -97,7 +99,7 @@ impl JmeterVariables {
 
     /// Returns a text as a value of the plan.
     pub(super) fn value(&mut self, text: &str, calls: &mut PlanOutline) -> LuaLiteral {
-        let whole = self.concatenation(text, calls, ExpressionPlace::Task, DEEPEST);
+        let whole = self.concatenation(text, calls, ExpressionPlace::Task, MAX_DEPTH);
         if whole.is_literal() {
             let fixed: String = pieces(text)
                 .into_iter()
@@ -114,7 +116,8 @@ impl JmeterVariables {
     /// Returns the value of a field, header or variable; one that is a secret comes from the environment.
     pub(super) fn field(
         &mut self,
-        (name, text): (&str, &str),
+        name: &str,
+        text: &str,
         what: &str,
         calls: &mut PlanOutline,
     ) -> LuaLiteral {
@@ -126,6 +129,18 @@ impl JmeterVariables {
         self.value(text, calls)
     }
 
+    /// Returns the expression for a text that is known before a user starts, and whether it is: no user sets a part of it.
+    pub(super) fn site(&mut self, text: &str, calls: &mut PlanOutline) -> (Concatenation, bool) {
+        let before = self.user_values;
+        let site = self.concatenation(text, calls, ExpressionPlace::PlanOptions, MAX_DEPTH);
+        (site, self.user_values == before)
+    }
+
+    /// Returns the parts of the expression for a text.
+    pub(super) fn template(&mut self, text: &str, calls: &mut PlanOutline) -> Concatenation {
+        self.concatenation(text, calls, ExpressionPlace::Task, MAX_DEPTH)
+    }
+
     /// Returns the expression for a text.
     pub(super) fn expression(
         &mut self,
@@ -133,10 +148,10 @@ impl JmeterVariables {
         calls: &mut PlanOutline,
         place: ExpressionPlace,
     ) -> String {
-        self.concatenation(text, calls, place, DEEPEST).finish()
+        self.concatenation(text, calls, place, MAX_DEPTH).finish()
     }
 
-    /// Returns the expression for a number; `None` if the text is none.
+    /// Returns the expression for a number; `None` for any other text.
     pub(super) fn number(
         &mut self,
         text: &str,
@@ -153,7 +168,7 @@ impl JmeterVariables {
         Some(LuaLiteral::Expression(format!("tonumber({expression})")))
     }
 
-    /// Returns the expression for a time of so many milliseconds, in seconds; `None` if the text is none.
+    /// Returns the expression in seconds for a number of milliseconds; `None` for any other text.
     pub(super) fn seconds(&mut self, text: &str, calls: &mut PlanOutline) -> Option<String> {
         match self.number(text, calls, ExpressionPlace::Task)? {
             LuaLiteral::Scalar(number) => {
@@ -173,8 +188,8 @@ impl JmeterVariables {
     ) -> Concatenation {
         let mut whole = Concatenation::default();
         self.expanded += text.len();
-        if self.nested > NESTED
-            || place == ExpressionPlace::PlanOptions && self.expanded > EXPANDED << 4
+        if self.nested > MAX_NESTED_FUNCTIONS
+            || place == ExpressionPlace::PlanOptions && self.expanded > MAX_EXPANDED_BYTES << 4
         {
             self.note(
                 "left a text as it is, whose variables and functions lie too deep in each other"
@@ -232,6 +247,7 @@ impl JmeterVariables {
         }
         let text = self.defined.get(name).cloned();
         if self.set.contains(name) {
+            self.user_values += 1;
             let before = match &text {
                 Some(text) => self.fixed(text).unwrap_or_default(),
                 None => String::new(),
@@ -262,7 +278,7 @@ impl JmeterVariables {
             Some(fixed) => quoted(&fixed),
             None => self.concatenation(&text, calls, place, deep).finish(),
         };
-        if self.locals.len() >= LOCALS {
+        if self.locals.len() >= MAX_LOCALS {
             return Some(format!("({value})"));
         }
         let local = calls.names.unique(name);
@@ -271,7 +287,7 @@ impl JmeterVariables {
         Some(local)
     }
 
-    /// Returns what a function of JMeter is in the plan.
+    /// Returns the expression for a function of JMeter.
     fn function(
         &mut self,
         name: &str,
@@ -289,7 +305,7 @@ impl JmeterVariables {
             let fixed = variables.fixed(argument(at))?;
             fixed.trim().parse::<i64>().ok()
         };
-        // Whatever keeps its result in a variable would have to be a statement.
+        // A result that is kept in a variable would need a statement.
         let keeps = |at: usize| !argument(at).is_empty();
         Some(match name {
             "__P" | "__property" | "__env" => {
@@ -317,7 +333,7 @@ impl JmeterVariables {
             "__iterationNum" if place == ExpressionPlace::Task => "user.iteration".to_owned(),
             "__V" | "__eval" => {
                 let fixed = self.fixed(argument(0))?;
-                self.variable(&fixed, calls, place, DEEPEST)?
+                self.variable(&fixed, calls, place, MAX_DEPTH)?
             }
             "__urlencode" => {
                 let inner = self.expression(argument(0), calls, place);
@@ -372,7 +388,7 @@ fn pieces(text: &str) -> Vec<TextPiece<'_>> {
     pieces
 }
 
-/// Returns where the brace is that ends what another has begun.
+/// Returns the position of the brace that closes an open one.
 fn closing(text: &str) -> Option<usize> {
     let mut open = 0_usize;
     for (at, c) in text.char_indices() {

@@ -32,7 +32,7 @@ pub(super) fn pauses_of<'a>(
     steps
 }
 
-/// Returns the times of a timer in seconds: what it adds to each pause, and its range.
+/// Returns the times of a timer in seconds: its constant part, and its range.
 fn read_times<'a>(
     import: &mut JmeterImport<'a>,
     timer: JmeterElement<'a>,

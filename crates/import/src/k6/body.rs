@@ -7,13 +7,13 @@ use crate::lua_text::{comment, is_shallow, quoted};
 use crate::parts::{Concatenation, is_token};
 use crate::request::PlanAttachments;
 use crate::secrets::{is_secret_field, is_secret_header};
-use crate::visit::MOST;
+use crate::visit::MAX_REQUESTS;
 use serde_json::Value;
 
 /// The most notes.
-const MOST_NOTES: usize = 200;
+const MAX_NOTES: usize = 200;
 /// The deepest groups within groups.
-const DEEPEST: usize = 40;
+const MAX_DEPTH: usize = 40;
 
 pattern!(
     CALL,
@@ -49,7 +49,7 @@ pattern!(
 );
 pattern!(CONSTANT, r"^(?:export\s+)?(?:const|let|var)\s+(\w+)\s*=\s*");
 
-/// What reads the functions of a script.
+/// A reader of the functions of a script.
 pub(super) struct BodyReader<'a> {
     pub(super) constants: &'a mut ScriptConstants,
     pub(super) calls: &'a mut PlanOutline,
@@ -61,7 +61,7 @@ pub(super) struct BodyReader<'a> {
 }
 
 impl BodyReader<'_> {
-    /// Returns the steps of a function's body. `what` it is is for notes.
+    /// Returns the steps of a function's body. `what` names the function in notes.
     pub(super) fn steps(&mut self, body: &str, what: &str, deep: usize) -> Vec<OutlineStep> {
         let mut steps: Vec<OutlineStep> = Vec::new();
         let mut cursor = ScriptCursor::new(body);
@@ -80,7 +80,7 @@ impl BodyReader<'_> {
                 cursor.rest = &statement[found.get_match().end()..];
                 let arguments = cursor.block();
                 let call = self.call(&method, arguments);
-                // What is done with the response at once.
+                // The response is used at once.
                 if cursor.rest.trim_start().starts_with('.') {
                     self.leave_out(&mut cursor, statement, what);
                 }
@@ -94,7 +94,7 @@ impl BodyReader<'_> {
                     continue;
                 };
                 *self.requests += 1;
-                if *self.requests <= MOST {
+                if *self.requests <= MAX_REQUESTS {
                     self.response = variable;
                     steps.push(OutlineStep::Call(Box::new(call)));
                 }
@@ -108,7 +108,7 @@ impl BodyReader<'_> {
                         comment(argument)
                     )),
                 }
-            } else if GROUP.is_match(statement) && deep < DEEPEST {
+            } else if GROUP.is_match(statement) && deep < MAX_DEPTH {
                 cursor.rest = &statement[statement.find('(').map_or(0, |at| at + 1)..];
                 let inside = cursor.block();
                 let mut inner = ScriptCursor::new(inside);
@@ -159,7 +159,7 @@ impl BodyReader<'_> {
     }
 
     fn note(&mut self, note: String) {
-        if self.calls.notes.len() < MOST_NOTES && !self.calls.notes.contains(&note) {
+        if self.calls.notes.len() < MAX_NOTES && !self.calls.notes.contains(&note) {
             self.calls.notes.push(note);
         }
     }
@@ -183,7 +183,7 @@ impl BodyReader<'_> {
             "{what}: left out '{}{dots}'{sends}: write in Lua what it does",
             comment(first)
         ));
-        // What was taken of the statement already stays taken.
+        // The parts of the statement that were read stay read.
         let beyond = &statement[length..];
         if beyond.len() < cursor.rest.len() {
             cursor.rest = &cursor.rest[cursor.rest.len() - beyond.len()..];
@@ -507,7 +507,7 @@ fn condition(text: &str) -> Option<String> {
     Some(each.join(" and "))
 }
 
-/// Returns how long a statement is: to its semicolon, or to the end of a line or a block after which none goes on.
+/// Returns the length of a statement: to its semicolon, or to the end of a line or a block that nothing continues.
 fn statement_length(statement: &str) -> usize {
     let mut at = 0;
     loop {
@@ -531,7 +531,7 @@ fn statement_length(statement: &str) -> usize {
     }
 }
 
-/// Splits a URL into scheme and host, and what follows; `None` if it begins with neither a scheme nor a variable.
+/// Splits a URL into its scheme with the host and the rest; `None` if it begins with neither a scheme nor a variable.
 pub(super) fn origin(pieces: &[TextPiece]) -> Option<(Vec<TextPiece>, Vec<TextPiece>)> {
     match pieces.first()? {
         TextPiece::Literal(text) => {

@@ -13,8 +13,8 @@ use super::calls::{
 use super::imported::Imported;
 use super::lua_text::comment;
 use super::request::PlanAttachments;
-use super::site::Choices;
-use super::visit::MOST;
+use super::site::ImportOptions;
+use super::visit::MAX_REQUESTS;
 use body::{BodyReader, concatenated, origin};
 use lgoose_base::error::Diagnostic;
 use lgoose_base::foreign_formats::{ForeignFile, recognise};
@@ -23,7 +23,7 @@ use script::{ScriptConstants, ScriptCursor, ScriptValue, end_of};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The most bytes of an address that are looked at.
+/// The most bytes of an address that are read.
 const ADDRESS: usize = 2_000;
 
 static CONSTANT: LazyLock<Regex> = LazyLock::new(|| {
@@ -62,7 +62,11 @@ pub(super) fn is_k6(text: &str) -> bool {
 ///
 /// # Errors
 /// A script without a request that is written down.
-pub(super) fn import(name: &str, text: &str, choices: &Choices) -> Result<Imported, Diagnostic> {
+pub(super) fn import(
+    name: &str,
+    text: &str,
+    choices: &ImportOptions,
+) -> Result<Imported, Diagnostic> {
     let script = K6Script::read(text.trim_start_matches('\u{feff}'));
     let mut calls = PlanOutline {
         title: "A script of k6".to_owned(),
@@ -164,10 +168,10 @@ pub(super) fn import(name: &str, text: &str, choices: &Choices) -> Result<Import
             }],
         });
     }
-    if requests > MOST {
-        let more = requests - MOST;
+    if requests > MAX_REQUESTS {
+        let more = requests - MAX_REQUESTS;
         calls.notes.push(format!(
-            "left out the last {more} requests: a plan has {MOST} at most"
+            "left out the last {more} requests: a plan has {MAX_REQUESTS} at most"
         ));
     }
     if calls.scenarios.is_empty() {
@@ -196,12 +200,12 @@ fn tables(spec: &ScriptValue) -> options::OptionFields {
 /// Returns the expression for the host that most addresses of a script begin with.
 fn main_host(text: &str, constants: &ScriptConstants) -> Option<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for (at, _) in text.match_indices("http.").take(10 * MOST) {
+    for (at, _) in text.match_indices("http.").take(10 * MAX_REQUESTS) {
         let call = &text[at..];
         let Some(open) = call.find('(').filter(|open| *open < 40) else {
             continue;
         };
-        // An address is short, and what is none could be as long as the script.
+        // An address is short; anything else could be as long as the script.
         let end = call.floor_char_boundary(call.len().min(open + 1 + ADDRESS));
         let mut cursor = ScriptCursor::new(&call[open + 1..end]);
         let mut value = cursor.value(constants, 1);
@@ -259,7 +263,7 @@ impl<'a> K6Script<'a> {
                 cursor.rest = &statement[found.get_match().end()..];
                 match cursor.value(&script.constants, 0) {
                     ScriptValue::Unknown(text) => {
-                        // Metrics and the like are what a script measures by itself.
+                        // Metrics and the like are measurements of the script itself.
                         let first = text.lines().next().unwrap_or_default().to_owned();
                         script.others.push(format!("{name} = {first}"));
                     }

@@ -1,4 +1,4 @@
-//! `options` of a script: its load, its limits and what holds for all requests.
+//! `options` of a script: its load, its limits and the settings for all requests.
 
 use super::script::ScriptValue;
 use crate::calls::LuaLiteral;
@@ -7,7 +7,7 @@ use regex::Regex;
 use serde_json::Value;
 use std::sync::LazyLock;
 
-/// What an option becomes: fields of the plan or of a scenario.
+/// The fields of the plan or of a scenario for an option.
 pub(super) type OptionFields = Vec<(String, LuaLiteral)>;
 
 static LIMIT: LazyLock<Regex> = LazyLock::new(|| {
@@ -221,7 +221,7 @@ fn threshold(metric: &str, text: &str) -> Option<String> {
     })
 }
 
-/// Returns what holds for all requests, and notes what is not carried over.
+/// Returns the settings for all requests, and notes those that are not carried over.
 pub(super) fn others(options: &ScriptValue, notes: &mut Vec<String>) -> OptionFields {
     let mut fields: OptionFields = Vec::new();
     for (name, value) in options.fields() {

@@ -1,9 +1,9 @@
-//! JavaScript as far as it is data: literals, objects, lists, constants put together. Whatever else a value is, it is unknown.
+//! JavaScript as far as it is data: literals, objects, lists, concatenated constants. Any other value is unknown.
 
 use std::collections::BTreeMap;
 
 /// The deepest objects and lists.
-const DEEPEST: usize = 40;
+const MAX_DEPTH: usize = 40;
 
 /// A value of a script.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +26,7 @@ pub(super) enum TextPiece {
     Literal(String),
     /// A variable of the environment, and its default.
     Env(String, Option<String>),
-    /// What the user of the plan knows of itself, as an expression.
+    /// A fact that users of the plan know about themselves, as an expression.
     User(&'static str),
 }
 
@@ -103,7 +103,7 @@ impl<'a> ScriptCursor<'a> {
         }
     }
 
-    /// Takes a text if it is what comes next.
+    /// Takes a text if it comes next.
     pub(super) fn take(&mut self, text: &str) -> bool {
         self.skip_blank();
         match self.rest.strip_prefix(text) {
@@ -128,7 +128,7 @@ impl<'a> ScriptCursor<'a> {
         })
     }
 
-    /// Takes what stands up to the bracket that closes one which has been taken, and the bracket.
+    /// Takes the text up to the bracket that closes an open one, and the bracket.
     pub(super) fn block(&mut self) -> &'a str {
         let whole = self.rest;
         let end = end_of(whole, |_| false);
@@ -145,7 +145,7 @@ impl<'a> ScriptCursor<'a> {
             cursor.rest = &begin[end..];
             ScriptValue::Unknown(begin[..end].trim().to_owned())
         };
-        if deep > DEEPEST {
+        if deep > MAX_DEPTH {
             return unknown(self);
         }
         let Some(mut left) = self.primary(constants, deep) else {
@@ -368,7 +368,7 @@ fn joined(pieces: Vec<TextPiece>) -> Vec<TextPiece> {
     all
 }
 
-/// Returns where the bracket is that closes what is open before a text, or where one of these characters stands outside of brackets.
+/// Returns the position of the bracket that closes an open one, or of one of these characters outside of brackets.
 pub(super) fn end_of(text: &str, is_end: impl Fn(char) -> bool) -> usize {
     let mut open = 0_usize;
     let mut at = 0;

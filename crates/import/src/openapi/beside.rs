@@ -1,5 +1,5 @@
-//! The files that a document refers to: those in its folder and the folders in that are read once something needs them.
-//! Nothing is fetched, and what cannot be read is told by whoever needs it.
+//! The files that a document refers to: those in its folder and in the folders below it, read once they are needed.
+//! Nothing is fetched, and a file that cannot be read is noted where it is needed.
 
 use super::references::{self, ReferenceTarget};
 use crate::har::DOCUMENT_BYTES;
@@ -21,15 +21,15 @@ const LARGE: usize = 2;
 /// The files, by the names that references call them before '#'.
 #[derive(Debug)]
 pub(super) struct DocumentFiles {
-    /// `None` for what has none, such as standard input.
+    /// `None` for a document without one, such as standard input.
     folder: Option<PathBuf>,
     /// The name of the document in its folder.
     own: String,
-    /// What was read, in its order; what could not be read leaves a gap.
+    /// The files that were read, in their order; a file that could not be read leaves a gap.
     contents: Vec<OnceCell<Value>>,
-    /// Where in `contents` each file is, or why it is not.
+    /// The place of each file in `contents`, or the reason why it has none.
     numbers: RefCell<HashMap<String, Result<usize, String>>>,
-    /// Where the first of each reference stands.
+    /// The place of the first of each reference.
     places: RefCell<HashMap<String, String>>,
     /// References that lead to no file, and why.
     dead_ends: RefCell<HashMap<String, &'static str>>,
@@ -38,7 +38,7 @@ pub(super) struct DocumentFiles {
 }
 
 impl DocumentFiles {
-    /// Knows the folder of a document at that path.
+    /// Creates the files of a document at that path.
     pub(super) fn new(path: Option<&Path>) -> Self {
         let folder = path.and_then(|path| {
             let folder = path.parent().filter(|folder| *folder != Path::new(""));
@@ -75,7 +75,7 @@ impl DocumentFiles {
     /// Returns the content of a file, which is read if it was not before.
     ///
     /// # Errors
-    /// What is wrong with it, and what to do.
+    /// The fault, with a remedy.
     pub(super) fn get(&self, name: &str) -> Result<&Value, String> {
         let known = self.numbers.borrow().get(name).cloned();
         let number = known.unwrap_or_else(|| {
@@ -141,7 +141,7 @@ impl DocumentFiles {
     /// Reads a file.
     ///
     /// # Errors
-    /// What is wrong with it, and what to do.
+    /// The fault, with a remedy.
     fn read(&self, name: &str) -> Result<Value, String> {
         let folder = self.folder.as_deref().ok_or("has no folder")?;
         let unreadable = |error: std::io::Error| {
@@ -185,7 +185,7 @@ impl DocumentFiles {
         Ok(value)
     }
 
-    /// Reads JSON or YAML, as the name or the text says.
+    /// Reads JSON or YAML, by the name or the text.
     fn parse(&self, name: &str, text: &str) -> Result<Value, String> {
         let is_json = name.to_ascii_lowercase().ends_with(".json");
         if is_json || text.trim_start().starts_with(['{', '[']) {

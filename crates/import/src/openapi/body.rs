@@ -1,4 +1,4 @@
-//! What operations carry: examples, or values that the schema allows.
+//! Bodies of operations: examples, or values that the schema allows.
 
 use super::document::EACH;
 use super::form::{add_form, add_multipart};
@@ -9,10 +9,10 @@ use crate::exchange::{is_json, media_of};
 use crate::lua_text::quoted;
 use serde_json::Value;
 
-/// What is sent where a file is wanted.
+/// The content that is sent for a file.
 const FILE: &str = "a file";
 /// The deepest tables that are written.
-const DEEPEST: usize = 50;
+const MAX_DEPTH: usize = 50;
 
 /// Adds the body of an operation to its call.
 pub(super) fn add_body<'a>(
@@ -66,7 +66,7 @@ pub(super) fn add_body<'a>(
             if is_json(media) && media != "application/json" {
                 call.set("headers", "content-type", LuaLiteral::text(kind));
             }
-            if value.depth() <= DEEPEST {
+            if value.depth() <= MAX_DEPTH {
                 call.options.push(("json".to_owned(), value))
             } else {
                 call.notes

@@ -8,7 +8,7 @@ use super::responses::expect;
 use super::security::secure;
 use crate::calls::OutlineCall;
 
-/// Returns the call of an operation; `before` is what comes before its path.
+/// Returns the call of an operation; `before` is the text before its path.
 pub(super) fn call<'a>(
     context: &mut CallContext<'a, '_>,
     operation: &Operation<'a>,

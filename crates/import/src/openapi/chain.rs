@@ -1,4 +1,4 @@
-//! What operations have to do with each other: `POST /orders` brings the id that `GET /orders/{id}` needs.
+//! Relations between operations: `POST /orders` brings the id that `GET /orders/{id}` needs.
 
 use super::document::{EACH, OpenApiDocument};
 use super::links::ResponseLinks;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// The most functions of a plan: each is a local, of which Lua takes 200.
-const MOST: usize = 60;
+const MAX_FUNCTIONS: usize = 60;
 
 /// An operation that creates something.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Creator {
     pub(super) path: String,
     /// The paths, without a slash at their ends, below which its id is the next part: its own, and those that its links name.
     pub(super) collections: Vec<String>,
-    /// Where the id is in its answer, as Lua after `:json()`.
+    /// The steps to the id in its response, as Lua after `:json()`.
     pub(super) steps: String,
     /// The name of the id in the plan, and of the function that makes one.
     pub(super) id: String,
@@ -35,7 +35,7 @@ impl Creator {
         all.iter().find(own).or_else(|| all.iter().find(linked))
     }
 
-    /// Returns the statements by which ids are forgotten that lie below what is gone.
+    /// Returns the statements that forget the ids below a resource that is gone.
     pub(super) fn forget<'a>(&'a self, all: &'a [Creator]) -> impl Iterator<Item = String> + 'a {
         let prefix = format!("{}/{{", self.collections[0]);
         let below = all
@@ -81,14 +81,15 @@ pub(super) fn creators<'a>(
         let of_own = linked.iter().find(|field| field.collection == own);
         let steps = of_own.or(linked.first()).map(|field| field.steps.clone());
         let steps = steps.or_else(|| id_of(document, operation, parameter?, &noun));
-        if found.len() >= MOST && steps.is_some() {
-            let note =
-                format!("makes nothing that other tasks use: a plan has {MOST} functions for that");
+        if found.len() >= MAX_FUNCTIONS && steps.is_some() {
+            let note = format!(
+                "makes nothing that other tasks use: a plan has {MAX_FUNCTIONS} functions for that"
+            );
             document.notes().add(note);
         } else if let Some(steps) = steps {
             let mut collections = vec![own];
             let linked = linked.into_iter().filter(|field| field.steps == steps);
-            collections.extend(linked.map(|field| field.collection).take(MOST));
+            collections.extend(linked.map(|field| field.collection).take(MAX_FUNCTIONS));
             found.push(Creator {
                 path: path.clone(),
                 collections,
@@ -103,7 +104,7 @@ pub(super) fn creators<'a>(
     found
 }
 
-/// Returns where the answer of an operation has the id of what it has created.
+/// Returns the steps to the id of the created resource in the response of an operation.
 fn id_of(
     document: &OpenApiDocument,
     operation: &Value,
@@ -171,7 +172,7 @@ fn id_in(
     if let Some(name) = choose(&names) {
         return Some(field(&name));
     }
-    // What was made often lies within something that is the same for all answers.
+    // A created resource often lies within a wrapper that all responses have.
     for wrapper in ["data", noun, "result", "item"] {
         let schema = properties.iter().find(|(name, _)| *name == wrapper);
         let inner = schema

@@ -1,19 +1,19 @@
-//! Discriminators: the field by which a choice between schemas is told, and what it is for the schema that was chosen.
+//! Discriminators: the field that identifies the chosen one of several schemas, and its value for that.
 
 use super::document::{OpenApiDocument, SchemaLayers};
 use super::references;
 use serde_json::Value;
 
-/// A field by which a choice is told.
+/// A field that identifies the chosen schema.
 #[derive(Debug)]
 pub(super) struct ChoiceField<'a> {
     pub(super) name: &'a str,
     pub(super) value: String,
-    /// Whether the document says what the value is; else it is the name of the schema, unless the field has one of its own.
+    /// Whether the document has the value; else it is the name of the schema, unless the field has one of its own.
     pub(super) is_mapped: bool,
 }
 
-/// Returns the fields by which the choices of a schema are told.
+/// Returns the fields that identify the choices of a schema.
 pub(super) fn fields<'a>(
     document: &'a OpenApiDocument,
     layers: &SchemaLayers<'a>,
@@ -55,8 +55,8 @@ pub(super) fn fields<'a>(
     fields
 }
 
-/// Returns the first schema that a mapping names, and what the mapping calls it, where nothing else says which is meant: of
-/// a schema that others are made of by `allOf`.
+/// Returns the first schema of a mapping with its name there, for a base that others extend by `allOf`, unless a
+/// reference has chosen one.
 pub(super) fn first_kind<'a>(
     document: &'a OpenApiDocument,
     layers: &SchemaLayers<'a>,

@@ -1,4 +1,4 @@
-//! An OpenAPI document and what its references lead to, in itself and in the files beside it.
+//! An OpenAPI document and the targets of its references, in itself and in the files beside it.
 
 use super::beside::DocumentFiles;
 use super::choice;
@@ -9,18 +9,19 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// How many references are followed one after another, and on the way to one place.
+/// The number of references that are followed one after another, and on the way to one place.
 const CHAIN: usize = 16;
 const DETOURS: usize = 64;
 /// The most parts that a schema is put together from.
 const LAYERS: usize = 64;
 /// The longest reference.
 const REFERENCE: usize = 4 << 10;
-/// How much is looked at to make values for all requests: many may refer to the same large schema or example.
+/// The number of values that are visited to make values for all requests: many may refer to the same large schema or
+/// example.
 const LOOKS: usize = 2_000_000;
 /// The characters of an example that count as one look.
 const CHARACTERS: usize = 4;
-/// The most that one request has of a kind: fields, parameters, ways in, answers.
+/// The most items of each kind in one request: fields, parameters, ways in, responses.
 pub(super) const EACH: usize = 1_000;
 
 static NOTHING: Value = Value::Null;
@@ -29,7 +30,7 @@ static NOTHING: Value = Value::Null;
 pub(super) struct OpenApiDocument {
     root: Value,
     files: DocumentFiles,
-    /// How much may still be looked at.
+    /// The number of values that may still be visited.
     looks: Cell<usize>,
     notes: RefCell<OperationNotes>,
 }
@@ -38,13 +39,14 @@ pub(super) struct OpenApiDocument {
 #[derive(Debug)]
 struct LostReference {
     reference: String,
-    /// What is wrong with it, and what to do.
+    /// The fault, with a remedy.
     what: String,
     /// Whether it is no name of a file.
     is_dead_end: bool,
 }
 
-/// The parts of a schema that hold together: itself, what it refers to, all of `allOf`, the first of `oneOf` and `anyOf`.
+/// The parts of a schema that hold together: itself, the targets of its references, all of `allOf`, the first of
+/// `oneOf` and `anyOf`.
 #[derive(Debug, Default)]
 pub(super) struct SchemaLayers<'a> {
     pub(super) parts: Vec<&'a Value>,
@@ -70,12 +72,12 @@ impl OpenApiDocument {
         self.root = root;
     }
 
-    /// Returns what is told of operations.
+    /// Returns the notes on operations.
     pub(super) fn notes(&self) -> RefMut<'_, OperationNotes> {
         self.notes.borrow_mut()
     }
 
-    /// Returns whether so much may still be looked at.
+    /// Returns whether so many values may still be visited.
     pub(super) fn spend(&self, looks: usize) -> bool {
         let remaining = self.looks.get().checked_sub(looks);
         if remaining.is_none() {
@@ -92,7 +94,7 @@ impl OpenApiDocument {
         self.spend(weight(value)).then_some(value)
     }
 
-    /// Returns names and schemas of all properties, each once, as many as may be looked at.
+    /// Returns names and schemas of all properties, each once, as many as may be visited.
     pub(super) fn properties<'a>(&self, layers: &SchemaLayers<'a>) -> Vec<(&'a str, &'a Value)> {
         let mut names = HashSet::new();
         let lists = layers
@@ -107,7 +109,7 @@ impl OpenApiDocument {
             .collect()
     }
 
-    /// Returns the names of the properties that are required, as many as may be looked at.
+    /// Returns the names of the properties that are required, as many as may be visited.
     pub(super) fn required<'a>(&self, layers: &SchemaLayers<'a>) -> HashSet<&'a str> {
         let lists = layers
             .parts
@@ -121,7 +123,7 @@ impl OpenApiDocument {
         &self.root
     }
 
-    /// Follows references; what cannot be found is null.
+    /// Follows references; a missing target is null.
     pub(super) fn resolve<'a>(&'a self, value: &'a Value) -> &'a Value {
         let mut value = value;
         for _ in 0..CHAIN {
@@ -136,7 +138,7 @@ impl OpenApiDocument {
         &NOTHING
     }
 
-    /// Returns what a reference leads to, which is null where nothing is; that is told.
+    /// Returns the target of a reference; a missing one is null, and noted.
     pub(super) fn find(&self, reference: &str) -> &Value {
         let mut detours = DETOURS;
         self.find_within(reference, &mut detours)
@@ -249,7 +251,7 @@ impl OpenApiDocument {
     }
 
     fn follow<'a>(&'a self, reference: &'a str, layers: &mut SchemaLayers<'a>) {
-        // One that leads back to itself says nothing new.
+        // One that leads back to itself adds nothing.
         if !layers.references.contains(&reference) {
             layers.references.push(reference);
             self.gather(self.find(reference), layers);
@@ -278,7 +280,7 @@ impl<'a> SchemaLayers<'a> {
         self.get(name).and_then(Value::as_str)
     }
 
-    /// Returns the type: said, or what the other fields tell.
+    /// Returns the type, stated or inferred from the other fields.
     pub(super) fn kind(&self) -> &'a str {
         self.known_kind().unwrap_or("string")
     }
@@ -294,11 +296,15 @@ impl<'a> SchemaLayers<'a> {
             _ => None,
         });
         let has = |name: &str| self.get(name).is_some();
-        declared.or(match () {
-            () if has("properties") || has("additionalProperties") => Some("object"),
-            () if has("items") => Some("array"),
-            () if has("minimum") || has("maximum") || has("multipleOf") => Some("number"),
-            () => None,
+        let kinds = [
+            ("object", &["properties", "additionalProperties"][..]),
+            ("array", &["items"]),
+            ("number", &["minimum", "maximum", "multipleOf"]),
+        ];
+        let mut kinds = kinds.into_iter();
+        declared.or_else(|| {
+            let (kind, _) = kinds.find(|(_, names)| names.iter().any(|name| has(name)))?;
+            Some(kind)
         })
     }
 

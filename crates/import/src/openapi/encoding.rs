@@ -1,4 +1,4 @@
-//! Percent-encoding of what stands in a URL or a cookie: which characters stay as they are.
+//! Percent-encoding of values in a URL or a cookie.
 //!
 //! <https://spec.openapis.org/oas/v3.1.1.html#appendix-e-percent-encoding-and-form-media-types>
 
@@ -10,7 +10,7 @@ const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
-/// What a query cannot have as it is even where reserved characters are allowed: it would end or split the value.
+/// Characters that a query cannot have even where reserved characters are allowed: they would end or split the value.
 const RESERVED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -28,13 +28,13 @@ const RESERVED: &AsciiSet = &CONTROLS
     .add(b'[')
     .add(b']');
 
-/// What a cookie cannot have as it is; the comma is between the values of a list.
+/// Characters that a cookie cannot have; the comma is between the values of a list.
 const COOKIE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b';').add(b'\\');
 
-/// How the characters of a text are written.
+/// The encodings of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextEncoding {
-    /// As they are: the client encodes them, or nothing has to.
+    /// No encoding: the client encodes the characters, or nothing has to.
     Plain,
     /// Percent-encoded, as in a URL.
     Percent,
@@ -52,7 +52,7 @@ impl TextEncoding {
             TextEncoding::Cookie => utf8_percent_encode(text, COOKIE).to_string(),
             TextEncoding::Percent => percent_encoded(text),
             TextEncoding::Reserved => {
-                // What is percent-encoded already stays so.
+                // A value that is percent-encoded already stays so.
                 let mut parts = text.split('%');
                 let mut out = reserved(parts.next().unwrap_or_default());
                 for part in parts {

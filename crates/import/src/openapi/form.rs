@@ -1,4 +1,4 @@
-//! Bodies of forms: their fields, written as the `encoding` of a body says.
+//! Bodies of forms: their fields, written by the `encoding` of a body.
 //!
 //! <https://spec.openapis.org/oas/v3.1.1.html#encoding-object>
 
@@ -46,22 +46,19 @@ fn written(
     encoding: &Value,
     notes: &mut Vec<String>,
 ) -> Vec<(String, LuaLiteral)> {
-    let fields = match is_styled(encoding) {
-        _ if is_composite(value) && is_whole_json(encoding) => {
-            return vec![(name.to_owned(), json_text(value))];
+    if is_composite(value) && is_whole_json(encoding) {
+        return vec![(name.to_owned(), json_text(value))];
+    }
+    let fields = if !is_styled(encoding) && matches!(value, LuaLiteral::Table(_)) {
+        let mut fields = Vec::new();
+        add_brackets(name, value, TextEncoding::Plain, &mut fields);
+        fields
+    } else {
+        let style = ValueStyle::read(encoding, "form field", notes);
+        if style.flattens(value) {
+            notes.push(super::path::nested_note(name));
         }
-        false if matches!(value, LuaLiteral::Table(_)) => {
-            let mut fields = Vec::new();
-            add_brackets(name, value, TextEncoding::Plain, &mut fields);
-            fields
-        }
-        _ => {
-            let style = ValueStyle::read(encoding, "form field", notes);
-            if style.flattens(value) {
-                notes.push(super::path::nested_note(name));
-            }
-            style.fields(name, value, TextEncoding::Plain)
-        }
+        style.fields(name, value, TextEncoding::Plain)
     };
     let fields = fields.into_iter().map(|(name, value)| match value {
         FieldValue::Scalar(value) => (name, value),
@@ -171,7 +168,7 @@ pub(super) fn add_multipart<'a>(
     call.options.push(("multipart".to_owned(), parts));
 }
 
-/// What a document says of how a part is sent.
+/// The encoding of a part of a body, as the document has it.
 struct BodyPart<'b> {
     name: &'b str,
     encoding: &'b Value,

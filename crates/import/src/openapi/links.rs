@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// A field of a response that is a part of paths.
 #[derive(Debug)]
 pub(super) struct LinkedField {
-    /// What comes before that part: `/orders` of `/orders/{id}`.
+    /// The path before that part: `/orders` of `/orders/{id}`.
     pub(super) collection: String,
     /// The access to the field, as Lua after `:json()`.
     pub(super) steps: String,
@@ -47,7 +47,7 @@ impl<'a> ResponseLinks<'a> {
         }
     }
 
-    /// Returns what the links of an operation's responses fill; those that fill nothing are told.
+    /// Returns the fields that the links of an operation's responses fill; links that fill none are noted.
     pub(super) fn of(&self, definition: &'a Value) -> Vec<LinkedField> {
         let mut found = Vec::new();
         for response in successes(self.document, definition) {

@@ -30,8 +30,8 @@ use super::calls::{self, OutlineFunction, OutlineScenario, OutlineStep, OutlineT
 use super::imported::{Imported, KINDS};
 use super::lua_text::{comment, quoted};
 use super::request::PlanAttachments;
-use super::site::{Choices, is_host_named};
-use super::visit::MOST;
+use super::site::{ImportOptions, is_host_named};
+use super::visit::MAX_REQUESTS;
 use document::OpenApiDocument;
 use lgoose_base::error::Diagnostic;
 use lgoose_base::yaml;
@@ -41,10 +41,10 @@ use servers::{server, server_of};
 use shared::SharedParameters;
 use std::collections::{BTreeMap, HashMap};
 
-/// The tag of what changes or removes what is there.
+/// The tag of operations that change or remove resources.
 const CHANGES: &str = "changes";
 
-/// Returns whether a file is of OpenAPI, whatever its version.
+/// Returns whether a file is of OpenAPI, in any version.
 pub(super) fn is_openapi(file: &Map<String, Value>) -> bool {
     ["openapi", "swagger"]
         .iter()
@@ -63,7 +63,7 @@ pub(super) fn is_yaml(text: &str) -> bool {
 /// Reads a document in YAML.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// The fault, with its place.
 pub(super) fn read_yaml(name: &str, text: &str) -> Result<Map<String, Value>, Diagnostic> {
     match yaml::parse(text) {
         Ok(Value::Object(file)) => Ok(file),
@@ -85,7 +85,7 @@ pub(super) fn read_yaml(name: &str, text: &str) -> Result<Map<String, Value>, Di
 pub(super) fn import(
     name: &str,
     file: Map<String, Value>,
-    choices: &Choices,
+    choices: &ImportOptions,
 ) -> Result<Imported, Diagnostic> {
     let version = |key: &str| {
         file.get(key).map(|version| match version {
@@ -138,13 +138,13 @@ pub(super) fn import(
         }],
         ..PlanOutline::default()
     };
-    if operations.len() > MOST {
-        let more = operations.len() - MOST;
+    if operations.len() > MAX_REQUESTS {
+        let more = operations.len() - MAX_REQUESTS;
         calls.notes.push(format!(
-            "left out the last {more} operations, from {} on: a plan has {MOST} at most",
-            operations[MOST].name()
+            "left out the last {more} operations, from {} on: a plan has {MAX_REQUESTS} at most",
+            operations[MAX_REQUESTS].name()
         ));
-        operations.truncate(MOST);
+        operations.truncate(MAX_REQUESTS);
     }
     let mut files = PlanAttachments {
         enabled: choices.files,
@@ -164,7 +164,7 @@ pub(super) fn import(
     Ok(calls::write(calls, files))
 }
 
-/// Tells what a document has that no request of a client is, and the credentials that no operation asks for.
+/// Notes the parts of a document that are no requests of a client, and the credentials that no operation uses.
 fn leave_out(document: &OpenApiDocument, operations: &[Operation<'_>], calls: &mut PlanOutline) {
     let count = |value: &Value| value.as_object().map_or(0, Map::len);
     let webhooks = count(&document.root()["webhooks"]);
@@ -202,7 +202,7 @@ fn fill<'a>(
     document: &'a OpenApiDocument,
     paths: &'a Map<String, Value>,
     operations: &[Operation<'a>],
-    choices: &Choices,
+    choices: &ImportOptions,
     calls: &mut PlanOutline,
     files: &mut PlanAttachments,
 ) {

@@ -1,9 +1,9 @@
-//! What is told of operations, each thing once, with those that it is about.
+//! Notes on operations, each once, with the operations that it concerns.
 
 use std::collections::HashMap;
 
 /// The most notes, and the most operations that a note names.
-const MOST: usize = 40;
+const MAX_NOTES: usize = 40;
 const NAMED: usize = 3;
 
 /// A note, and the operations that it is about.
@@ -11,7 +11,7 @@ const NAMED: usize = 3;
 struct GroupedNote {
     message: String,
     operations: Vec<String>,
-    /// How many operations it is about.
+    /// The number of operations that it concerns.
     count: usize,
 }
 
@@ -65,13 +65,13 @@ impl OperationNotes {
     pub(super) fn lines(&mut self) -> Vec<String> {
         self.numbers.clear();
         let all = std::mem::take(&mut self.all);
-        let more = all.len().saturating_sub(MOST);
+        let more = all.len().saturating_sub(MAX_NOTES);
         let mut lines: Vec<String> = all
             .iter()
-            .take(MOST)
+            .take(MAX_NOTES)
             .map(|note| format!("{}{}", note.message, about(&note.operations, note.count)))
             .collect();
-        if let Some(first) = all.get(MOST) {
+        if let Some(first) = all.get(MAX_NOTES) {
             let about = about(&first.operations, first.count);
             lines.push(format!(
                 "and {more} more of such notes, the first{about}: {}",

@@ -1,4 +1,4 @@
-//! The operations of a document, and what calls are made with.
+//! The operations of a document, and the context in which their calls are made.
 
 use super::chain::Creator;
 use super::document::{EACH, OpenApiDocument};
@@ -23,16 +23,16 @@ const METHODS: [(&str, &str); 9] = [
     ("delete", "DELETE"),
 ];
 /// The longest path.
-const LONGEST: usize = 8 << 10;
+const MAX_PATH_BYTES: usize = 8 << 10;
 
 /// An operation of a document.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operation<'a> {
-    /// As it is sent: in upper case but for methods of the document's own.
+    /// The method as it is sent: in upper case but for methods of the document's own.
     pub(super) method: &'a str,
     /// With `{names}`.
     pub(super) path: &'a str,
-    /// What all operations of the path have.
+    /// The fields that all operations of the path share.
     pub(super) item: &'a Value,
     pub(super) definition: &'a Value,
 }
@@ -71,10 +71,10 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// What calls are made with.
+/// The context in which calls are made.
 pub(super) struct CallContext<'a, 'b> {
     pub(super) document: &'a OpenApiDocument,
-    /// Those that may be called.
+    /// The operations that may be called for ids.
     pub(super) creators: &'b [Creator],
     pub(super) shared: &'b SharedParameters,
     pub(super) calls: &'b mut PlanOutline,
@@ -88,7 +88,7 @@ pub(super) fn operations<'a>(
 ) -> Vec<Operation<'a>> {
     let mut found = Vec::new();
     for (path, item) in paths {
-        if !path.starts_with('/') || path.len() > LONGEST {
+        if !path.starts_with('/') || path.len() > MAX_PATH_BYTES {
             if !path.starts_with("x-") {
                 let note = format!("left out '{}', which is no path", comment(path));
                 document.notes().add(note);

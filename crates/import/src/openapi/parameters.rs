@@ -12,10 +12,10 @@ use crate::lua_text::comment;
 use crate::parts::{Concatenation, is_token};
 use serde_json::Value;
 
-/// What parameters make of a request.
+/// The effects of parameters on a request.
 pub(super) struct ParameterWriter<'b> {
     pub(super) call: &'b mut OutlineCall,
-    /// The path, and what of the query the client is not to encode anew.
+    /// The path, with the part of the query that the client must not encode again.
     pub(super) target: Concatenation,
     has_query: bool,
     cookies: Vec<(String, Concatenation)>,

@@ -1,4 +1,4 @@
-//! The path of a call: what is known of its parts, what other tasks bring, and what a person has to fill in.
+//! The path of a call: its known parts, those that other tasks bring, and those that a person has to fill in.
 
 use super::chain::Creator;
 use super::document::OpenApiDocument;
@@ -18,7 +18,7 @@ pub(super) enum PathPart<'a> {
     /// A `{name}`.
     Parameter {
         name: &'a str,
-        /// What comes before it, without the slash, if it is what lies between two of these.
+        /// The path before it, without the slash, if the part lies between two slashes.
         collection: Option<&'a str>,
     },
 }
@@ -44,7 +44,7 @@ pub(super) fn parts(path: &str) -> Vec<PathPart<'_>> {
     all
 }
 
-/// Returns the path of an operation; `before` is what comes before it. Adds the call's name, where the path varies.
+/// Returns the path of an operation; `before` is the text before it. Adds the call's name, where the path varies.
 pub(super) fn path<'a>(
     context: &mut CallContext<'a, '_>,
     operation: &Operation<'a>,
@@ -103,7 +103,7 @@ pub(super) fn path<'a>(
     whole
 }
 
-/// Returns what is told of values in values that a style cannot write.
+/// Returns the note on nested values that a style cannot write.
 pub(super) fn nested_note(name: &str) -> String {
     let name = comment(name);
     format!("'{name}' has values in values, which its style cannot write: they are sent as JSON")

@@ -4,13 +4,13 @@ use regex::Regex;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// The longest text.
-const MOST: usize = 1_000;
+const MAX_CHARS: usize = 1_000;
 
 /// Returns a text of at least so many characters; `None` for a pattern that is not understood.
 pub(super) fn matching(pattern: &str, least: usize) -> Option<String> {
     let hir = regex_syntax::parse(pattern).ok()?;
     let regex = Regex::new(pattern).ok()?;
-    // What may be there again and again may be there often enough.
+    // A group that may repeat is written as often as it must.
     for more in [0, least] {
         let mut text = String::new();
         write(&hir, u32::try_from(more).ok()?, &mut text)?;
@@ -22,7 +22,7 @@ pub(super) fn matching(pattern: &str, least: usize) -> Option<String> {
 }
 
 fn write(hir: &Hir, more: u32, out: &mut String) -> Option<()> {
-    if out.len() > MOST {
+    if out.len() > MAX_CHARS {
         return None;
     }
     match hir.kind() {

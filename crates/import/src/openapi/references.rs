@@ -1,4 +1,4 @@
-//! References in a document and in the files beside it: where they stand, and what they lead to. Reads no file.
+//! References in a document and in the files beside it: their places and their targets. Reads no file.
 
 use serde_json::Value;
 use std::path::PathBuf;
@@ -28,18 +28,18 @@ const NAMED: [&str; 19] = [
     "webhooks",
 ];
 
-/// What a reference leads to.
+/// The target of a reference.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ReferenceTarget {
-    /// A place in the same file, as what follows '#'.
+    /// A place in the same file, without the '#'.
     Within(String),
     /// The name of another file, from the document's folder, and a place in it.
     File(String, String),
-    /// Nothing that is read: why, and what to do.
+    /// Nothing that is read: the reason, with a remedy.
     Nowhere(&'static str),
 }
 
-/// Returns what a reference in a file leads to; `base` is the name of that, and empty for the document.
+/// Returns the target of a reference in a file; `base` is the name of the file, empty for the document.
 pub(super) fn target(base: &str, reference: &str) -> ReferenceTarget {
     let (file, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     let fragment = fragment.to_owned();
@@ -92,7 +92,7 @@ pub(super) fn path(name: &str) -> String {
     name.replace("%23", "#").replace("%25", "%")
 }
 
-/// Returns what a reference calls its target: the last part of the place, else the file without its ending.
+/// Returns the name of the target in a reference: the last part of the place, else the file without its ending.
 pub(super) fn name_of(reference: &str) -> String {
     let (file, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     match fragment.rsplit('/').next().filter(|name| !name.is_empty()) {

@@ -4,8 +4,8 @@ use super::document::{EACH, OpenApiDocument};
 use crate::calls::{LuaLiteral, OutlineCall};
 use serde_json::{Value, json};
 
-/// Adds what is expected of the response: every status of success that the document has. One with all of them (`2XX`), or
-/// none, takes what a plan takes by itself.
+/// Adds the expected status: every status of success that the document has. A document with all of them (`2XX`), or
+/// none, leaves that to the plan's default.
 pub(super) fn expect(definition: &Value, call: &mut OutlineCall) {
     let mut statuses: Vec<u16> = Vec::new();
     let mut redirects: Vec<u16> = Vec::new();

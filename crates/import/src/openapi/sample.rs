@@ -10,8 +10,8 @@ use crate::lua_text::comment;
 use crate::secrets::{self, Secrets};
 use serde_json::{Value, json};
 
-/// How deep values lie in values.
-const DEEPEST: usize = 12;
+/// The depth of values in values.
+const MAX_DEPTH: usize = 12;
 /// The most values of one body.
 const VALUES: usize = 2_000;
 /// The longest list and text that are made.
@@ -22,7 +22,7 @@ const CHARACTERS: u64 = 10_000;
 pub(super) struct Sampler<'a, 'b> {
     document: &'a OpenApiDocument,
     secrets: &'b mut Secrets,
-    /// What is told.
+    /// Notes on the values.
     pub(super) notes: Vec<String>,
     references: Vec<&'a str>,
     remaining: usize,
@@ -91,9 +91,9 @@ impl<'a, 'b> Sampler<'a, 'b> {
             .references
             .iter()
             .any(|reference| self.references.contains(reference));
-        if self.depth >= DEEPEST || self.remaining == 0 {
+        if self.depth >= MAX_DEPTH || self.remaining == 0 {
             let note = format!(
-                "is cut short: a request has {VALUES} values and {DEEPEST} levels of them at most"
+                "is cut short: a request has {VALUES} values and {MAX_DEPTH} levels of them at most"
             );
             self.document.notes().add(note);
             return None;
@@ -149,7 +149,7 @@ impl<'a, 'b> Sampler<'a, 'b> {
         })
     }
 
-    /// Returns the properties that are required, all of them if none is, without those that only answers have.
+    /// Returns the properties that are required, all of them if none is, without those that only responses have.
     fn object(&mut self, layers: &SchemaLayers<'a>) -> LuaLiteral {
         let properties = self.document.properties(layers);
         let required = self.document.required(layers);
@@ -191,7 +191,7 @@ impl<'a, 'b> Sampler<'a, 'b> {
             return LuaLiteral::Expression(self.secrets.variable(name, "", &what));
         }
         let made = match format {
-            "uuid" => "random.uuid()",
+            "uuid" => return LuaLiteral::uuid(),
             "email" | "idn-email" => "random.email()",
             "date-time" => "os.date(\"!%Y-%m-%dT%H:%M:%SZ\")",
             "date" => "os.date(\"!%Y-%m-%d\")",
@@ -246,7 +246,7 @@ pub(super) fn example<'a>(document: &'a OpenApiDocument, content: &'a Value) -> 
     content.get("example").or_else(first)
 }
 
-/// Returns a value of the author's. A text is what it says in JSON where the schema wants something else than a text.
+/// Returns a value of the author's. A text is read as JSON where the schema does not allow a text.
 fn authored(value: &Value, layers: &SchemaLayers<'_>) -> LuaLiteral {
     let parsed = value
         .as_str()

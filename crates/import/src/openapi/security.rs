@@ -1,4 +1,4 @@
-//! What an API wants to know of who asks: tokens, keys and passwords, which become variables.
+//! Credentials of an API: tokens, keys and passwords, which become variables.
 
 use super::document::{EACH, OpenApiDocument};
 use crate::calls::{LuaLiteral, OutlineCall};
@@ -7,7 +7,7 @@ use crate::parts::is_token;
 use crate::secrets::Secrets;
 use serde_json::Value;
 
-/// How a credential that no operation asks for would be sent: in words, and as a field of the plan if that has one.
+/// The way in which an unused credential would be sent: in words, and as a field of the plan if that has one.
 #[derive(Debug)]
 pub(super) struct UnusedCredential {
     pub(super) what: String,

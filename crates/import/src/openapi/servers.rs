@@ -6,7 +6,7 @@ use serde_json::Value;
 use url::Url;
 
 /// The longest address of a server.
-const LONGEST: usize = 8 << 10;
+const MAX_URL_BYTES: usize = 8 << 10;
 
 /// Returns origin and path of the server of an operation: its own, that of its path, or the document's.
 pub(super) fn server_of(
@@ -39,7 +39,9 @@ pub(super) fn server(server: &Value) -> (Option<String>, String) {
 /// Returns the address of a server with the values of its variables, which are not looked through for more of them;
 /// `None` if it is too long.
 fn address(server: &Value) -> Option<String> {
-    let mut rest = server["url"].as_str().filter(|url| url.len() <= LONGEST)?;
+    let mut rest = server["url"]
+        .as_str()
+        .filter(|url| url.len() <= MAX_URL_BYTES)?;
     let mut text = String::new();
     while let Some((before, after)) = rest.split_once('{') {
         text.push_str(before);
@@ -53,10 +55,10 @@ fn address(server: &Value) -> Option<String> {
         let value;
         (value, rest) = substituted.unwrap_or(("{", after));
         text.push_str(value);
-        if text.len() > LONGEST {
+        if text.len() > MAX_URL_BYTES {
             return None;
         }
     }
     text.push_str(rest);
-    (text.len() <= LONGEST).then_some(text)
+    (text.len() <= MAX_URL_BYTES).then_some(text)
 }

@@ -1,5 +1,5 @@
-//! Parts of paths that many operations have and nothing fills, such as the `{owner}` of every repository: a variable for
-//! each, which whoever runs the plan may set, rather than a value and a note in every request.
+//! Parts of paths that many operations have and nothing fills, such as the `{owner}` of every repository: each is a
+//! variable, which can be set when the plan is run, rather than a value and a note in every request.
 
 use super::chain::Creator;
 use super::document::OpenApiDocument;
@@ -22,22 +22,22 @@ const GENERIC: [&str; 8] = [
 /// Variables that credentials have.
 const CREDENTIALS: [&str; 4] = ["api_key", "password", "token", "username"];
 /// The most notes.
-const MOST_NOTES: usize = 40;
+const MAX_NOTES: usize = 40;
 
-/// What two parts of paths have in common that are the same.
+/// The facts that equal parts of paths have in common.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct PartKey {
     name: String,
-    /// The path before it where the name alone says too little.
+    /// The path before it where the name alone is ambiguous.
     collection: String,
-    /// What is sent unless it is set.
+    /// The value that is sent unless the variable is set.
     value: String,
 }
 
 #[derive(Debug)]
 struct SharedParameter {
     field: String,
-    /// How many operations have it, and the first of them.
+    /// The number of operations that have it, and the first of them.
     count: usize,
     first: String,
 }
@@ -127,7 +127,7 @@ impl SharedParameters {
                 shared.field.clone(),
                 format!("env({}, {default})", quoted(&variable)),
             ));
-            if fields.len() <= MOST_NOTES {
+            if fields.len() <= MAX_NOTES {
                 let shown = comment(&key.name);
                 let value = comment(&key.value);
                 calls.notes.push(format!(
@@ -136,7 +136,7 @@ impl SharedParameters {
                 ));
             }
         }
-        if let Some(more) = fields.len().checked_sub(MOST_NOTES + 1) {
+        if let Some(more) = fields.len().checked_sub(MAX_NOTES + 1) {
             let more = more + 1;
             calls.notes.push(format!(
                 "set {more} more variables in '{TABLE}' at the top of the plan"
@@ -150,9 +150,7 @@ impl SharedParameters {
 fn key(name: &str, collection: Option<&str>, made: &LuaLiteral) -> Option<PartKey> {
     let value = match made {
         LuaLiteral::Scalar(value) => super::styles::scalar_text(value),
-        LuaLiteral::Expression(code) if code == "random.uuid()" => {
-            "00000000-0000-4000-8000-000000000000".to_owned()
-        }
+        made if made.is_uuid() => "00000000-0000-4000-8000-000000000000".to_owned(),
         _ => return None,
     };
     let is_generic = GENERIC.contains(&name.to_ascii_lowercase().as_str());

@@ -1,4 +1,4 @@
-//! How values become texts by `style` and `explode`: of parameters, and of the fields of forms.
+//! The texts of values by `style` and `explode`: of parameters, and of the fields of forms.
 //!
 //! <https://spec.openapis.org/oas/v3.1.1.html#style-values>, which follows RFC 6570.
 
@@ -231,7 +231,7 @@ pub(super) fn is_composite(value: &LuaLiteral) -> bool {
     matches!(value, LuaLiteral::List(_) | LuaLiteral::Table(_))
 }
 
-/// Returns the members of a list or an object, those of an object with their names; null is none.
+/// Returns the members of a list or an object, those of an object with their names, without nulls.
 fn members(value: &LuaLiteral) -> impl Iterator<Item = (Option<&str>, &LuaLiteral)> {
     let (items, fields): (&[LuaLiteral], &[(String, LuaLiteral)]) = match value {
         LuaLiteral::List(items) => (items, &[]),
@@ -290,7 +290,7 @@ fn write_text(value: &LuaLiteral, encoding: TextEncoding, out: &mut Concatenatio
         LuaLiteral::Scalar(value) => out.literal(&encoding.encoded(&scalar_text(value))),
         LuaLiteral::Expression(code) => out.expression(match encoding {
             TextEncoding::Plain | TextEncoding::Cookie => code.clone(),
-            _ if code == "random.uuid()" => code.clone(),
+            _ if value.is_uuid() => code.clone(),
             _ => format!("url.encode({code})"),
         }),
         nested => write_text(&json_text(nested), encoding, out),

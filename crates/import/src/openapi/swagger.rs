@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 const JSON: &str = "application/json";
 const URL_ENCODED: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data";
-/// The most media types that are looked at.
+/// The most media types that are read.
 const MEDIA: usize = 20;
 const METHODS: [&str; 7] = ["get", "head", "options", "post", "put", "patch", "delete"];
 
@@ -68,7 +68,7 @@ struct SwaggerParameter<'a> {
 }
 
 impl SwaggerParameter<'_> {
-    /// Returns what has a field of the parameter: a body's schema.
+    /// Returns a field of the parameter, such as a body's schema, or a reference to it.
     fn at(&self, document: &OpenApiDocument, field: &str) -> Value {
         match self.reference {
             Some(reference) => json!({ "$ref": format!("{reference}/{field}") }),
@@ -76,7 +76,7 @@ impl SwaggerParameter<'_> {
         }
     }
 
-    /// Returns the schema, which is the parameter itself but for what a schema does not have.
+    /// Returns the schema: the parameter itself without the fields that no schema has.
     fn schema(&self, document: &OpenApiDocument) -> Value {
         let mut schema = match self.reference {
             Some(reference) => return json!({ "$ref": reference }),

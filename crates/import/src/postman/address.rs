@@ -1,4 +1,4 @@
-//! Where the requests of a collection go: texts with variables, or the parts of an address.
+//! The addresses of the requests of a collection: texts with variables, or the parts of an address.
 
 use super::body::{enabled, text_of};
 use super::variables::{PostmanVariables, has_variables};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use url::Url;
 
-/// What cannot stand in a path as it is; what is encoded already stays so.
+/// Characters that cannot stand in a path; encoded ones stay encoded.
 const PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -26,7 +26,7 @@ const PATH: &AsciiSet = &CONTROLS
     .add(b'^')
     .add(b'|');
 
-/// What a query does not have as it is (<https://url.spec.whatwg.org/#special-query-percent-encode-set>).
+/// Characters that are encoded in a query (<https://url.spec.whatwg.org/#special-query-percent-encode-set>).
 const QUERY: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -38,7 +38,7 @@ const QUERY: &AsciiSet = &CONTROLS
 /// An address, taken apart.
 #[derive(Debug)]
 pub(super) struct PostmanAddress {
-    /// `http://127.0.0.1:8080`, or the variable that nobody has given a value.
+    /// `http://127.0.0.1:8080`, or the variable without a value.
     pub(super) origin: AddressOrigin,
     /// User and password, where the address has them.
     pub(super) credentials: Option<(String, String)>,
@@ -59,8 +59,8 @@ pub(super) enum PostmanQuery {
 }
 
 impl PostmanQuery {
-    /// Takes in names and values as they are written. They stay so where a table of them would not send the same: with a
-    /// sign that forms encode, with a name that has no value. Variables and secrets need fields.
+    /// Creates a query from names and values as they are written. They stay so where a table of them would not send the
+    /// same: with a sign that forms encode, with a name that has no value. Variables and secrets need fields.
     fn of(pairs: Vec<(String, Option<String>)>) -> PostmanQuery {
         let is_plain = |text: &str| {
             let mut bytes = text.bytes();
@@ -194,7 +194,7 @@ fn authority_length(text: &str) -> usize {
 
 /// Splits an address into where it goes and its path.
 fn origin(text: &str, variables: &PostmanVariables) -> Option<(AddressOrigin, String)> {
-    // Only what is before the path needs its value here.
+    // Only the part before the path needs its value here.
     let scheme = text.find("://").map_or(0, |at| at + 3);
     let slash = text[scheme..]
         .find('/')
@@ -248,7 +248,7 @@ pub(super) struct PostmanPath {
     pub(super) text: String,
     /// The name of its row, where the path is another in each request.
     pub(super) name: Option<String>,
-    /// As it is shown to people.
+    /// The address as it is shown to people.
     pub(super) shown: String,
 }
 

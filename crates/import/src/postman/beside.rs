@@ -8,9 +8,9 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// The most columns of a data file.
-const COLUMNS: usize = 1_000;
+const MAX_COLUMNS: usize = 1_000;
 
-/// What the files beside a collection say.
+/// The contents of the files beside a collection.
 #[derive(Debug, Default)]
 pub(super) struct BesideFiles {
     /// Lists of variables that the collection's own come before.
@@ -32,7 +32,7 @@ impl BesideFiles {
     /// Reads them.
     ///
     /// # Errors
-    /// A file that cannot be read or is something else, and what to name instead.
+    /// A file that cannot be read or is something else, with a remedy.
     pub(super) fn read(
         environments: &[PathBuf],
         data: Option<&Path>,
@@ -76,7 +76,7 @@ fn rows(path: &Path) -> Result<DataRows, Diagnostic> {
         let head = reader.headers().map_err(|_| no_rows(path))?;
         head.iter().map(str::to_owned).collect()
     };
-    let columns: Vec<String> = columns.into_iter().take(COLUMNS).collect();
+    let columns: Vec<String> = columns.into_iter().take(MAX_COLUMNS).collect();
     if columns.iter().all(String::is_empty) {
         return Err(no_rows(path));
     }

@@ -1,19 +1,19 @@
-//! What the requests of a collection carry.
+//! Bodies of the requests of a collection.
 
 use super::request::BodyMaker;
-use super::variables::has_variables;
+use super::variables::{ValueSource, VariableExpression, has_variables};
 use crate::body::TABLE_BYTES;
 use crate::calls::{LuaLiteral, OutlineCall};
 use serde_json::Value;
 
-/// What stands for a variable without quotation marks, while JSON is read.
+/// The mark of a variable without quotation marks, while JSON is read.
 const MARK: char = '\u{f8ff}';
 /// The deepest tables that are written.
-const DEEPEST: usize = 50;
-/// The most fields of a list: each is looked for among those before it.
-const FIELDS: usize = 2_000;
+const MAX_DEPTH: usize = 50;
+/// The most fields of a list: each is compared with those before it.
+const MAX_FIELDS: usize = 2_000;
 
-/// Adds the body to a call. `content_type` is what the request's own header says.
+/// Adds the body to a call. `content_type` is the value of the request's own header.
 pub(super) fn add_body(
     maker: &mut BodyMaker<'_>,
     body: &Value,
@@ -112,7 +112,7 @@ fn raw(
         (None, "xml") => "application/xml".to_owned(),
         (None, "html") => "text/html".to_owned(),
         (None, "javascript") => "application/javascript".to_owned(),
-        // As such collections are without saying it: what looks like JSON is.
+        // Some collections do not state the type: a body that reads as JSON is JSON.
         (None, _) if text.trim_start().starts_with(['{', '[']) && json(maker, &text).is_some() => {
             "application/json".to_owned()
         }
@@ -120,7 +120,7 @@ fn raw(
     };
     let is_json = crate::exchange::is_json(&crate::exchange::media_of(&media));
     let json = if is_json && text.len() <= TABLE_BYTES {
-        json(maker, &text).filter(|json| json.depth() <= DEEPEST)
+        json(maker, &text).filter(|json| json.depth() <= MAX_DEPTH)
     } else {
         None
     };
@@ -197,7 +197,7 @@ fn tree(maker: &mut BodyMaker<'_>, value: &Value, name: &str) -> Option<LuaLiter
                 .and_then(|text| text.strip_suffix(MARK));
             Some(match bare {
                 Some(name) => maker.variables.bare(name, maker.calls),
-                None => as_text(maker.field(name, text)),
+                None => as_text(maker.field_expression(name, text)),
             })
         }
         // Lua's integers have 64 bits with a sign: a larger one would lose digits.
@@ -207,26 +207,19 @@ fn tree(maker: &mut BodyMaker<'_>, value: &Value, name: &str) -> Option<LuaLiter
 }
 
 /// Returns the value of a text between quotation marks: of a variable that may be a number, its text.
-fn as_text(value: LuaLiteral) -> LuaLiteral {
-    let may_be_number = |code: &str| {
-        !code.contains(" .. ")
-            && ["user.data.", "random.int(", "os.time("]
-                .iter()
-                .any(|start| code.starts_with(start))
-    };
-    match value {
-        LuaLiteral::Expression(code) if may_be_number(&code) => {
-            LuaLiteral::Expression(format!("tostring({code})"))
-        }
-        other => other,
-    }
+fn as_text(value: VariableExpression) -> LuaLiteral {
+    let VariableExpression { code, source } = value;
+    LuaLiteral::Expression(match source {
+        ValueSource::User | ValueSource::Number => format!("tostring({code})"),
+        ValueSource::Fixed | ValueSource::Text => code,
+    })
 }
 
 /// Returns the fields that are not switched off.
 pub(super) fn enabled(list: &Value) -> impl Iterator<Item = &Value> {
     let fields = list.as_array().into_iter().flatten();
     let fields = fields.filter(|field| field["disabled"] != true);
-    fields.take(FIELDS)
+    fields.take(MAX_FIELDS)
 }
 
 pub(super) fn text_of(value: &Value) -> String {
@@ -237,7 +230,7 @@ pub(super) fn text_of(value: &Value) -> String {
     }
 }
 
-/// Makes JSON of what has variables between its texts, and leaves out comments.
+/// Makes JSON of a text with variables between its texts, and leaves out comments.
 fn marked(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -15,8 +15,8 @@ use super::calls::{self, OutlineScenario, OutlineStep, OutlineTask, PlanOutline}
 use super::imported::Imported;
 use super::lua_text::{comment, quoted};
 use super::request::PlanAttachments;
-use super::site::{Choices, is_host_named};
-use super::visit::MOST;
+use super::site::{ImportOptions, is_host_named};
+use super::visit::MAX_REQUESTS;
 use address::{AddressOrigin, PostmanAddress};
 use beside::BesideFiles;
 use lgoose_base::error::Diagnostic;
@@ -31,7 +31,7 @@ use variables::{PostmanVariables, only_variable};
 /// The most bytes of scripts that are read for all requests: each has those of its folders, too.
 const SCRIPTS: usize = 8 << 20;
 
-/// Returns whether JSON is of Postman, whatever its version.
+/// Returns whether JSON is of Postman, in any version.
 pub(super) fn is_postman(file: &Map<String, Value>) -> bool {
     let schema = file.get("info").and_then(|info| info["schema"].as_str());
     file.contains_key("item") && file.contains_key("info")
@@ -55,7 +55,7 @@ pub(super) fn is_postman(file: &Map<String, Value>) -> bool {
 pub(super) fn import(
     name: &str,
     mut file: Map<String, Value>,
-    choices: &Choices,
+    choices: &ImportOptions,
 ) -> Result<Imported, Diagnostic> {
     const EXPORT: &str =
         "export it again in Postman: the collection's menu, 'Export', 'Collection v2.1'";
@@ -97,12 +97,12 @@ pub(super) fn import(
         }],
         ..PlanOutline::default()
     };
-    if found.requests.len() > MOST {
-        let more = found.requests.len() - MOST;
+    if found.requests.len() > MAX_REQUESTS {
+        let more = found.requests.len() - MAX_REQUESTS;
         calls.notes.push(format!(
-            "left out the last {more} requests: a plan has {MOST} at most"
+            "left out the last {more} requests: a plan has {MAX_REQUESTS} at most"
         ));
-        found.requests.truncate(MOST);
+        found.requests.truncate(MAX_REQUESTS);
     }
     let mut files = PlanAttachments {
         enabled: choices.files,
@@ -128,7 +128,7 @@ fn title(item: &Value) -> String {
     }
 }
 
-/// What a request has from its folders.
+/// Options that a request has from its folders.
 #[derive(Default, Clone)]
 struct InheritedOptions<'a> {
     auth: Option<&'a Value>,
@@ -144,7 +144,7 @@ struct CollectionItems<'a> {
 }
 
 impl<'a> CollectionItems<'a> {
-    /// Takes in a folder, or the collection. Folders lie no deeper than JSON is read.
+    /// Collects the requests of a folder, or of the collection. Folders lie no deeper than JSON is read.
     fn walk(
         &mut self,
         folder: &'a Value,
@@ -208,7 +208,7 @@ fn read_scripts(scripts: &[&Value], remaining: &mut usize) -> ScriptActions {
 fn fill(
     found: &CollectionItems<'_>,
     beside: &BesideFiles,
-    choices: &Choices,
+    choices: &ImportOptions,
     calls: &mut PlanOutline,
     files: &mut PlanAttachments,
 ) {
@@ -391,7 +391,7 @@ fn fill(
     }
 }
 
-/// Makes variables that stand for other hosts than the site variables of the plan, and tells how many requests go there.
+/// Makes variables of the plan for the hosts of other sites, with the number of requests to each in a note.
 fn name_hosts(
     addresses: &[Option<PostmanAddress>],
     site: &AddressOrigin,
@@ -418,12 +418,12 @@ fn name_hosts(
     }
 }
 
-/// Returns the name of each request's row, if it has one of its own: the author's. A name that several have is told apart
-/// by their folders, then by a number.
+/// Returns the name of each request's row, if it has one of its own: the author's. A name that several have gets their
+/// folders, or else a number.
 fn row_names(found: &CollectionItems<'_>) -> Vec<Option<String>> {
     let own = |item: &Value| {
         let name = item["name"].as_str().unwrap_or_default().trim();
-        // What Postman calls a request that nobody has named.
+        // Postman's default name.
         let is_default = name.is_empty()
             || name.contains("://")
             || name.starts_with(['/', '{'])

@@ -4,7 +4,7 @@ use super::address::{PostmanAddress, PostmanPath, PostmanQuery};
 use super::body::{add_body, enabled, text_of};
 use super::scripts::{ScriptActions, ScriptStep, set_in};
 use super::values::ScriptValue;
-use super::variables::{PostmanVariables, has_variables};
+use super::variables::{PostmanVariables, ValueSource, VariableExpression, has_variables};
 use crate::calls::{LuaLiteral, OutlineCall, PlanOutline};
 use crate::lua_text::{comment, quoted};
 use crate::parts::{Concatenation, is_token};
@@ -21,10 +21,10 @@ const OWN: [&str; 6] = [
     "postman-token",
     "transfer-encoding",
 ];
-/// How many lines of a script are told.
-const LINES: usize = 5;
+/// The most lines of a script in a note.
+const MAX_SCRIPT_LINES: usize = 5;
 
-/// What the call of a request is made with.
+/// The context in which the call of a request is made.
 pub(super) struct BodyMaker<'a> {
     pub(super) variables: &'a mut PostmanVariables,
     pub(super) calls: &'a mut PlanOutline,
@@ -36,11 +36,16 @@ pub(super) struct BodyMaker<'a> {
 impl BodyMaker<'_> {
     /// Returns the value of a field, which is a variable of the environment if it is a secret.
     pub(super) fn field(&mut self, name: &str, value: &str) -> LuaLiteral {
+        LuaLiteral::Expression(self.field_expression(name, value).code)
+    }
+
+    /// Returns the same with the source of the value.
+    pub(super) fn field_expression(&mut self, name: &str, value: &str) -> VariableExpression {
         if secrets::is_secret_field(name, value) && !has_variables(value) {
             let what = format!("field '{name}' of {}", self.place);
-            return LuaLiteral::Expression(self.calls.secrets.variable(name, value, &what));
+            return VariableExpression::fixed(self.calls.secrets.variable(name, value, &what));
         }
-        LuaLiteral::Expression(self.variables.text(value, self.calls))
+        self.variables.expression(value, self.calls)
     }
 
     /// Returns the call of a request, which the report counts under the name `row`, if there is one.
@@ -73,7 +78,7 @@ impl BodyMaker<'_> {
             call.options.push(("query".to_owned(), fields));
         }
         let mut content_type = None;
-        // What is chosen as authorization replaces a header.
+        // The chosen authorization replaces a header.
         let auth = auth.filter(|auth| auth["type"] != "noauth");
         let mut has_authorization = false;
         for header in headers(&request["header"]) {
@@ -132,14 +137,14 @@ impl BodyMaker<'_> {
             _ if has_authorization => {}
             (None, Some((user, password))) => {
                 let user = self.variables.text(user, self.calls);
-                let password = self.secret(password, "PASSWORD", "the password");
+                let password = self.secret(password, "PASSWORD", "the password").code;
                 let pair = LuaLiteral::Expression(format!("{{ {user}, {password} }}"));
                 call.options.push(("auth".to_owned(), pair));
             }
             (None, None) => {}
         }
         add_body(self, &request["body"], content_type.as_deref(), &mut call);
-        // A body that is no table says of itself what it is.
+        // A body that is no table has a content type of its own.
         let is_table = call.options.iter().any(|(name, _)| name == "json");
         if call.body.is_some()
             && !is_table
@@ -164,25 +169,26 @@ impl BodyMaker<'_> {
     }
 
     fn bearer(&mut self, token: &str, call: &mut OutlineCall) {
-        let mut token = self.secret(token, "TOKEN", "the bearer token");
-        // Where no script has set it, the site says that it is missing.
-        if token.starts_with("user.data") {
-            token += " or \"\"";
+        let token = self.secret(token, "TOKEN", "the bearer token");
+        let mut code = token.code;
+        // Where no script has set it, the site refuses the empty one.
+        if token.source == ValueSource::User {
+            code += " or \"\"";
         }
-        call.set("auth", "bearer", LuaLiteral::Expression(token));
+        call.set("auth", "bearer", LuaLiteral::Expression(code));
     }
 
-    /// Returns what must not stand in the plan: a variable.
-    fn secret(&mut self, value: &str, name: &str, what: &str) -> String {
+    /// Returns the variable for a value that must not stand in the plan.
+    fn secret(&mut self, value: &str, name: &str, what: &str) -> VariableExpression {
         if has_variables(value) {
-            return self.variables.text(value, self.calls);
+            return self.variables.expression(value, self.calls);
         }
         let what = if value.is_empty() {
             format!("{what}, which the collection lacks")
         } else {
             format!("{what} of {}", self.place)
         };
-        self.calls.secrets.variable(name, value, &what)
+        VariableExpression::fixed(self.calls.secrets.variable(name, value, &what))
     }
 
     fn auth(&mut self, auth: &Value, call: &mut OutlineCall) {
@@ -212,7 +218,7 @@ impl BodyMaker<'_> {
                 let password = if password.is_empty() {
                     quoted("")
                 } else {
-                    self.secret(&password, "PASSWORD", "the password")
+                    self.secret(&password, "PASSWORD", "the password").code
                 };
                 let digest = if kind == "digest" {
                     ", digest = true"
@@ -227,7 +233,7 @@ impl BodyMaker<'_> {
                 let key = Some(get("key"))
                     .filter(|key| is_token(key))
                     .unwrap_or_else(|| "x-api-key".to_owned());
-                let value = self.secret(&get("value"), &key, "the API key");
+                let value = self.secret(&get("value"), &key, "the API key").code;
                 let option = if get("in") == "query" {
                     "query"
                 } else {
@@ -242,7 +248,7 @@ impl BodyMaker<'_> {
         }
     }
 
-    /// Adds what scripts say, and the status of saved answers.
+    /// Adds the effects of scripts, and the status of saved responses.
     pub(super) fn apply_scripts(
         &mut self,
         findings: &ScriptActions,
@@ -304,14 +310,14 @@ impl BodyMaker<'_> {
         if let Some(limit) = findings.under_ms {
             call.notes.push(format!("a script wants an answer within {limit} ms: write a threshold, such as [\"{}\"] = \"p95 < {limit}ms\"", self.place));
         }
-        for line in findings.unknown.iter().take(LINES) {
+        for line in findings.unknown.iter().take(MAX_SCRIPT_LINES) {
             call.notes.push(format!(
                 "write in Lua what the script does: {}",
                 comment(line)
             ));
         }
-        if findings.unknown.len() > LINES {
-            let more = findings.unknown.len() - LINES;
+        if findings.unknown.len() > MAX_SCRIPT_LINES {
+            let more = findings.unknown.len() - MAX_SCRIPT_LINES;
             call.notes
                 .push(format!("and {more} more lines of its scripts"));
         }
@@ -363,7 +369,7 @@ impl BodyMaker<'_> {
         lines
     }
 
-    /// Returns what an expression of a script is in the plan.
+    /// Returns the code for an expression of a script.
     fn value(&mut self, value: &ScriptValue) -> String {
         match value {
             ScriptValue::Json(steps) => format!("answer:json(){steps}"),
@@ -412,7 +418,7 @@ fn headers(headers: &Value) -> Vec<(String, String)> {
     }
 }
 
-/// Returns the status of the first saved answer that is no error, else of the first.
+/// Returns the status of the first saved response that is no error, else of the first.
 fn saved_status(saved: &Value) -> Option<u64> {
     let codes = saved.as_array().into_iter().flatten();
     let codes: Vec<u64> = codes

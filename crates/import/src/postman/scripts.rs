@@ -1,5 +1,5 @@
-//! The scripts of a collection: what they take from answers and expect of them, as far as it is said in one of the usual
-//! ways. What is not understood is told, never guessed.
+//! The scripts of a collection: the values that they take from responses, and their expectations, where they are
+//! written in one of the usual ways. Anything else is noted, never guessed.
 
 use super::statements::{Statement, statements};
 use super::values::{
@@ -7,7 +7,7 @@ use super::values::{
 };
 use serde_json::Value;
 
-/// What a script does with variables.
+/// The effects of a script on variables.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ScriptStep {
     /// Sets one.
@@ -29,7 +29,7 @@ pub(super) fn set_in(step: &ScriptStep) -> Vec<&str> {
     }
 }
 
-/// Returns whether a step needs the function that says what JavaScript takes for true.
+/// Returns whether a step needs the function for the truth of a value in JavaScript.
 pub(super) fn needs_truthy(step: &ScriptStep) -> bool {
     match step {
         ScriptStep::Set(..) => false,
@@ -41,19 +41,19 @@ pub(super) fn needs_truthy(step: &ScriptStep) -> bool {
     }
 }
 
-/// What scripts of a request say.
+/// The effects of the scripts of a request.
 #[derive(Debug, Default)]
 pub(super) struct ScriptActions {
-    /// Before the request.
+    /// Steps before the request.
     pub(super) before: Vec<ScriptStep>,
     pub(super) after: Vec<ScriptStep>,
     pub(super) status: Vec<u64>,
     /// Paths into JSON, as `expect` writes them, and values.
     pub(super) json: Vec<(String, Value)>,
     pub(super) texts: Vec<String>,
-    /// Names, and values if they are said.
+    /// Names, with values if there are any.
     pub(super) headers: Vec<(String, Option<String>)>,
-    /// Milliseconds that the answer may take.
+    /// The most milliseconds until the response.
     pub(super) under_ms: Option<u64>,
     /// Lines that are not understood.
     pub(super) unknown: Vec<String>,
@@ -132,7 +132,7 @@ struct BlockReader {
 }
 
 impl BlockReader {
-    /// Returns what a block does with variables; what else it says goes into `actions`.
+    /// Returns the effects of a block on variables; its other effects are added to `actions`.
     fn read(&mut self, block: Vec<Statement>, actions: &mut ScriptActions) -> Vec<ScriptStep> {
         let mut steps = Vec::new();
         for statement in block {
@@ -178,13 +178,13 @@ impl BlockReader {
             ..self.clone()
         };
         let steps = within.read(block, actions);
-        // What a branch gives another value is not known after it.
+        // A name that a branch sets has no known value after it.
         self.names
             .retain(|name, value| within.names.get(name) == Some(value));
         steps
     }
 
-    /// Returns what a statement does with variables, which may be nothing; `None` if it was not understood.
+    /// Returns the effect of a statement on variables, which may be none; `None` if it was not understood.
     fn take(&mut self, text: &str, actions: &mut ScriptActions) -> Option<Option<ScriptStep>> {
         if FINE.is_match(text) {
             return Some(None);
@@ -221,7 +221,7 @@ impl BlockReader {
     }
 }
 
-/// Returns a condition with what depends on it; nothing if nothing does.
+/// Returns a condition with the steps that depend on it; none if there are none.
 fn branches(
     condition: ScriptCondition,
     then: Vec<ScriptStep>,
@@ -373,7 +373,7 @@ mod tests {
         steps.collect()
     }
 
-    /// Returns what a script sets as Lua.
+    /// Returns the Lua for the values that a script sets.
     fn lua(script: &str) -> Vec<String> {
         let actions = read(script);
         assert_eq!(actions.unknown, [""; 0], "{script}");

@@ -1,4 +1,4 @@
-//! Takes a script of JavaScript apart: into statements, with what only wraps them left out.
+//! Splits a script of JavaScript into statements, without their wrappers.
 
 use regex::Regex;
 use std::sync::LazyLock;
@@ -12,16 +12,16 @@ pub(super) enum Statement {
         then: Vec<Statement>,
         otherwise: Vec<Statement>,
     },
-    /// The first line of what is not looked into: a loop, a function.
+    /// The first line of a statement that is not read: a loop, a function.
     Other(String),
 }
 
 /// The most bytes of a script that are read.
-const MOST: usize = 64 << 10;
-/// The deepest blocks that are looked into.
-const DEEPEST: usize = 20;
+const MAX_SCRIPT_BYTES: usize = 64 << 10;
+/// The deepest blocks that are read.
+const MAX_DEPTH: usize = 20;
 
-/// What begins a test: `pm.test("name", function () {`, or an arrow function with or without a block.
+/// The head of a test: `pm.test("name", function () {`, or an arrow function with or without a block.
 static TEST: LazyLock<Regex> = LazyLock::new(|| {
     let text = r#"^pm\s*\.\s*test\(\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)\s*,\s*(?:async\s*)?(?:function\s*\w*\s*\([^)]*\)|\([^)]*\)\s*=>|\w+\s*=>)\s*"#;
     Regex::new(text).expect("the pattern is one")
@@ -32,7 +32,7 @@ static OTHER: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Returns the statements of a script, in their order.
 pub(super) fn statements(script: &str) -> Vec<Statement> {
-    let mut end = script.len().min(MOST);
+    let mut end = script.len().min(MAX_SCRIPT_BYTES);
     while !script.is_char_boundary(end) {
         end -= 1;
     }
@@ -49,10 +49,10 @@ pub(super) fn statements(script: &str) -> Vec<Statement> {
     found
 }
 
-/// What is left of a script.
+/// The unread rest of a script.
 struct ScriptReader<'a> {
     rest: &'a str,
-    /// How many blocks are open.
+    /// The number of open blocks.
     depth: usize,
 }
 
@@ -75,7 +75,7 @@ impl<'a> ScriptReader<'a> {
     /// Reads one statement, or those of a block.
     fn statement(&mut self) -> Vec<Statement> {
         self.skip_blank();
-        if self.depth >= DEEPEST {
+        if self.depth >= MAX_DEPTH {
             let text = self.expression();
             return vec![Statement::Other(first_line(&text))];
         }
@@ -120,7 +120,7 @@ impl<'a> ScriptReader<'a> {
             if self.word("catch") {
                 self.skip_blank();
                 self.parentheses();
-                // Only what goes wrong gets here.
+                // Only a failure leads here.
                 self.statement();
                 self.skip_blank();
             }
@@ -175,7 +175,7 @@ impl<'a> ScriptReader<'a> {
             if open == 0
                 && (matches!(next, ';' | '}' | ')' | ']') || next == ',' && text.is_empty())
             {
-                // What closes more than was opened belongs to whatever is around it.
+                // A closing bracket without an opening one belongs to the text around it.
                 if matches!(next, ')' | ']' | ',') && text.is_empty() {
                     self.rest = &self.rest[1..];
                     continue;
@@ -226,7 +226,7 @@ impl<'a> ScriptReader<'a> {
         self.rest = &self.rest[end.unwrap_or(self.rest.len())..];
     }
 
-    /// Reads what is in parentheses, which may be missing.
+    /// Reads the text in parentheses, which may be missing.
     fn parentheses(&mut self) -> String {
         if !self.rest.starts_with('(') {
             return String::new();
@@ -241,7 +241,7 @@ impl<'a> ScriptReader<'a> {
         .expression()
     }
 
-    /// Passes over what stands between two brackets, and returns it with them.
+    /// Skips the text between two brackets, and returns it with them.
     fn balanced(&mut self) -> &'a str {
         let from = self.rest;
         let mut open = 0_usize;

@@ -1,25 +1,25 @@
-//! Expressions of scripts that are understood: values that come from the answer, from variables or are written down, and
-//! conditions on them.
+//! Expressions of scripts that are understood: values from the response, variables and literals, and conditions on
+//! them.
 
 use crate::lua_text::{field, quoted};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// The deepest parentheses and operators of an expression that are looked into.
-const DEEPEST: usize = 8;
+/// The deepest parentheses and operators of an expression that are read.
+const MAX_DEPTH: usize = 8;
 
-/// What an expression is worth.
+/// The value of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ScriptValue {
-    /// Steps into the JSON of the answer, as Lua after `:json()`.
+    /// Steps into the JSON of the response, as Lua after `:json()`.
     Json(String),
     /// The same as text of JSON: `JSON.stringify`.
     Encoded(String),
     Header(String),
     Cookie(String),
-    /// The body of the answer.
+    /// The body of the response.
     Body,
-    /// The status of the answer.
+    /// The status of the response.
     Status,
     /// A variable.
     Variable(String),
@@ -35,11 +35,11 @@ pub(super) enum ScriptValue {
 /// A condition of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ScriptCondition {
-    /// The answer is no failure, which the plan checks before.
+    /// The response is no failure, which the plan checks before.
     Success,
-    /// What JavaScript takes for true.
+    /// A value that is true in JavaScript.
     Truthy(ScriptValue),
-    /// It is there, and is not null.
+    /// The value is there, and is not null.
     Present(ScriptValue),
     Equal(ScriptValue, Value),
     /// Its length is compared, by an operator of Lua, with a number.
@@ -50,7 +50,7 @@ pub(super) enum ScriptCondition {
 }
 
 impl ScriptValue {
-    /// Returns whether there is such a value only after the answer.
+    /// Returns whether the value comes from the response.
     pub(super) fn is_of_response(&self) -> bool {
         match self {
             ScriptValue::Variable(_) | ScriptValue::Text(_) | ScriptValue::Number(_) => false,
@@ -110,9 +110,9 @@ pattern!(OWNED, r#"^(.+)\.hasOwnProperty\(\s*["']([^"']+)["']\s*\)$"#);
 pattern!(WITHIN, r#"^["']([^"']+)["']\s+in\s+(.+)$"#);
 pattern!(TYPED, r"^typeof\s+\(?(.+?)\)?$");
 
-/// Returns what an expression is worth; `None` if it is not understood.
+/// Returns the value of an expression; `None` if it is not understood.
 pub(super) fn value(text: &str, names: &ScriptNames) -> Option<ScriptValue> {
-    value_within(text, names, DEEPEST)
+    value_within(text, names, MAX_DEPTH)
 }
 
 fn value_within(text: &str, names: &ScriptNames, deep: usize) -> Option<ScriptValue> {
@@ -210,9 +210,9 @@ fn joined(template: &str, names: &ScriptNames, deep: usize) -> Option<ScriptValu
     Some(ScriptValue::Joined(parts))
 }
 
-/// Returns what a condition asks; `None` if it is not understood.
+/// Returns a condition; `None` if it is not understood.
 pub(super) fn condition(text: &str, names: &ScriptNames) -> Option<ScriptCondition> {
-    condition_within(text, names, DEEPEST)
+    condition_within(text, names, MAX_DEPTH)
 }
 
 fn condition_within(text: &str, names: &ScriptNames, deep: usize) -> Option<ScriptCondition> {
@@ -443,7 +443,7 @@ pub(super) fn scalar(text: &str) -> Option<Value> {
     Some(Value::String(out))
 }
 
-/// The name of the function of a plan that says what JavaScript takes for true.
+/// The name of a plan's function for the truth of a value in JavaScript.
 pub(super) const TRUTHY: &str = "is_truthy";
 /// The function itself.
 pub(super) const TRUTHY_FUNCTION: &str =
@@ -457,7 +457,7 @@ impl ScriptCondition {
         }
     }
 
-    /// Returns whether it holds, where that is known: a plan goes on only after an answer that is no failure.
+    /// Returns the result where it is known: a plan continues only after a response that is no failure.
     pub(super) fn known(&self) -> Option<bool> {
         let all_are = |parts: &[ScriptCondition], is: bool| {
             let mut parts = parts.iter().map(ScriptCondition::known);

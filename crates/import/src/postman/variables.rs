@@ -1,5 +1,5 @@
-//! The variables of a collection, `{{name}}`: those with a value become locals of the plan, secrets and what the collection
-//! does not define are asked of the environment, and what scripts set is kept with the user.
+//! The variables of a collection, `{{name}}`: those with a value become locals of the plan; secrets and variables
+//! without a value come from the environment; those that scripts set are kept with the user.
 
 use crate::calls::{LuaLiteral, PlanOutline};
 use crate::lua_text::{field, quoted};
@@ -13,38 +13,73 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// The most locals of a plan: Lua takes 200.
-const LOCALS: usize = 100;
-/// How often a value that is made of variables is followed.
-const DEEPEST: usize = 8;
+const MAX_LOCALS: usize = 100;
+/// The depth to which a value that is made of variables is followed.
+const MAX_DEPTH: usize = 8;
 /// The most bytes that values put in place of variables, in the whole plan: a few of them that are made of each other
 /// would make a text without end.
-const EXPANDED: usize = 4 << 20;
+const MAX_EXPANDED_BYTES: usize = 4 << 20;
 
 static TEMPLATE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\{\{\s*([^{}\r\n]{1,200}?)\s*\}\}").expect("the pattern is one"));
 
-/// What is random in a collection, and what makes it in a plan.
-const DYNAMIC: [(&str, &str); 20] = [
-    ("$guid", "random.uuid()"),
-    ("$randomUUID", "random.uuid()"),
-    ("$timestamp", "os.time()"),
-    ("$isoTimestamp", "os.date(\"!%Y-%m-%dT%H:%M:%S.000Z\")"),
-    ("$randomInt", "random.int(0, 1000)"),
-    ("$randomEmail", "random.email()"),
-    ("$randomExampleEmail", "random.email()"),
-    ("$randomFirstName", "random.name()"),
-    ("$randomLastName", "random.name()"),
-    ("$randomFullName", "random.name()"),
-    ("$randomUserName", "random.string(10)"),
-    ("$randomPassword", "random.string(15)"),
-    ("$randomAlphaNumeric", "random.string(1)"),
-    ("$randomPhoneNumber", "random.phone()"),
-    ("$randomPhoneNumberExt", "random.phone()"),
-    ("$randomWord", "random.words(1)"),
-    ("$randomWords", "random.words(4)"),
-    ("$randomLoremWords", "random.words(3)"),
-    ("$randomLoremSentence", "random.words(8)"),
-    ("$randomPrice", "random.int(1, 1000)"),
+/// Origins of the value of an expression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ValueSource {
+    /// The same text throughout the run.
+    Fixed,
+    /// A value of the user, perhaps a number.
+    User,
+    /// A number that is new in each request.
+    Number,
+    /// A text that is new in each request, or that has parts of the user.
+    Text,
+}
+
+/// The expression for a text of the collection.
+pub(super) struct VariableExpression {
+    pub(super) code: String,
+    pub(super) source: ValueSource,
+}
+
+impl VariableExpression {
+    pub(super) fn fixed(code: String) -> VariableExpression {
+        let source = ValueSource::Fixed;
+        VariableExpression { code, source }
+    }
+
+    fn of_user(code: String) -> VariableExpression {
+        let source = ValueSource::User;
+        VariableExpression { code, source }
+    }
+}
+
+/// Random values of a collection, with the expressions for them in a plan.
+const DYNAMIC: [(&str, &str, ValueSource); 20] = [
+    ("$guid", "random.uuid()", ValueSource::Text),
+    ("$randomUUID", "random.uuid()", ValueSource::Text),
+    ("$timestamp", "os.time()", ValueSource::Number),
+    (
+        "$isoTimestamp",
+        "os.date(\"!%Y-%m-%dT%H:%M:%S.000Z\")",
+        ValueSource::Text,
+    ),
+    ("$randomInt", "random.int(0, 1000)", ValueSource::Number),
+    ("$randomEmail", "random.email()", ValueSource::Text),
+    ("$randomExampleEmail", "random.email()", ValueSource::Text),
+    ("$randomFirstName", "random.name()", ValueSource::Text),
+    ("$randomLastName", "random.name()", ValueSource::Text),
+    ("$randomFullName", "random.name()", ValueSource::Text),
+    ("$randomUserName", "random.string(10)", ValueSource::Text),
+    ("$randomPassword", "random.string(15)", ValueSource::Text),
+    ("$randomAlphaNumeric", "random.string(1)", ValueSource::Text),
+    ("$randomPhoneNumber", "random.phone()", ValueSource::Text),
+    ("$randomPhoneNumberExt", "random.phone()", ValueSource::Text),
+    ("$randomWord", "random.words(1)", ValueSource::Text),
+    ("$randomWords", "random.words(4)", ValueSource::Text),
+    ("$randomLoremWords", "random.words(3)", ValueSource::Text),
+    ("$randomLoremSentence", "random.words(8)", ValueSource::Text),
+    ("$randomPrice", "random.int(1, 1000)", ValueSource::Number),
 ];
 
 /// A variable as the collection has it.
@@ -57,7 +92,7 @@ pub(super) struct PostmanVariables {
     defined: BTreeMap<String, DefinedVariable>,
     /// Names of columns of the data file, and where the plan has their values.
     columns: BTreeMap<String, String>,
-    /// Where the row of an iteration is kept.
+    /// The place of the row of an iteration.
     pub(super) row: String,
     /// Set by scripts: names, and fields of `user.data`.
     set: BTreeMap<String, String>,
@@ -108,8 +143,8 @@ pub(super) fn only_variable(text: &str) -> Option<&str> {
 }
 
 impl PostmanVariables {
-    /// Takes in lists of them, of which later ones come first; `set` are the names that scripts set, `columns` those of the
-    /// rows of a data file.
+    /// Creates the variables from lists of them, of which later ones come first; `set` are the names that scripts set,
+    /// `columns` those of the rows of a data file.
     pub(super) fn new(lists: &[&Value], set: BTreeSet<String>, columns: &[String]) -> Self {
         let mut defined = BTreeMap::new();
         for variable in lists.iter().filter_map(|list| list.as_array()).flatten() {
@@ -147,7 +182,7 @@ impl PostmanVariables {
             locals: BTreeMap::new(),
             early: BTreeSet::new(),
             already: BTreeSet::new(),
-            remaining: Cell::new(EXPANDED),
+            remaining: Cell::new(MAX_EXPANDED_BYTES),
         }
     }
 
@@ -163,7 +198,7 @@ impl PostmanVariables {
         self.remaining.get() == 0
     }
 
-    /// Returns the statements that set what scripts change to what it is at first.
+    /// Returns the statements that set the variables of scripts to their first values.
     pub(super) fn first(&mut self) -> Vec<String> {
         let mut statements = Vec::new();
         for (name, field) in &self.set {
@@ -200,9 +235,9 @@ impl PostmanVariables {
             .map(|name| format!("user.data{}", field(name)))
     }
 
-    /// Puts in the values that the collection has; what is left is not known, or not fixed.
+    /// Replaces variables with the values of the collection; the remaining ones are not known, or not fixed.
     pub(super) fn expanded(&self, text: &str) -> String {
-        self.expanded_within(text, DEEPEST)
+        self.expanded_within(text, MAX_DEPTH)
     }
 
     fn expanded_within(&self, text: &str, deep: usize) -> String {
@@ -230,18 +265,40 @@ impl PostmanVariables {
 
     /// Returns a text as an expression.
     pub(super) fn text(&mut self, text: &str, calls: &mut PlanOutline) -> String {
-        self.text_within(text, calls, DEEPEST)
+        self.expression(text, calls).code
     }
 
-    fn text_within(&mut self, text: &str, calls: &mut PlanOutline, deep: usize) -> String {
+    /// Returns a text as an expression, with the source of its value.
+    pub(super) fn expression(&mut self, text: &str, calls: &mut PlanOutline) -> VariableExpression {
+        self.expression_within(text, calls, MAX_DEPTH)
+    }
+
+    fn expression_within(
+        &mut self,
+        text: &str,
+        calls: &mut PlanOutline,
+        deep: usize,
+    ) -> VariableExpression {
+        let pieces = pieces(text);
+        if let [TextPiece::Variable(name)] = pieces[..] {
+            return self.variable(name, calls, deep);
+        }
         let mut whole = Concatenation::default();
-        for piece in pieces(text) {
+        let mut source = ValueSource::Fixed;
+        for piece in pieces {
             match piece {
                 TextPiece::Literal(text) => whole.literal(text),
-                TextPiece::Variable(name) => whole.expression(self.variable(name, calls, deep)),
+                TextPiece::Variable(name) => {
+                    let part = self.variable(name, calls, deep);
+                    whole.expression(part.code);
+                    if part.source != ValueSource::Fixed {
+                        source = ValueSource::Text;
+                    }
+                }
             }
         }
-        whole.finish()
+        let code = whole.finish();
+        VariableExpression { code, source }
     }
 
     /// Returns a variable that stands in JSON without quotation marks: a number as a rule.
@@ -256,38 +313,39 @@ impl PostmanVariables {
         if let Some(value) = value.and_then(|value| serde_json::from_str::<Value>(&value).ok()) {
             return LuaLiteral::json(&value);
         }
-        let expression = self.variable(name, calls, DEEPEST);
-        let is_any = expression.starts_with("user.data") || expression.contains('(');
-        LuaLiteral::Expression(if is_any {
-            expression
+        let VariableExpression { code, source } = self.variable(name, calls, MAX_DEPTH);
+        LuaLiteral::Expression(if source == ValueSource::Fixed {
+            format!("(tonumber({code}) or {code})")
         } else {
-            format!("(tonumber({expression}) or {expression})")
+            code
         })
     }
 
-    fn variable(&mut self, name: &str, calls: &mut PlanOutline, deep: usize) -> String {
+    fn variable(&mut self, name: &str, calls: &mut PlanOutline, deep: usize) -> VariableExpression {
         if let Some(place) = self.columns.get(name) {
-            return place.clone();
+            return VariableExpression::of_user(place.clone());
         }
         if let Some(place) = self.place(name) {
             if !self.already.contains(name) {
                 self.early.insert(name.to_owned());
             }
-            return place;
+            return VariableExpression::of_user(place);
         }
-        if let Some((_, made)) = DYNAMIC.iter().find(|(key, _)| *key == name) {
-            return (*made).to_owned();
+        if let Some((_, code, source)) = DYNAMIC.iter().find(|(key, ..)| *key == name) {
+            let (code, source) = ((*code).to_owned(), *source);
+            return VariableExpression { code, source };
         }
         if name.starts_with('$') {
             calls.notes.push(format!(
                 "'{{{{{name}}}}}' is made of random words: write what it is to be"
             ));
-            return "random.words(1)".to_owned();
+            let (code, source) = ("random.words(1)".to_owned(), ValueSource::Text);
+            return VariableExpression { code, source };
         }
         if let Some(local) = self.locals.get(name) {
-            return local.clone();
+            return VariableExpression::fixed(local.clone());
         }
-        match self.defined.get(name) {
+        VariableExpression::fixed(match self.defined.get(name) {
             Some(defined) if defined.is_secret => {
                 let what = format!("variable '{name}' of the collection");
                 let value = defined.value.clone();
@@ -295,19 +353,17 @@ impl PostmanVariables {
             }
             Some(defined) if !defined.value.is_empty() && deep > 0 => {
                 if !self.spend(&defined.value) {
-                    return quoted(&format!("{{{{{name}}}}}"));
+                    let text = quoted(&format!("{{{{{name}}}}}"));
+                    return VariableExpression::fixed(text);
                 }
                 let value = defined.value.clone();
-                let value = self.text_within(&value, calls, deep - 1);
-                // What is random is so each time, and what is the user's is nothing at the top.
-                if calls.locals.len() >= LOCALS
-                    || value.contains("random.")
-                    || value.contains("user.data")
-                {
+                let value = self.expression_within(&value, calls, deep - 1);
+                // A local at the top is made once, where there is no user.
+                if calls.locals.len() >= MAX_LOCALS || value.source != ValueSource::Fixed {
                     return value;
                 }
                 let local = calls.names.unique(name);
-                calls.locals.push((local.clone(), value));
+                calls.locals.push((local.clone(), value.code));
                 self.locals.insert(name.to_owned(), local.clone());
                 local
             }
@@ -316,6 +372,6 @@ impl PostmanVariables {
                     format!("variable '{{{{{name}}}}}', which the collection has no value for");
                 calls.secrets.variable(name, "", &what)
             }
-        }
+        })
     }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use url::Url;
 
 /// The most targets of a list: each user keeps all of them.
-pub(crate) const MOST: usize = 20_000;
+pub(crate) const MAX_TARGETS: usize = 20_000;
 
 /// The methods that a list has as a rule.
 const METHODS: [&str; 9] = [
@@ -49,7 +49,7 @@ pub struct TargetBody {
     pub bytes: Arc<Vec<u8>>,
 }
 
-/// What a line of a list is.
+/// The kinds of a line.
 #[derive(Debug, PartialEq, Eq)]
 enum TargetLine<'a> {
     Blank,
@@ -79,7 +79,7 @@ impl TargetLine<'_> {
         if let Some((method, url)) = line.split_once([' ', '\t']) {
             let url = url.trim_start();
             let is_upper = method.bytes().all(|byte| byte.is_ascii_uppercase());
-            // Small letters are a mistake in a method, and what comes before a URL elsewhere is a command.
+            // Small letters are a mistake in a method, and any other word before a URL is a command.
             let is_known = METHODS
                 .iter()
                 .any(|known| known.eq_ignore_ascii_case(method));
@@ -88,7 +88,7 @@ impl TargetLine<'_> {
             }
         }
         match line.split_once(':') {
-            // No value begins like what follows the scheme of a URL.
+            // No value begins like the part of a URL after its scheme.
             Some((name, value))
                 if !value.starts_with("//")
                     && http::HeaderName::from_bytes(name.as_bytes()).is_ok() =>
@@ -130,10 +130,10 @@ pub fn is_list(name: &str, text: &str) -> bool {
     }
 }
 
-/// Reads a list. `name` is that of its file, for messages; bodies are looked for in its `folder`.
+/// Reads a list. `name` is that of its file, for messages; bodies are read from its `folder`.
 ///
 /// # Errors
-/// The line that is wrong, and what to write there.
+/// The line with the fault, and a remedy.
 pub fn parse(name: &str, text: &str, folder: &PlanFolder) -> Result<Vec<Target>, Diagnostic> {
     let text = text.trim_start_matches('\u{feff}');
     let mut targets: Vec<Target> = Vec::new();
@@ -149,9 +149,9 @@ pub fn parse(name: &str, text: &str, folder: &PlanFolder) -> Result<Vec<Target>,
             TargetLine::Comment => {}
             TargetLine::Blank => is_open = false,
             TargetLine::Target(method, url) => {
-                if targets.len() == MOST {
+                if targets.len() == MAX_TARGETS {
                     let message = format!(
-                        "the list has more than {MOST} targets, which every user would keep"
+                        "the list has more than {MAX_TARGETS} targets, which every user would keep"
                     );
                     let help = "write a plan that reads them with 'data.lines'";
                     return Err(mistake(message, help));

@@ -89,7 +89,7 @@ fn a_bad_line_is_reported_with_its_number() {
         let text = mistake(text);
         assert!(text.contains(part) && text.contains(place), "{text}");
     }
-    let many = "http://a/\n".repeat(MOST + 1);
+    let many = "http://a/\n".repeat(MAX_TARGETS + 1);
     assert!(mistake(&many).contains("data.lines"));
 }
 

@@ -1,9 +1,9 @@
-//! Tests of Artillery: what becomes of their phases and flows, and of those that are hostile.
+//! Tests of Artillery: their phases and flows, and hostile ones.
 
-use super::{Choices, Imported, import};
+use super::{ImportOptions, Imported, import};
 
 fn read(text: &str) -> Imported {
-    import("a file", text.as_bytes(), &Choices::default()).expect("it can be read")
+    import("a file", text.as_bytes(), &ImportOptions::default()).expect("it can be read")
 }
 
 fn has(imported: &Imported, parts: &[&str]) {
@@ -149,7 +149,8 @@ fn what_is_no_test_is_refused_and_what_is_large_ends() {
         ("config:\n  target: [\nscenarios: []\n", "is no YAML"),
         ("config:\n  a: 1\nscenarios: []\n", "no test of Artillery"),
     ] {
-        let error = import("a file", text.as_bytes(), &Choices::default()).expect_err("a mistake");
+        let error =
+            import("a file", text.as_bytes(), &ImportOptions::default()).expect_err("a mistake");
         assert!(error.to_string().contains(part), "{error}");
     }
     let nested = format!(
@@ -163,7 +164,7 @@ fn what_is_no_test_is_refused_and_what_is_large_ends() {
         &nested[1..nested.len() - 1]
     );
     // JSON is read to a depth of its own.
-    let _whatever = import("a file", text.as_bytes(), &Choices::default());
+    let _whatever = import("a file", text.as_bytes(), &ImportOptions::default());
     let endless = "config:\n  target: http://a\n  variables:\n    a: '{{ b }}'\n    b: '{{ a }}'\nscenarios:\n  - flow:\n      - get: { url: '/{{ a }}' }\n";
     has(&read(endless), &["user:get("]);
 }

@@ -1,6 +1,6 @@
-//! Documents of OpenAPI whose parts lie in other files: what is followed, and what is told instead.
+//! Documents of OpenAPI whose parts lie in other files: those that are read, and the notes on others.
 
-use super::{Choices, Imported, import};
+use super::{ImportOptions, Imported, import};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -18,9 +18,9 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
 }
 
 fn read_at(path: Option<&Path>, document: &Value) -> Imported {
-    let choices = Choices {
+    let choices = ImportOptions {
         path: path.map(Path::to_owned),
-        ..Choices::default()
+        ..ImportOptions::default()
     };
     import("a file", document.to_string().as_bytes(), &choices).expect("it can be read")
 }
@@ -305,7 +305,7 @@ fn more_files_than_anybody_writes_are_not_read() {
     let counted = |part: &str| notes.iter().filter(|note| note.contains(part)).count();
     assert_eq!(counted("stands for more than is read"), 2, "{notes:?}");
     assert_eq!(counted("is left out"), 7, "{notes:?}");
-    // Many that are not there are told in a few lines.
+    // Many missing ones have a few notes.
     let all: serde_json::Map<String, Value> = (0..300)
         .map(|n| (format!("p{n:03}"), reference(&format!("no/{n:03}.yaml"))))
         .collect();
@@ -333,7 +333,7 @@ fn files_that_no_request_needs_are_not_read() {
         imported.plan
     );
     assert_eq!(imported.notes, [""; 0]);
-    // What is needed and not there is told once, with the operations that do without it.
+    // A missing file that is needed has one note, with the operations that do without it.
     for path in ["/a", "/b", "/c", "/d", "/e"] {
         let body =
             json!({ "content": { "application/json": { "schema": reference("gone.yaml") } } });

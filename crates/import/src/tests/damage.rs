@@ -1,11 +1,11 @@
-//! Damaged inputs of all kinds: each is imported or refused in words, whatever is wrong with it.
+//! Damaged inputs of all kinds: each is imported or refused in words.
 
-use super::{Choices, import};
+use super::{ImportOptions, import};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
 
-/// How many damaged inputs are tried; `LGOOSE_RUNS` asks for more.
+/// The number of damaged inputs; `LGOOSE_RUNS` sets another.
 const RUNS: u64 = 400;
 
 /// The inputs of the tables in `tests/judges`, a case a line, and the key under which each has its text.
@@ -87,7 +87,7 @@ fn whatever_is_damaged_is_imported_or_refused() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let input = &inputs[random.random_range(0..inputs.len())];
         let text = damaged(&input.replace("SITE", "127.0.0.1:8"), &mut random);
-        match import("a file", text.as_bytes(), &Choices::default()) {
+        match import("a file", text.as_bytes(), &ImportOptions::default()) {
             Ok(imported) => assert!(!imported.plan.is_empty(), "seed {seed}"),
             Err(refusal) => assert!(!refusal.to_string().is_empty(), "seed {seed}"),
         }

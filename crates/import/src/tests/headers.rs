@@ -1,4 +1,4 @@
-//! Which headers of a recording its scripts set.
+//! Headers of a recording that its scripts set.
 
 use super::{PAGE, entry, har, read};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ fn call(second: u32, method: &str, headers: &[(&str, &str)]) -> Value {
     )
 }
 
-/// Returns what the plan has as the headers of its last request.
+/// Returns the headers of the plan's last request.
 fn headers(entries: &[Value]) -> String {
     let plan = read(&har(entries)).plan;
     let Some((_, headers)) = plan.rsplit_once("headers = {") else {
@@ -113,7 +113,7 @@ fn a_version_that_a_script_asks_for_is_the_one_of_the_new_visit() {
     ] {
         assert!(imported.plan.contains(part), "{part} in\n{}", imported.plan);
     }
-    // The browser's cache asks for what it has.
+    // The browser's cache validates its copy.
     let again = call(2, "GET", &[("if-none-match", "\"v1\"")]);
     let imported = read(&har(&[page(), first, again]));
     assert!(!imported.plan.contains("headers"), "{}", imported.plan);

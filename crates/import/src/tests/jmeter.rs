@@ -1,6 +1,6 @@
-//! Test plans of JMeter: what becomes of their elements, and of those that are hostile.
+//! Test plans of JMeter: their elements, and hostile ones.
 
-use super::{Choices, Imported, import};
+use super::{ImportOptions, Imported, import};
 
 /// A property of an element.
 fn prop(name: &str, value: &str) -> String {
@@ -47,10 +47,10 @@ fn plan(inside: &str, below: &str) -> String {
 }
 
 fn read(text: &str) -> Imported {
-    import("a file", text.as_bytes(), &Choices::default()).expect("it can be read")
+    import("a file", text.as_bytes(), &ImportOptions::default()).expect("it can be read")
 }
 
-/// Returns the plan of what lies in the only thread group, beside a cookie manager.
+/// Returns the plan of elements in the only thread group, beside a cookie manager.
 fn of_group(below: &str) -> Imported {
     let cookies = element("CookieManager", "cookies", "", "");
     read(&plan(
@@ -343,9 +343,9 @@ fn rows_come_from_files_with_and_without_names() {
     let below = set("/home/x/a.csv", "login,pin", ",", &prop("recycle", "false"))
         + &set("b.csv", "", ";", "")
         + &sampler("a", "GET", "/${login}/${id}", "", "");
-    let choices = Choices {
+    let choices = ImportOptions {
         path: Some(folder.path().join("plan.jmx")),
-        ..Choices::default()
+        ..ImportOptions::default()
     };
     let text = plan("", &group("ThreadGroup", "g", &[], &below));
     let imported = import("a file", text.as_bytes(), &choices).expect("it can be read");
@@ -382,7 +382,8 @@ fn what_is_no_test_plan_is_refused() {
         (bomb, "document type"),
         (&plan("", ""), "no HTTP request that a plan could send"),
     ] {
-        let error = import("a file", text.as_bytes(), &Choices::default()).expect_err("a mistake");
+        let error =
+            import("a file", text.as_bytes(), &ImportOptions::default()).expect_err("a mistake");
         assert!(error.to_string().contains(part), "{error}");
     }
     let deep: String = (0..90).fold(sampler("a", "GET", "/", "", ""), |below, _| {

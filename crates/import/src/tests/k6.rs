@@ -1,9 +1,9 @@
-//! Scripts of k6 and lists of targets: what of them becomes a plan, and what is noted.
+//! Scripts of k6 and lists of targets: their plans and notes.
 
-use super::{Choices, Imported, import};
+use super::{ImportOptions, Imported, import};
 
 fn read(text: &str) -> Imported {
-    import("a file", text.as_bytes(), &Choices::default()).expect("it can be read")
+    import("a file", text.as_bytes(), &ImportOptions::default()).expect("it can be read")
 }
 
 fn has(imported: &Imported, parts: &[&str]) {
@@ -162,21 +162,26 @@ fn scripts_that_are_cut_off_or_endless_end() {
         .filter(|at| SCRIPT.is_char_boundary(*at))
         .collect();
     for at in marks {
-        let _whatever = import("a file", &SCRIPT.as_bytes()[..at], &Choices::default());
+        let _whatever = import(
+            "a file",
+            &SCRIPT.as_bytes()[..at],
+            &ImportOptions::default(),
+        );
     }
     let deep = format!(
         "import http from 'k6/http';\nconst a = {};\nexport default function () {{ http.get('http://a/'); {} }}",
         "[{a:".repeat(50_000),
         "group('a', () => {".repeat(5_000)
     );
-    let _whatever = import("a file", deep.as_bytes(), &Choices::default());
+    let _whatever = import("a file", deep.as_bytes(), &ImportOptions::default());
     let long = format!(
         "import http from 'k6/http';\nexport default function () {{ {} }}",
         "x;\n".repeat(20_000) + "http.get('http://a/');"
     );
     assert!(read(&long).notes.len() < 400);
     let none = "import http from 'k6/http';\nexport default function () { run(); }";
-    let error = import("a file", none.as_bytes(), &Choices::default()).expect_err("a mistake");
+    let error =
+        import("a file", none.as_bytes(), &ImportOptions::default()).expect_err("a mistake");
     assert!(
         error
             .to_string()
@@ -189,9 +194,9 @@ fn scripts_that_are_cut_off_or_endless_end() {
 fn a_list_of_targets_becomes_a_task() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("a.json"), "{}").expect("written");
-    let choices = Choices {
+    let choices = ImportOptions {
         path: Some(folder.path().join("list.txt")),
-        ..Choices::default()
+        ..ImportOptions::default()
     };
     let list = "GET http://a/x?y=1\nAuthorization: Bearer abc\n\nPOST http://a/z\nAccept: b/c\n@a.json\n\nDELETE http://b:1/\n";
     let imported = import("'list.txt'", list.as_bytes(), &choices).expect("it can be read");

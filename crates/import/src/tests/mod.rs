@@ -1,4 +1,4 @@
-//! Recordings of both browsers, and hostile ones: what plan they become.
+//! Recordings of both browsers, and hostile ones: their plans.
 
 mod artillery;
 mod beside;
@@ -14,14 +14,14 @@ mod side_by_side;
 mod sites;
 mod values;
 
-use super::{Choices, Imported, import};
+use super::{ImportOptions, Imported, import};
 use serde_json::{Value, json};
 
 fn read(har: &Value) -> Imported {
-    read_with(har, &Choices::default())
+    read_with(har, &ImportOptions::default())
 }
 
-fn read_with(har: &Value, choices: &Choices) -> Imported {
+fn read_with(har: &Value, choices: &ImportOptions) -> Imported {
     import("a file", har.to_string().as_bytes(), choices).expect("it can be read")
 }
 
@@ -33,7 +33,7 @@ fn at(second: u32) -> String {
     format!("2026-05-04T10:00:{second:02}.000+00:00")
 }
 
-/// An entry as Firefox writes it: no type, but the headers of its requests say what they are for.
+/// An entry as Firefox writes it: no type, but the headers of its requests show their purpose.
 fn entry(
     second: u32,
     method: &str,
@@ -139,9 +139,9 @@ fn hosts_that_are_named_are_retained() {
     ]);
     assert!(!read(&entries).plan.contains("api.example"));
     for host in ["*", "api.example", "API.example:8443"] {
-        let choices = Choices {
+        let choices = ImportOptions {
             hosts: vec![host.to_owned()],
-            ..Choices::default()
+            ..ImportOptions::default()
         };
         let plan = read_with(&entries, &choices).plan;
         assert!(

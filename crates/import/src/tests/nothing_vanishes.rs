@@ -1,12 +1,12 @@
-//! Whatever somebody has put into a collection is in the plan or in the notes: random collections whose every part bears a
-//! word of its own.
+//! Every part of a collection is in the plan or in the notes: random collections whose every part bears a word of its
+//! own.
 
-use super::{Choices, Imported, import};
+use super::{ImportOptions, Imported, import};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Value, json};
 
-/// How many collections are made.
+/// The number of collections that are made.
 const RUNS: u64 = 500;
 
 /// Words that must be found again.
@@ -168,7 +168,7 @@ fn nothing_of_a_collection_vanishes_without_a_word() {
         let imported = import(
             "a file",
             collection.to_string().as_bytes(),
-            &Choices::default(),
+            &ImportOptions::default(),
         );
         let Imported { plan, notes, .. } =
             imported.unwrap_or_else(|error| panic!("{seed}: {error}"));

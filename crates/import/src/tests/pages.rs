@@ -1,4 +1,4 @@
-//! What a page of a recording is: the documents of frames belong to the page that shows them.
+//! The documents of frames belong to the page that shows them.
 
 use super::{PAGE, entry, har, read};
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ fn a_recording_that_has_one_page_for_all_is_split_where_the_visitor_went_on() {
         document(0, "/frame", "page_1"),
         // Late, but the page names it.
         document(5, "/named", "page_1"),
-        // Late, and the page goes on asking.
+        // Late, and the page continues to send.
         document(10, "/late", "page_1"),
         from(
             entry(

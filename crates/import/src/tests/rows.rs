@@ -1,4 +1,4 @@
-//! Fields of forms whose order says what belongs together.
+//! Fields of forms whose order shows which of them belong together.
 
 use super::{PAGE, entry, har, read};
 use serde_json::{Value, json};

@@ -1,10 +1,10 @@
-//! Calls that were on their way at the same moment become batches, and what needs an answer waits for it.
+//! Calls that were on their way at the same moment become batches, and a call that needs a response waits for it.
 
-use super::{Choices, PAGE, entry, har, read, read_with};
+use super::{ImportOptions, PAGE, entry, har, read, read_with};
 use serde_json::{Value, json};
 
 /// A call that was sent and ended so many milliseconds after the page.
-fn call(method: &str, path: &str, (start, end): (u32, u32), text: &str) -> Value {
+fn call(method: &str, path: &str, start: u32, end: u32, text: &str) -> Value {
     let (start, end) = (start + 200, end + 200);
     let url = format!("https://shop.example{path}");
     let mut call = entry(0, method, &url, "empty", "application/json", text);
@@ -17,8 +17,8 @@ fn call(method: &str, path: &str, (start, end): (u32, u32), text: &str) -> Value
     call
 }
 
-fn get(path: &str, times: (u32, u32)) -> Value {
-    call("GET", path, times, "{}")
+fn get(path: &str, start: u32, end: u32) -> Value {
+    call("GET", path, start, end, "{}")
 }
 
 /// A visit to a page that makes these calls.
@@ -28,7 +28,7 @@ fn visit(calls: &[Value]) -> Value {
     har(&[&[page], calls].concat())
 }
 
-/// Returns what a plan does after it has got the page.
+/// Returns the steps of a plan after it has got the page.
 fn steps(plan: &str) -> String {
     let (_, rest) = plan.split_once("user:get(\"/\", ").expect("the page");
     let (_, rest) = rest.split_once('\n').expect("a line");
@@ -38,15 +38,15 @@ fn steps(plan: &str) -> String {
 
 #[test]
 fn calls_that_overlap_are_a_batch_and_others_are_not() {
-    let mut made = call("POST", "/api/cart", (10, 90), "{\"ok\":true}");
+    let mut made = call("POST", "/api/cart", 10, 90, "{\"ok\":true}");
     made["request"]["postData"] =
         json!({ "mimeType": "application/json", "text": "{\"product\":17}" });
     made["response"]["status"] = json!(201);
     let imported = read(&visit(&[
-        get("/api/me", (0, 100)),
+        get("/api/me", 0, 100),
         made,
-        get("/api/news", (20, 120)),
-        get("/api/last", (95, 200)),
+        get("/api/news", 20, 120),
+        get("/api/last", 95, 200),
     ]));
     let expected = "
     user:batch {
@@ -66,30 +66,30 @@ fn calls_that_overlap_are_a_batch_and_others_are_not() {
 
 #[test]
 fn what_was_sent_once_a_response_had_started_is_not_side_by_side_with_it() {
-    let mut first = get("/api/a", (0, 500));
+    let mut first = get("/api/a", 0, 500);
     first["timings"] = json!({ "receive": 480 });
-    let plan = read(&visit(&[first, get("/api/b", (20, 100))])).plan;
+    let plan = read(&visit(&[first, get("/api/b", 20, 100)])).plan;
     assert!(!plan.contains("user:batch"), "{plan}");
-    // Times are cut off at the millisecond, so that less than one says nothing.
-    let plan = read(&visit(&[get("/api/a", (0, 20)), get("/api/b", (20, 40))])).plan;
+    // Times are cut off at the millisecond: less than one is no difference.
+    let plan = read(&visit(&[get("/api/a", 0, 20), get("/api/b", 20, 40)])).plan;
     assert!(!plan.contains("user:batch"), "{plan}");
 }
 
 #[test]
 fn what_needs_a_response_comes_after_it_and_the_rest_goes_together() {
     let token = "550e8400-e29b-41d4-a716-446655440000";
-    let mut late = get("/api/late", (20, 100));
+    let mut late = get("/api/late", 20, 100);
     let headers = late["request"]["headers"].as_array_mut().expect("a list");
     headers.push(json!({ "name": "X-Ticket", "value": token }));
     let brings = json!({ "ticket": token, "order": { "id": 4711 } }).to_string();
     let plan = read(&visit(&[
-        get("/api/first", (0, 100)),
-        call("POST", "/api/orders", (10, 100), &brings),
+        get("/api/first", 0, 100),
+        call("POST", "/api/orders", 10, 100, &brings),
         late,
-        get("/api/other", (30, 100)),
-        get("/api/orders/4711", (200, 300)),
-        get("/api/x", (400, 500)),
-        get("/api/y", (400, 500)),
+        get("/api/other", 30, 100),
+        get("/api/orders/4711", 200, 300),
+        get("/api/x", 400, 500),
+        get("/api/y", 400, 500),
     ]))
     .plan;
     let expected = "
@@ -126,7 +126,7 @@ fn what_sends_a_cookie_comes_after_the_response_that_sets_it() {
         call
     };
     let batches = |calls: &[Value]| read(&visit(calls)).plan.matches("user:batch").count();
-    let (a, b) = (get("/api/a", (0, 100)), get("/api/b", (10, 100)));
+    let (a, b) = (get("/api/a", 0, 100), get("/api/b", 10, 100));
     let sets = set(a.clone(), "seen=1");
     assert_eq!(batches(&[sets.clone(), b.clone()]), 1);
     assert_eq!(
@@ -148,27 +148,27 @@ fn what_sends_a_cookie_comes_after_the_response_that_sets_it() {
 
 #[test]
 fn redirects_hosts_and_failures_are_as_they_are_alone() {
-    let mut hop = get("/api/old", (0, 50));
+    let mut hop = get("/api/old", 0, 50);
     hop["response"]["status"] = json!(302);
     hop["response"]["redirectURL"] = json!("/api/new");
-    let mut pay = get("/api/pay", (15, 60));
+    let mut pay = get("/api/pay", 15, 60);
     pay["response"]["status"] = json!(302);
     pay["response"]["redirectURL"] = json!("https://pay.example/");
-    let mut far = get("", (5, 90));
+    let mut far = get("", 5, 90);
     far["request"]["url"] = json!("https://stats.example/hit");
-    let mut failed = get("/api/aborted", (5, 90));
+    let mut failed = get("/api/aborted", 5, 90);
     failed["response"]["status"] = json!(0);
-    let mut missing = get("/api/missing", (20, 70));
+    let mut missing = get("/api/missing", 20, 70);
     missing["response"]["status"] = json!(404);
     let calls = visit(&[
         hop,
         far,
         failed,
-        get("/api/same?n=1", (10, 80)),
-        get("/api/same?n=1", (10, 80)),
+        get("/api/same?n=1", 10, 80),
+        get("/api/same?n=1", 10, 80),
         pay,
         missing,
-        get("/api/new", (51, 99)),
+        get("/api/new", 51, 99),
     ]);
     let plan = read(&calls).plan;
     let expected = "
@@ -181,9 +181,9 @@ fn redirects_hosts_and_failures_are_as_they_are_alone() {
     }
 ";
     assert_eq!(steps(&plan), expected);
-    let choices = Choices {
+    let choices = ImportOptions {
         hosts: vec!["stats.example".to_owned()],
-        ..Choices::default()
+        ..ImportOptions::default()
     };
     let plan = read_with(&calls, &choices).plan;
     let second = "{ path = \"https://stats.example/hit\", expect = { status = 200 } },\n";
@@ -198,11 +198,11 @@ fn calls_of_two_pages_are_apart_and_so_is_what_waits_for_news() {
     };
     let plan = read(&har(&[
         page(0, "/"),
-        get("/api/a", (0, 1500)),
+        get("/api/a", 0, 1500),
         page(1, "/two"),
-        get("/api/b", (900, 1500)),
-        get("/api/poll", (950, 31_250)),
-        get("/api/c", (1000, 1500)),
+        get("/api/b", 900, 1500),
+        get("/api/poll", 950, 31_250),
+        get("/api/c", 1000, 1500),
     ]))
     .plan;
     assert!(!plan.contains("user:batch"), "{plan}");
@@ -212,7 +212,7 @@ fn calls_of_two_pages_are_apart_and_so_is_what_waits_for_news() {
 fn times_that_show_nothing_leave_calls_one_after_another() {
     for time in [json!(null), json!("NaN"), json!(-5), json!(0)] {
         let calls = ["/api/a", "/api/b"].map(|path| {
-            let mut call = get(path, (0, 100));
+            let mut call = get(path, 0, 100);
             call["time"] = time.clone();
             call
         });
@@ -225,7 +225,7 @@ fn times_that_show_nothing_leave_calls_one_after_another() {
 #[test]
 fn thousands_of_calls_at_once_are_one_batch() {
     let calls: Vec<Value> = (0..3_000)
-        .map(|n| get(&format!("/api/{n}"), (0, 900)))
+        .map(|n| get(&format!("/api/{n}"), 0, 900))
         .collect();
     let imported = read(&visit(&calls));
     assert_eq!(imported.plan.matches("user:batch").count(), 1);
@@ -240,8 +240,8 @@ fn thousands_of_calls_at_once_are_one_batch() {
 #[test]
 fn a_note_about_one_of_a_batch_has_its_line() {
     let imported = read(&visit(&[
-        get("/api/a", (0, 100)),
-        get("/api/b?id=550e8400-e29b-41d4-a716-446655440000", (0, 100)),
+        get("/api/a", 0, 100),
+        get("/api/b?id=550e8400-e29b-41d4-a716-446655440000", 0, 100),
     ]));
     let line = imported.plan.lines().position(|line| line.contains("550e"));
     let start = format!(

@@ -1,6 +1,6 @@
-//! Which of the sites of a recording a plan is for.
+//! The site of a plan, of those in its recording.
 
-use super::{Choices, PAGE, entry, har, import, read, read_with};
+use super::{ImportOptions, PAGE, entry, har, import, read, read_with};
 use serde_json::{Value, json};
 
 fn host_of(plan: &str) -> String {
@@ -61,9 +61,9 @@ fn the_site_that_is_named_is_taken() {
         page(5, "https://shop.example:8443/"),
     ]);
     assert_eq!(host_of(&read(&recording).plan), "https://portal.test");
-    let named = |site: &str| Choices {
+    let named = |site: &str| ImportOptions {
         site: Some(site.to_owned()),
-        ..Choices::default()
+        ..ImportOptions::default()
     };
     for site in ["shop.example", "SHOP.example:8443"] {
         let imported = read_with(&recording, &named(site));

@@ -1,4 +1,4 @@
-//! Values that answers brought, secrets, and what was not found.
+//! Values from responses, secrets, and values without an origin.
 
 use super::{PAGE, entry, har, read};
 use serde_json::json;
@@ -167,9 +167,48 @@ fn each_of_many_tokens_comes_from_the_response_before_it() {
     let imported = read(&har(&entries));
     let taken = imported.plan.matches(" = answer:json().next").count();
     assert_eq!(taken, 299, "{}", imported.plan);
-    // The first one was sent before any answer had it.
+    // The first one was sent before any response had it.
     assert!(imported.plan.contains(&token(1)), "{}", imported.plan);
     assert!(!imported.plan.contains(".again"), "{}", imported.plan);
     let remaining = (2..=300).filter(|number| imported.plan.contains(&token(*number)));
     assert_eq!(remaining.count(), 0, "{}", imported.plan);
+}
+
+/// Returns the plan of a file that is no recording.
+fn plan_of(file: serde_json::Value) -> String {
+    let choices = super::ImportOptions::default();
+    let imported = super::import("a file", file.to_string().as_bytes(), &choices);
+    imported.expect("it can be read").plan
+}
+
+#[test]
+fn a_text_with_words_of_the_plan_language_is_a_text() {
+    let plan = plan_of(json!({
+        "info": { "name": "shop", "schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json" },
+        "variable": [
+            { "key": "motto", "value": "random.org (user.data)" },
+            { "key": "now", "value": "at {{$timestamp}}" },
+        ],
+        "item": [{ "name": "a", "request": {
+            "method": "POST",
+            "url": "http://shop.example/a?motto={{motto}}&now={{now}}",
+        } }],
+    }));
+    assert!(
+        plan.contains("local motto = \"random.org (user.data)\""),
+        "{plan}"
+    );
+    assert!(
+        !plan.contains("local now"),
+        "a time is that of its request: {plan}"
+    );
+    let plan = plan_of(json!({
+        "config": {
+            "target": "http://{{ $env.SITE }}/user.php",
+            "phases": [],
+            "variables": { "s": "a" },
+        },
+        "scenarios": [{ "flow": [{ "get": "/{{ s }}" }] }],
+    }));
+    assert!(plan.contains("host = \"http://\" .. "), "{plan}");
 }

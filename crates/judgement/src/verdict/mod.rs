@@ -9,22 +9,23 @@ use lgoose_base::line::one_line;
 use lgoose_base::threshold::{FigureKind, LatencySubset, Unit};
 use lgoose_base::units::{counted, show_count};
 use lgoose_metrics::{
-    Cause, Ending, MOST_MISSING, Report, RunSettings, ScenarioArrivals, ScenarioRow, SubjectKind,
-    SubjectRow, TaskRow, ThresholdRow, Verdict, VerdictResult, WorkerRow, WorkerState,
+    Cause, Ending, MOST_MISSING, ReasonKind, Report, RunSettings, ScenarioArrivals, ScenarioRow,
+    SubjectKind, SubjectRow, TaskRow, ThresholdRow, Verdict, VerdictResult, WorkerRow, WorkerState,
 };
 
 /// The most tasks, checks and thresholds that get a line each; the rest is counted.
-const MOST_REMARKS: usize = 5;
+const MAX_REMARKS: usize = 5;
 
 /// The share of failures above which fast failures may pull a latency below its limit.
 const MANY_FAILURES: f64 = 0.01;
 
-/// Judges a report that has its ending and settings. `trouble` is what went wrong inside lgoose. Without an ending, the
+/// Judges a report that has its ending and settings. `trouble` is a failure of lgoose itself. Without an ending, the
 /// run is still in progress or its ending is unknown, and the verdict is provisional.
 pub fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
     let usual = RunSettings::default();
     let settings = report.settings.as_ref().unwrap_or(&usual);
-    let reasons = reasons(report, settings, trouble);
+    let (reason_kinds, reasons): (Vec<ReasonKind>, Vec<String>) =
+        reasons(report, settings, trouble).into_iter().unzip();
     let ending = report.ending.as_ref();
     let in_warmup = ending.is_some_and(|ending| ending.in_warmup);
     let judged = (!report.thresholds.is_empty() && !in_warmup)
@@ -39,7 +40,7 @@ pub fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
         (Some(trouble), ..) => trouble.exit_code(),
         (_, Some(Cause::Aborted), _) => exit::ABORTED,
         (_, Some(Cause::StoppedByPlan), VerdictResult::Failed) => exit::VERDICT,
-        // Nothing says that the target is to blame.
+        // The target is not known to be the cause.
         (_, Some(Cause::WorkersLost), _) if !has_limits(report, settings) => exit::TROUBLE,
         _ if is_before_users(report) => exit::ABORTED,
         (.., VerdictResult::Failed) => exit::VERDICT,
@@ -51,65 +52,87 @@ pub fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
         result,
         exit_code,
         reasons,
+        reason_kinds,
     }
 }
 
-/// Returns one line for each reason why the run failed; none if it did not fail.
-fn reasons(report: &Report, settings: &RunSettings, trouble: Option<&Error>) -> Vec<String> {
+/// Returns one line for each reason why the run failed, with its kind; none if it did not fail.
+fn reasons(
+    report: &Report,
+    settings: &RunSettings,
+    trouble: Option<&Error>,
+) -> Vec<(ReasonKind, String)> {
     let ending = report.ending.as_ref();
-    let mut reasons: Vec<String> = trouble.map(first_line).into_iter().collect();
-    match ending.map(|ending| (ending.cause, ending)) {
-        Some((cause, ending)) if cause == Cause::Aborted || ending.in_test_start => {
-            reasons.push(ending.text.clone());
+    let mut reasons = Vec::new();
+    let mut add = |kind, lines: &mut dyn Iterator<Item = String>| {
+        reasons.extend(lines.map(|line| (kind, line)));
+    };
+    add(
+        ReasonKind::Trouble,
+        &mut trouble.map(first_line).into_iter(),
+    );
+    let ended = ending.and_then(|ending| match ending.cause {
+        cause if cause == Cause::Aborted || ending.in_test_start => Some(ending.text.clone()),
+        _ if is_before_users(report) => {
+            Some(format!("{}, before any user was started", ending.text))
         }
-        Some((_, ending)) if is_before_users(report) => {
-            reasons.push(format!("{}, before any user was started", ending.text));
-        }
-        Some((Cause::NotStarted, ending)) => reasons.extend(ending.raised.clone()),
-        Some((Cause::WorkersLost, ending)) => reasons.push(ending.without_workers()),
-        _ => {}
-    }
-    if ending.is_some_and(|ending| ending.all_lost) {
-        reasons.push(all_lost(report));
-    }
-    let started = ending.is_none_or(|ending| ending.cause != Cause::NotStarted);
-    if started && !is_before_users(report) {
-        reasons.extend(nothing_succeeded(report));
+        Cause::NotStarted => ending.raised.clone(),
+        Cause::WorkersLost => Some(ending.without_workers()),
+        _ => None,
+    });
+    let users_lost = ending
+        .filter(|ending| ending.all_lost)
+        .map(|_| all_lost(report));
+    add(ReasonKind::Ending, &mut ended.into_iter().chain(users_lost));
+    if ending.is_none_or(|ending| ending.cause != Cause::NotStarted) && !is_before_users(report) {
+        let nothing = nothing_succeeded(report);
+        add(ReasonKind::NothingSucceeded, &mut nothing.into_iter());
     }
     let failed_by_plan = ending.iter().flat_map(|ending| &ending.failed);
-    reasons.extend(failed_by_plan.map(|why| one_line(why)));
-    reasons.extend(broken(report).map(broken_line));
-    reasons.extend(saturated(report).filter(|_| settings.fail_on_saturation));
-    let fewer = ending.and_then(fewer_users);
-    reasons.extend(
-        fewer
-            .filter(|_| settings.fail_on_saturation)
-            .map(|fewer| format!("{fewer} were started ('--fail-on-saturation')")),
+    add(
+        ReasonKind::Plan,
+        &mut failed_by_plan.map(|why| one_line(why)),
     );
-    reasons.extend(always_failed(report));
-    reasons.extend(failed(report).filter(|_| settings.fail_on_error));
+    add(ReasonKind::Threshold, &mut broken(report).map(broken_line));
+    if settings.fail_on_saturation {
+        add(ReasonKind::Saturation, &mut saturated(report).into_iter());
+        let fewer = ending.and_then(fewer_users);
+        let fewer = fewer.map(|fewer| format!("{fewer} were started ('--fail-on-saturation')"));
+        add(ReasonKind::Load, &mut fewer.into_iter());
+    }
+    add(
+        ReasonKind::Task,
+        &mut always_failed_tasks(report).into_iter(),
+    );
+    add(
+        ReasonKind::Check,
+        &mut never_held_checks(report).into_iter(),
+    );
     if settings.fail_on_error {
-        reasons.extend(test_stop(ending).map(|raised| format!("{raised} ('--fail-on-error')")));
+        add(ReasonKind::Failures, &mut failed(report));
+        let raised = test_stop(ending).map(|raised| format!("{raised} ('--fail-on-error')"));
+        add(ReasonKind::Ending, &mut raised.into_iter());
     }
     if has_limits(report, settings) && !settings.allow_short {
-        reasons.extend(
-            load_not_reached(report)
-                .map(|missing| format!("not judged: the load was not reached: {missing}{ACCEPT}")),
-        );
+        let missing = load_not_reached(report);
+        let mut missing = missing
+            .map(|missing| format!("not judged: the load was not reached: {missing}{ACCEPT}"));
+        add(ReasonKind::Load, &mut missing);
     }
     if let Some(short) = ending.and_then(|ending| short(ending, report, settings)) {
-        reasons.push(match reasons.is_empty() {
-            _ if ending.is_some_and(|ending| ending.in_warmup) => {
-                format!("{short}, before anything was judged{ACCEPT}")
-            }
-            true => format!("cut short (passed so far, {short}){ACCEPT}"),
-            false => format!("cut short ({short})"),
-        });
+        let text = if ending.is_some_and(|ending| ending.in_warmup) {
+            format!("{short}, before anything was judged{ACCEPT}")
+        } else if reasons.is_empty() {
+            format!("cut short (passed so far, {short}){ACCEPT}")
+        } else {
+            format!("cut short ({short})")
+        };
+        reasons.push((ReasonKind::Ending, text));
     }
     reasons
 }
 
-/// Returns the reason that applies when every user ended in `on_start`, with what ended the first.
+/// Returns the reason that applies when every user ended in `on_start`, with the error that ended the first.
 pub fn all_lost(report: &Report) -> String {
     let why = "every user ended in 'on_start'";
     match first_task_error(report) {
@@ -137,7 +160,7 @@ fn short(ending: &Ending, report: &Report, settings: &RunSettings) -> Option<Str
     (short && waits && !is_before_users(report)).then(|| ending.short())
 }
 
-/// Returns what keeps thresholds from being judged by a load that was less than planned.
+/// Returns the shortfalls of the load that keep thresholds from being judged.
 fn load_not_reached(report: &Report) -> impl Iterator<Item = String> {
     let ending = report.ending.as_ref();
     let of_scenarios = missing_of_scenarios(report);
@@ -158,7 +181,7 @@ fn is_missing(missing: u64, due: u64) -> bool {
     missing as f64 > due as f64 * MOST_MISSING
 }
 
-/// Returns each scenario whose load was not reached, with what was missing of it.
+/// Returns each scenario whose load was not reached, with the missing part.
 fn missing_of_scenarios(report: &Report) -> impl Iterator<Item = (&str, String)> {
     let several = report.scenarios.len() > 1;
     let all_lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
@@ -219,7 +242,7 @@ fn is_allowed(report: &Report, scenario: &ScenarioRow, counts: ScenarioArrivals)
     })
 }
 
-/// Returns whether some threshold is about what a scenario did.
+/// Returns whether some threshold covers a scenario.
 fn is_judged_by(report: &Report, scenario: &str) -> bool {
     report.thresholds.iter().any(|row| {
         let subject = row.subject.as_ref();
@@ -280,7 +303,7 @@ fn has_limits(report: &Report, settings: &RunSettings) -> bool {
     !(report.thresholds.is_empty() && settings.thresholds.is_empty())
 }
 
-/// Returns whether somebody stopped the run before any user was started: in `test_start`, or while it was paused.
+/// Returns whether the run was stopped before any user was started: in `test_start`, or while it was paused.
 fn is_before_users(report: &Report) -> bool {
     let by_somebody = |cause| matches!(cause, Cause::Signal | Cause::StoppedByUser);
     let ending = report.ending.as_ref();
@@ -319,7 +342,7 @@ fn remarks(report: &Report) -> Vec<String> {
     remarks
 }
 
-/// Returns whether a threshold on the failures of a task or check itself says how many are accepted.
+/// Returns whether a threshold on the failures of a task or check itself accepts some.
 fn accepts_failures(
     report: &Report,
     kind: SubjectKind,
@@ -344,14 +367,19 @@ fn always_fails(report: &Report, task: &TaskRow) -> bool {
         && !accepts_failures(report, SubjectKind::Task, &task.name, Some(&task.scenario))
 }
 
-/// Returns a line for each task that failed in all of its runs, and for each check that never held.
-fn always_failed(report: &Report) -> impl Iterator<Item = String> {
+/// Returns a line for each task that failed in all of its runs.
+fn always_failed_tasks(report: &Report) -> Vec<String> {
+    let all_lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
     let tasks = report.tasks.iter();
     let tasks = tasks.filter(|task| always_fails(report, task));
-    let all_lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
     // Where all users were lost, that is the first reason already.
-    let tasks = tasks.map(move |task| failed_runs(report, task, !all_lost));
-    let checks = report.checks.iter().filter(move |check| {
+    let tasks = tasks.map(|task| failed_runs(report, task, !all_lost));
+    at_most(tasks.collect(), "task")
+}
+
+/// Returns a line for each check that never held.
+fn never_held_checks(report: &Report) -> Vec<String> {
+    let checks = report.checks.iter().filter(|check| {
         check.failures > 0
             && check.passes == 0
             && !accepts_failures(report, SubjectKind::Check, &check.name, None)
@@ -366,12 +394,10 @@ fn always_failed(report: &Report) -> impl Iterator<Item = String> {
             ),
         }
     });
-    at_most(tasks.collect(), "task")
-        .into_iter()
-        .chain(at_most(checks.collect(), "check"))
+    at_most(checks.collect(), "check")
 }
 
-/// Returns how many runs of a task failed, if wanted with why.
+/// Describes how many runs of a task failed, with the reason if `with_why`.
 fn failed_runs(report: &Report, task: &TaskRow, with_why: bool) -> String {
     let name = one_line(&task.name);
     let why = task_error(report, &task.name).filter(|_| with_why);
@@ -391,8 +417,8 @@ fn failed_runs(report: &Report, task: &TaskRow, with_why: bool) -> String {
 }
 
 fn at_most(mut remarks: Vec<String>, noun: &str) -> Vec<String> {
-    if remarks.len() > MOST_REMARKS {
-        let rest = remarks.split_off(MOST_REMARKS).len() as u64;
+    if remarks.len() > MAX_REMARKS {
+        let rest = remarks.split_off(MAX_REMARKS).len() as u64;
         remarks.push(format!(
             "the same of {}",
             counted(rest, &format!("more {noun}"))
@@ -428,7 +454,7 @@ fn failures_of(report: &Report, name: Option<&str>) -> (u64, u64) {
     let Some(name) = name else {
         return (report.aggregated.failures, report.aggregated.count);
     };
-    let add = |(a, b): (u64, u64), (c, d): (u64, u64)| (a + c, b + d);
+    let add = |sum: (u64, u64), next: (u64, u64)| (sum.0 + next.0, sum.1 + next.1);
     let requests = report
         .requests
         .iter()
@@ -507,7 +533,7 @@ fn failed_in_all(report: &Report) -> String {
     }
 }
 
-/// Returns what was judged and passed.
+/// Describes the judgement that passed.
 fn held(report: &Report, settings: &RunSettings) -> String {
     match report.thresholds.len() as u64 {
         0 if settings.fail_on_error => "nothing failed".to_owned(),
@@ -522,7 +548,7 @@ fn broken(report: &Report) -> impl Iterator<Item = &ThresholdRow> {
 }
 
 /// Returns the reason that applies when no request succeeded.
-pub fn nothing_succeeded(report: &Report) -> Option<String> {
+fn nothing_succeeded(report: &Report) -> Option<String> {
     let all = &report.aggregated;
     let why = match all.count {
         0 => "no request was made",
@@ -532,14 +558,14 @@ pub fn nothing_succeeded(report: &Report) -> Option<String> {
 }
 
 /// Returns the reason that applies when lgoose was the bottleneck.
-pub fn saturated(report: &Report) -> Option<String> {
+fn saturated(report: &Report) -> Option<String> {
     let row = report.generator?;
     let why = "lgoose itself was the bottleneck ('--fail-on-saturation')";
     (row.saturated_s > 0.0).then(|| why.to_owned())
 }
 
 /// Returns a line for failed requests, one for failed tasks and one for failed checks.
-pub fn failed(report: &Report) -> impl Iterator<Item = String> {
+fn failed(report: &Report) -> impl Iterator<Item = String> {
     let tasks: u64 = report.tasks.iter().map(|task| task.failures).sum();
     let checks: u64 = report.checks.iter().map(|check| check.failures).sum();
     let counts = [

@@ -31,7 +31,7 @@ pub use series::{PointGenerator, PointLatency, SeriesPoint};
 pub use settings::{MachineRow, RunSettings};
 pub use tag::TagRow;
 pub use trace::{HopRow, LatestTrace, SlowRequest, TraceRow};
-pub use verdict::{Verdict, VerdictResult};
+pub use verdict::{ReasonKind, Verdict, VerdictResult};
 pub use worker::{LabelRow, WorkerRow, WorkerState};
 
 use lgoose_base::threshold::Threshold;

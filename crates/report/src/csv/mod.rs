@@ -310,8 +310,7 @@ fn latency(latency: Option<Latency>) -> CsvCells {
         ("p99.9_ms", row.p99_9),
         ("p99.99_ms", row.p99_99),
     ];
-    let cell = |(column, ms): (_, f64)| (column, ms.to_string());
-    let mut cells = Vec::from(figures.map(cell));
+    let mut cells = Vec::from(figures.map(|(column, ms)| (column, ms.to_string())));
     cells.push(("stdev_ms", figure(row.stdev)));
     cells
 }

@@ -5,7 +5,7 @@ use lgoose_base::line::one_line;
 use lgoose_base::units::three_digits;
 use lgoose_metrics::{Capacity, CapacityStep, LoadKind, StepResult};
 
-/// Returns the result of a search, as labels and texts: the answer first.
+/// Returns the result of a search, as labels and texts.
 pub(crate) fn capacity_facts(found: &Capacity) -> Vec<(&'static str, String)> {
     let mut facts = vec![("result", one_line(&found.text))];
     match (found.low, found.high) {

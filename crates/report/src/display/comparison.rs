@@ -12,7 +12,7 @@ pub(crate) fn starts_name(rows: &[Row], at: usize) -> bool {
     at == 0 || label(&rows[at - 1]) != label(&rows[at])
 }
 
-/// Returns what the row is about: a request's method and name, or all requests.
+/// Returns the subject of the row: a request's method and name, or all requests.
 pub(crate) fn row_name(row: &Row) -> String {
     match &row.name {
         None => "All requests".to_owned(),

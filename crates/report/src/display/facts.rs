@@ -1,4 +1,4 @@
-//! The facts of a run as labels with a few words each: what was run, its results, warnings and the verdict.
+//! The facts of a run as labels with a few words each: the plan, its results, warnings and the verdict.
 
 use super::workers;
 use lgoose_base::figures::{per_second, rate, share, time, with_share};
@@ -7,7 +7,7 @@ use lgoose_base::units::{counted, show_count, show_duration, show_long, show_siz
 use lgoose_metrics::{Event, EventKind, Figures, GeneratorRow, Report};
 use std::time::Duration;
 
-/// Returns the facts as labels with a few words each: what was run and its results.
+/// Returns the facts as labels with a few words each: the plan and its results.
 pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let total = &report.aggregated;
     let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
@@ -139,7 +139,7 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Returns the most users at the same time, or says that none of them reached its tasks.
+/// Returns the most users at the same time, or that none of them reached its tasks.
 fn users(report: &Report) -> String {
     let lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
     match &report.settings {

@@ -42,7 +42,7 @@ pub(crate) fn offset_text(offset_ms: f64, within_ms: Option<f64>) -> String {
     format!("{sign}{}{within}", time(offset_ms.abs()))
 }
 
-/// Returns how many workers there were and what happened to them: `3 · 1 lost · 1 saturated`.
+/// Returns the number of workers and their fates: `3 · 1 lost · 1 saturated`.
 pub(super) fn fact(report: &Report) -> Option<String> {
     if report.workers.is_empty() {
         return None;

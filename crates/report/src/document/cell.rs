@@ -1,4 +1,4 @@
-//! A cell of a table: what it says, as every format shows it, and the value that rows are sorted by.
+//! A cell of a table: its text in every format, and the value that rows are sorted by.
 
 use lgoose_base::figures::{number, rate, share, time, with_share};
 use lgoose_base::units::{show_count, show_size};
@@ -12,13 +12,13 @@ pub enum Cell {
     Words(String),
     /// A figure: its value, its text with the unit, and whether it is bad news.
     Figure(f64, String, bool),
-    /// Whether something is as it should be.
+    /// A mark of a good or a bad value.
     Mark(Mark),
     /// No figure.
     None,
 }
 
-/// Whether something is as it should be.
+/// Marks of good and bad values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     Bad,
@@ -73,7 +73,7 @@ impl Cell {
         Cell::Figure(value, number(value), false)
     }
 
-    /// Returns a cell with what `cell` makes of a value, or that there is none.
+    /// Returns the cell that `cell` makes of a value, or an empty one.
     pub(super) fn of<T>(value: Option<T>, cell: impl Fn(T) -> Cell) -> Cell {
         value.map_or(Cell::None, cell)
     }

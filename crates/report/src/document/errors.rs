@@ -8,10 +8,10 @@ use lgoose_judgement::{clock_of, describe_response, listed_errors};
 use lgoose_metrics::{Report, RequestRow, SlowRequest};
 
 /// The most kinds of errors in a brief document and in a usual one; the rest is counted.
-const MOST_BRIEF: usize = 50;
-const MOST_USUAL: usize = 20;
+const MAX_BRIEF: usize = 50;
+const MAX_USUAL: usize = 20;
 /// The most rows of slow requests where not all are shown.
-const MOST_SLOW: usize = 10;
+const MAX_SLOW: usize = 10;
 
 /// Returns the errors, the most frequent first.
 pub(super) fn errors(report: &Report, scope: Scope) -> Table<'_> {
@@ -28,8 +28,8 @@ pub(super) fn errors(report: &Report, scope: Scope) -> Table<'_> {
         Cell::Figure(seconds, text, false)
     };
     let most = match scope {
-        Scope::Brief => MOST_BRIEF,
-        Scope::Usual => MOST_USUAL,
+        Scope::Brief => MAX_BRIEF,
+        Scope::Usual => MAX_USUAL,
         Scope::Full => all.len(),
     };
     for listed in all.iter().take(most) {
@@ -60,8 +60,8 @@ pub(super) fn errors(report: &Report, scope: Scope) -> Table<'_> {
     table.without_empty("response").without_empty("plan")
 }
 
-/// Returns the slowest requests of each name, the slowest first: all that are known or, where there is less room, those whose
-/// trace the site was asked to keep.
+/// Returns the slowest requests of each name, the slowest first: all that are known or, where there is less room, those
+/// whose trace the site was to keep.
 pub(super) fn slow(report: &Report, scope: Scope) -> Table<'_> {
     let mut columns = vec![Column::text("name")];
     columns.extend(Column::numbers(["latency", "status", "at", "user"]));
@@ -90,7 +90,7 @@ pub(super) fn slow(report: &Report, scope: Scope) -> Table<'_> {
     }
     match scope {
         Scope::Full => table.without_empty("trace"),
-        Scope::Brief | Scope::Usual => table.without("at").without("user").at_most(MOST_SLOW),
+        Scope::Brief | Scope::Usual => table.without("at").without("user").at_most(MAX_SLOW),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The table of what happened during the run, by the numbers that the charts of a page have.
+//! The table of events during the run, by the numbers that the charts of a page have.
 
 use super::{Cell, Column, Scope, Table};
 use crate::display::marked_events;
@@ -7,12 +7,12 @@ use lgoose_judgement::clock_of;
 use lgoose_metrics::{EventKind, Report};
 
 /// The most events where not all are shown.
-const MOST: usize = 10;
+const MAX_EVENTS: usize = 10;
 
 pub(super) fn events(report: &Report, scope: Scope) -> Table<'_> {
     let mut columns = vec![Column::text("what")];
     columns.extend(Column::numbers(["mark", "at", "lasted"]));
-    // What was planned is of use beside a chart only.
+    // Planned events are of use beside a chart only.
     let planned = [EventKind::Stage, EventKind::Stop];
     let events = (1..).zip(marked_events(report));
     let events = events.filter(|(_, event)| scope == Scope::Full || !planned.contains(&event.kind));
@@ -28,6 +28,9 @@ pub(super) fn events(report: &Report, scope: Scope) -> Table<'_> {
     let table = Table::new("events", "What happened", columns).with(rows);
     match scope {
         Scope::Full => table,
-        Scope::Usual | Scope::Brief => table.without("mark").without_empty("lasted").at_most(MOST),
+        Scope::Usual | Scope::Brief => table
+            .without("mark")
+            .without_empty("lasted")
+            .at_most(MAX_EVENTS),
     }
 }

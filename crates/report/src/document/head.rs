@@ -1,5 +1,5 @@
-//! The head of the document: how the run ended, what is wrong with it, and what readers should know before they trust a
-//! figure.
+//! The head of the document: the ending of the run, its diagnosis, and the warnings that readers need before they trust
+//! a figure.
 
 use lgoose_base::units::counted;
 use lgoose_judgement::{Diagnosis, all_lost, measured_from};
@@ -7,32 +7,32 @@ use lgoose_metrics::{Report, VerdictResult};
 use std::borrow::Cow;
 
 /// The most reasons and the most remarks; the rest is counted.
-const MOST: usize = 5;
+const MAX_SENTENCES: usize = 5;
 
 /// The head of the document.
 #[derive(Debug)]
 pub(crate) struct Head<'a> {
     pub(crate) outcome: Outcome,
-    /// What is wrong: since when it is, and the answers to where, why and whether it is lgoose.
+    /// The diagnosis, and its heading.
     pub(crate) diagnosis: Option<(Diagnosis, String)>,
     /// The verdict and the ending first, then reasons, remarks and warnings.
     pub(crate) sentences: Vec<(Statement, Cow<'a, str>)>,
-    /// What the verdict does not say: how many thresholds held, whether lgoose kept up.
+    /// Facts that the verdict lacks: the number of thresholds that held, whether lgoose kept up.
     pub(crate) details: Vec<String>,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
-    /// It was aborted or stopped before its planned end.
+    /// The run was aborted or stopped before its planned end.
     PassedSoFar,
     Failed,
-    /// It was not judged.
+    /// The run was not judged.
     Open,
 }
 
-/// What a sentence of the head is.
+/// The kinds of a sentence of the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Statement {
     Verdict,
@@ -83,8 +83,8 @@ impl Head<'_> {
             (Statement::Remark, remarks),
             (Statement::Warning, &report.warnings),
         ] {
-            let is_cut = all.len() > MOST && kind != Statement::Warning;
-            let shown = if is_cut { MOST - 1 } else { all.len() };
+            let is_cut = all.len() > MAX_SENTENCES && kind != Statement::Warning;
+            let shown = if is_cut { MAX_SENTENCES - 1 } else { all.len() };
             sentences.extend(all[..shown].iter().map(|text| (kind, text.into())));
             if all.len() > shown {
                 let more = format!("and {} more, in the JSON report", all.len() - shown);

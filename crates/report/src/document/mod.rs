@@ -1,5 +1,5 @@
-//! The report as a document: tables of typed cells in reading order, for every format that people read. What is shown, in
-//! which order, in which words and how much of it is decided here; text, Markdown and HTML only draw it.
+//! The report as a document: tables of typed cells in reading order, for every format that people read. The contents,
+//! their order, words and extent are decided here; text, Markdown and HTML only draw it.
 //!
 //! A new figure of requests is a line in `requests.rs`; a new table is a function in the file of its subject and a line in
 //! `tables`.
@@ -50,7 +50,7 @@ pub(super) fn tables(report: &Report, scope: Scope) -> Vec<Table<'_>> {
     all
 }
 
-/// Returns the tables of a run of one iteration: percentiles of one request, rates and shares say nothing.
+/// Returns the tables of a run of one iteration, without percentiles, rates and shares, which mean nothing there.
 pub(super) fn tables_of_once(report: &Report) -> Vec<Table<'_>> {
     let mut all = vec![
         once(report),

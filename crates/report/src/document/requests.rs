@@ -8,10 +8,10 @@ use lgoose_metrics::{Figures, Latency, Report, RequestRow};
 use std::collections::BTreeMap;
 
 /// The most names of a brief table, and the most tags where not all fit.
-const MOST_BRIEF: usize = 50;
-const MOST_TAGS: usize = 30;
+const MAX_NAMES: usize = 50;
+const MAX_TAGS: usize = 30;
 /// The most status codes of a table that is not the whole one.
-const MOST_CODES: usize = 5;
+const MAX_CODES: usize = 5;
 
 /// A figure of requests: its title, the least scope that shows it, and how it is made.
 type Figure = (&'static str, Scope, fn(&Figures, &Report) -> Cell);
@@ -52,7 +52,7 @@ const LATENCIES: [LatencyFigure; 11] = [
     ("p99.99", 4, |all| all.p99_99),
     ("max", 1, |all| all.max),
 ];
-/// Those of the first table, and those of a service time.
+/// The latencies of the first table, and those of a service time.
 const FIRST: [&str; 4] = ["p50", "p95", "p99", "max"];
 const SERVICE: [&str; 7] = ["avg", "min", "p50", "p90", "p95", "p99", "max"];
 
@@ -141,7 +141,7 @@ fn phase(ms: Option<f64>) -> Cell {
     Cell::of(ms, Cell::duration)
 }
 
-/// Returns the figures of each name: the first table has what matters most, the others have more.
+/// Returns the figures of each name: the most important ones in the first table, more in the others.
 pub(super) fn requests(report: &Report, scope: Scope) -> Vec<Table<'_>> {
     if report.aggregated.count == 0 {
         return Vec::new();
@@ -149,24 +149,24 @@ pub(super) fn requests(report: &Report, scope: Scope) -> Vec<Table<'_>> {
     let named = NamedFigures::of(report);
     let first = named.first(report, scope);
     if scope == Scope::Brief {
-        return vec![first.at_most(MOST_BRIEF)];
+        return vec![first.at_most(MAX_NAMES)];
     }
     let mut tables = vec![first];
     let note = "From the call until the last byte of the final response. Failed requests count at the time they took.";
-    let percentiles = ("percentiles", "Percentiles");
     let is_percentile = |title: &str| title.starts_with('p');
     tables.push(
         named
-            .latencies_of(percentiles, is_percentile, |all| all.latency_ms)
+            .latencies_of("percentiles", "Percentiles", is_percentile, |all| {
+                all.latency_ms
+            })
             .note(note),
     );
     if report.aggregated.service_ms.is_some() {
         let note = "Latency from the actual start; the tables before count from the scheduled one.";
         let is_shown = |title: &str| SERVICE.contains(&title);
-        let service = ("service", "Service time");
         tables.push(
             named
-                .latencies_of(service, is_shown, |all| all.service_ms)
+                .latencies_of("service", "Service time", is_shown, |all| all.service_ms)
                 .note(note),
         );
     }
@@ -179,12 +179,12 @@ pub(super) fn requests(report: &Report, scope: Scope) -> Vec<Table<'_>> {
         };
         tables.push(streams.streams(report, scope).note(note));
     }
-    tables.push(named.listed(report, scope, ("more", "More figures"), &MORE));
+    tables.push(named.listed(report, scope, "more", "More figures", &MORE));
     if scope == Scope::Full {
         let note = "What the latency was made of: the mean over the requests that had the phase.";
         tables.push(
             named
-                .listed(report, scope, ("phases", "Phases"), &PHASES)
+                .listed(report, scope, "phases", "Phases", &PHASES)
                 .note(note),
         );
     }
@@ -206,12 +206,12 @@ impl NamedFigures<'_> {
 
     /// Returns all figures of the latencies.
     pub fn latencies(&self) -> Table<'static> {
-        self.latencies_of(("latency", "Latency"), |_| true, |all| all.latency_ms)
+        self.latencies_of("latency", "Latency", |_| true, |all| all.latency_ms)
     }
 
     /// Returns the messages of streams, with the time to the first one and the gaps between them.
     pub fn streams(&self, report: &Report, scope: Scope) -> Table<'static> {
-        self.listed(report, scope, ("streams", "Streams"), &STREAMS)
+        self.listed(report, scope, "streams", "Streams", &STREAMS)
     }
 
     /// Returns the counts of status codes, a column each.
@@ -223,10 +223,10 @@ impl NamedFigures<'_> {
             .map(|(code, count)| (code.as_str(), *count))
             .collect();
         let mut others = 0;
-        if scope < Scope::Full && counts.len() > MOST_CODES {
+        if scope < Scope::Full && counts.len() > MAX_CODES {
             counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-            others = counts.len() - MOST_CODES;
-            counts.truncate(MOST_CODES);
+            others = counts.len() - MAX_CODES;
+            counts.truncate(MAX_CODES);
             counts.sort_unstable();
         }
         let codes: Vec<&str> = counts.into_iter().map(|(code, _)| code).collect();
@@ -235,7 +235,7 @@ impl NamedFigures<'_> {
         if others > 0 {
             columns.push(Column::number("others"));
         }
-        self.table(("status", "Status codes"), columns, |all, _| {
+        self.table("status", "Status codes", columns, |all, _| {
             let cell = |code: &&str| {
                 Cell::of(all.status.get(*code), |count| {
                     Cell::count(*count).bad_if(*code == "0" || *code >= "400")
@@ -256,7 +256,8 @@ impl NamedFigures<'_> {
     /// Returns a table with a row for each name and one for all.
     fn table(
         &self,
-        (id, title): (&'static str, &'static str),
+        id: &'static str,
+        title: &'static str,
         mut columns: Vec<Column>,
         cells: impl Fn(&Figures, Option<&RequestRow>) -> Vec<Cell>,
     ) -> Table<'static> {
@@ -278,13 +279,14 @@ impl NamedFigures<'_> {
     /// Returns a table of those figures of a latency whose titles are `shown`.
     fn latencies_of(
         &self,
-        named: (&'static str, &'static str),
+        id: &'static str,
+        title: &'static str,
         shown: impl Fn(&str) -> bool,
         pick: fn(&Figures) -> Option<Latency>,
     ) -> Table<'static> {
         let figures = || LATENCIES.iter().filter(|(title, ..)| shown(title));
         let columns = figures().map(|(title, rank, _)| Column::number(*title).rank(*rank));
-        self.table(named, columns.collect(), |all, _| {
+        self.table(id, title, columns.collect(), |all, _| {
             let latency = pick(all);
             let cell = |value: fn(&Latency) -> f64| {
                 Cell::of(latency.as_ref(), |latency| Cell::duration(value(latency)))
@@ -298,17 +300,18 @@ impl NamedFigures<'_> {
         &self,
         report: &Report,
         scope: Scope,
-        named: (&'static str, &'static str),
+        id: &'static str,
+        title: &'static str,
         figures: &[Figure],
     ) -> Table<'static> {
         let figures = || figures.iter().filter(|(_, least, _)| *least <= scope);
         let columns = figures().map(|(title, ..)| Column::number(*title));
-        self.table(named, columns.collect(), |all, _| {
+        self.table(id, title, columns.collect(), |all, _| {
             figures().map(|(.., cell)| cell(all, report)).collect()
         })
     }
 
-    /// Returns the table of what matters most.
+    /// Returns the table of the most important figures.
     fn first(&self, report: &Report, scope: Scope) -> Table<'static> {
         let has_failures = report.aggregated.failures > 0;
         let ok = if has_failures { "ok " } else { "" };
@@ -320,7 +323,7 @@ impl NamedFigures<'_> {
             columns.extend(Column::numbers(["share of time", "first failed"]));
         }
         let since = first_failures(report);
-        let table = self.table(("requests", "Requests"), columns, |all, row| {
+        let table = self.table("requests", "Requests", columns, |all, row| {
             let latency = if has_failures {
                 all.latency_ok_ms
             } else {
@@ -436,13 +439,15 @@ pub(super) fn tags(report: &Report, scope: Scope) -> Table<'_> {
         )
     });
     let table = by_part(
-        ("tags", "Scenarios and tags", "tag"),
+        "tags",
+        "Scenarios and tags",
+        "tag",
         columns.collect(),
         parts,
         scope,
     );
     match scope {
-        Scope::Brief | Scope::Usual => table.at_most(MOST_TAGS),
+        Scope::Brief | Scope::Usual => table.at_most(MAX_TAGS),
         Scope::Full => table,
     }
 }
@@ -462,7 +467,9 @@ pub(super) fn labels(report: &Report, scope: Scope) -> Table<'_> {
         )
     });
     by_part(
-        ("labels", "Labels", "label"),
+        "labels",
+        "Labels",
+        "label",
         Column::numbers(titles).collect(),
         parts,
         scope,
@@ -470,12 +477,14 @@ pub(super) fn labels(report: &Report, scope: Scope) -> Table<'_> {
 }
 
 /// A part of all requests: its name, cells before its figures, the figures, and those of its request names.
-type Part<'a> = (String, Vec<Cell>, &'a Figures, &'a [RequestRow]);
+type RequestPart<'a> = (String, Vec<Cell>, &'a Figures, &'a [RequestRow]);
 
 fn by_part<'a>(
-    (id, title, noun): (&'static str, &'static str, &'static str),
+    id: &'static str,
+    title: &'static str,
+    noun: &'static str,
     figures: Vec<Column>,
-    parts: impl Iterator<Item = Part<'a>>,
+    parts: impl Iterator<Item = RequestPart<'a>>,
     scope: Scope,
 ) -> Table<'a> {
     let is_full = scope == Scope::Full;

@@ -1,12 +1,12 @@
-//! How much of the document a format shows.
+//! The extent of the document in a format.
 
-/// How much a format shows: as little as a comment on a pull request, as much as a terminal, or all.
+/// The extent of a document: a comment on a pull request, a terminal, or all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// The most important rows and columns.
     Brief,
-    /// What a terminal shows.
+    /// The extent of a terminal.
     Usual,
-    /// Everything.
+    /// All of the document.
     Full,
 }

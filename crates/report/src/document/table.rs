@@ -11,7 +11,7 @@ pub struct Table<'a> {
     pub(crate) id: &'static str,
     /// The title.
     pub title: &'static str,
-    /// What the figures mean, where there is room to say it.
+    /// The meaning of the figures, where there is room for it.
     pub(crate) note: &'static str,
     /// The columns, from left to right.
     pub columns: Vec<Column>,
@@ -21,7 +21,7 @@ pub struct Table<'a> {
     pub total: Option<Vec<Cell>>,
     /// Lines below the table, in every format.
     pub(crate) remarks: Vec<String>,
-    /// Whether it has more figures of what another table lists.
+    /// Whether it has more figures of the rows of another table.
     pub(crate) is_more: bool,
 }
 
@@ -42,16 +42,16 @@ pub struct Column {
     pub title: String,
     /// The kind of its cells.
     pub kind: ColumnKind,
-    /// Where lines are short, columns are left out from the highest rank down; rank 0 stays.
+    /// The order in which columns are left out where lines are short, the highest rank first; rank 0 stays.
     pub rank: u8,
 }
 
-/// What a column has.
+/// The contents of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
     /// Marks of the cells beside them.
     Mark,
-    /// What several rows in succession have in common.
+    /// The name that several rows in succession share.
     Group,
     /// Names or a few words, which begin at the left.
     Text,
@@ -75,7 +75,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Says what the figures mean.
+    /// Adds the meaning of the figures.
     pub(super) fn note(self, note: &'static str) -> Self {
         Table { note, ..self }
     }

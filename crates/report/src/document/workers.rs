@@ -7,7 +7,7 @@ use lgoose_base::line::one_line;
 use lgoose_metrics::{Report, WorkerRow, WorkerState};
 
 /// The most workers where not all are shown.
-const MOST: usize = 20;
+const MAX_WORKERS: usize = 20;
 
 /// Returns the workers: the lost first, then the saturated.
 pub(super) fn workers(report: &Report, scope: Scope) -> Table<'_> {
@@ -31,11 +31,14 @@ pub(super) fn workers(report: &Report, scope: Scope) -> Table<'_> {
         Scope::Usual => {
             let others = ["labels", "threads", "version", "state"];
             let table = others.into_iter().fold(table, Table::without);
-            table.without_empty("lost at").at_most(MOST)
+            table.without_empty("lost at").at_most(MAX_WORKERS)
         }
         Scope::Brief => {
             let others = ["ok", "threads", "version", "offset", "lost at"];
-            others.into_iter().fold(table, Table::without).at_most(MOST)
+            others
+                .into_iter()
+                .fold(table, Table::without)
+                .at_most(MAX_WORKERS)
         }
     };
     if is_any_saturated && scope == Scope::Usual {

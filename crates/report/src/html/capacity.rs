@@ -14,7 +14,7 @@ pub(super) fn section(report: &Report) -> String {
         return String::new();
     };
     let facts = capacity_facts(found);
-    // The answer comes first; the law that was fitted is for those who ask for it.
+    // The result comes first; the fitted law is for those who look for it.
     format!(
         "<section id=\"capacity\" aria-label=\"Capacity\">\n<h2>Capacity</h2>\n<p class=\"answer\">{}</p>\n{}\n\
          <div class=\"charts\">{}{}</div><p class=\"note\">Hollow points did not hold.</p>\

@@ -18,7 +18,7 @@ const BOTTOM: f64 = 26.0;
 /// Borders of the area of the lines: left, right, top and bottom.
 pub(super) const AREA: (f64, f64, f64, f64) = (LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM);
 /// The most points of a line; neighbouring points are merged into their largest.
-const MOST_POINTS: usize = 300;
+const MAX_POINTS: usize = 300;
 
 /// A line: its class in the style sheet, its label, its times and values.
 type ChartLine<'a> = (&'a str, &'a str, Vec<(f64, f64)>);
@@ -100,7 +100,7 @@ pub(super) fn distribution(report: &Report) -> String {
         })
         .collect();
     let ends = (first / STEPS, (first + width) / STEPS);
-    let labels: String = round_powers(ends)
+    let labels: String = round_powers(ends.0, ends.1)
         .map(|us| {
             let part = (us.log10() - ends.0) / (ends.1 - ends.0);
             label(LEFT + part * inner, HEIGHT - 8.0, "middle", &time(us / 1e3))
@@ -123,7 +123,7 @@ fn thinned(series: &[SeriesPoint], of: impl Fn(&SeriesPoint) -> Option<f64>) -> 
         .filter_map(|point| Some((point.second as f64 + point.seconds / 2.0, of(point)?)))
         .collect();
     let largest = |chunk: &[(f64, f64)]| chunk.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
-    let joined = points.len().div_ceil(MOST_POINTS).max(1);
+    let joined = points.len().div_ceil(MAX_POINTS).max(1);
     points.chunks(joined).filter_map(largest).collect()
 }
 
@@ -223,7 +223,7 @@ fn anchor(part: f64) -> &'static str {
 }
 
 /// Returns 1 and 3 times the powers of ten between two exponents; on a short scale also 2 and 5 times.
-fn round_powers((from, to): (f64, f64)) -> impl Iterator<Item = f64> {
+fn round_powers(from: f64, to: f64) -> impl Iterator<Item = f64> {
     let factors: &[f64] = if to - from < 1.5 {
         &[1.0, 2.0, 5.0]
     } else {

@@ -52,7 +52,7 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
 fn figures(comparison: &Comparison) -> String {
     let (mut changed, others): (Vec<&Row>, Vec<&Row>) =
         comparison.rows.iter().partition(|row| is_change(row));
-    // The worst first, then what became better.
+    // The worst first, then the improvements.
     changed.sort_by_key(|row| (!row.beyond_limit, !row.verdict.is_worse()));
     let mut out = String::new();
     let has_changes = !changed.is_empty();
@@ -80,14 +80,14 @@ fn is_change(row: &Row) -> bool {
 /// points, on the same scale as per cent.
 fn forest(rows: &[&Row]) -> String {
     /// The most rows that are drawn, and the columns of a name.
-    const MOST: usize = 40;
+    const MAX_ROWS: usize = 40;
     const NAME: usize = 32;
     /// The width of the drawing, its borders, and the height of a row.
     const WIDTH: f64 = 640.0;
     const LEFT: f64 = 240.0;
     const RIGHT: f64 = 76.0;
     const ROW: f64 = 24.0;
-    let shown = &rows[..rows.len().min(MOST)];
+    let shown = &rows[..rows.len().min(MAX_ROWS)];
     let ends = |row: &Row| {
         let change = row.change.unwrap_or_default();
         (
@@ -102,7 +102,7 @@ fn forest(rows: &[&Row]) -> String {
         .fold(0.0, |far: f64, (low, _, high)| {
             far.max(low.abs()).max(high.abs())
         });
-    // What is far beyond all others ends at the border.
+    // A bar far beyond all others ends at the border.
     let far = far.clamp(0.01, 2.0);
     let middle = (LEFT + WIDTH - RIGHT) / 2.0;
     let x = |change: f64| middle + (change / far).clamp(-1.0, 1.0) * (WIDTH - RIGHT - LEFT) / 2.0;
@@ -170,7 +170,7 @@ mod tests {
             assert!(page.contains(text), "{text} in\n{page}");
         }
         assert!(!page.contains("<script"));
-        // What changed is drawn and comes before what did not.
+        // Rows with a change are drawn, and come before those without.
         let place = |text: &str| {
             page.find(text)
                 .unwrap_or_else(|| panic!("{text} in\n{page}"))

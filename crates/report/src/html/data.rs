@@ -9,6 +9,7 @@ use crate::display::marked_events;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use lgoose_base::line::{one_line, request_name};
+use lgoose_base::threshold::{FigureKind, LatencySubset, Unit};
 use lgoose_judgement::measured_from;
 use lgoose_metrics::{EventKind, NameSeries, Report, RequestRow, SeriesPoint, ThresholdRow};
 use serde_json::{Value, json};
@@ -98,9 +99,9 @@ fn whole(report: &Report, stretches: &BTreeMap<u64, f64>) -> Value {
 /// in one list. `null` if no point has a distribution.
 fn heat(points: &[SeriesPoint]) -> Option<Value> {
     /// The most columns, and the steps of a distribution that make one of a column.
-    const COLUMNS: usize = 240;
+    const MAX_COLUMNS: usize = 240;
     const COARSE: u32 = 4;
-    let per_column = points.len().div_ceil(COLUMNS).max(1);
+    let per_column = points.len().div_ceil(MAX_COLUMNS).max(1);
     let columns: Vec<(f64, f64, Vec<u64>)> = points
         .chunks(per_column)
         .map(|chunk| {
@@ -128,15 +129,17 @@ fn heat(points: &[SeriesPoint]) -> Option<Value> {
 
 /// Returns the limit of a threshold on the latency of all requests, in words and milliseconds.
 fn limit(row: &ThresholdRow) -> Option<(String, f64)> {
-    let (figure, limit) = row.figure_and_limit();
-    let is_latency = figure.starts_with('p') || ["avg", "max", "min"].contains(&figure.as_str());
-    let ms = match row.unit.as_str() {
-        "ms" => row.limit,
-        "s" => row.limit * 1e3,
+    let threshold = row.parsed().filter(|_| row.name.is_none())?;
+    let ms = match threshold.unit {
+        Unit::Milliseconds => row.limit,
+        Unit::Seconds => row.limit * 1e3,
         _ => return None,
     };
-    let is_all = row.name.is_none() && is_latency && !figure.contains(' ');
-    is_all.then(|| (format!("{figure} {limit}"), ms))
+    let is_whole = threshold.among == LatencySubset::All && threshold.part.is_none();
+    let is_of_run = threshold.during.is_none() && threshold.after.is_none() && !threshold.abort;
+    let is_line = is_whole && is_of_run && threshold.figure != FigureKind::Oldest;
+    let (figure, limit) = row.figure_and_limit();
+    is_line.then(|| (format!("{figure} {limit}"), ms))
 }
 
 /// Returns the length of the time axis in seconds, pauses included.

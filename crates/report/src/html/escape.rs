@@ -6,11 +6,11 @@ use lgoose_base::units::show_count;
 use serde::Serialize;
 
 /// The length in characters above which a text loses its middle.
-const LONGEST: usize = 600;
+const MAX_TEXT_CHARS: usize = 600;
 /// The number of characters that are kept of its end.
 const TAIL: usize = 150;
 /// The length in characters above which a block loses its end.
-const LONGEST_BLOCK: usize = 4_096;
+const MAX_BLOCK_CHARS: usize = 4_096;
 
 /// Escapes text for use between tags and in quoted attributes, as one line.
 pub(super) fn text(foreign: &str) -> String {
@@ -19,7 +19,7 @@ pub(super) fn text(foreign: &str) -> String {
 
 /// Escapes text for use within `<pre>`, which keeps its lines; the first 4,096 characters.
 pub(super) fn block(foreign: &str) -> String {
-    let end = foreign.char_indices().nth(LONGEST_BLOCK);
+    let end = foreign.char_indices().nth(MAX_BLOCK_CHARS);
     let shown = &foreign[..end.map_or(foreign.len(), |(end, _)| end)];
     let lines: Vec<_> = shown
         .lines()
@@ -45,13 +45,13 @@ fn without_tags(shown: &str) -> String {
 
 /// Returns text as it will be shown, not yet safe for HTML: one line, not too long.
 pub(super) fn shown(foreign: &str) -> String {
-    let Some((cut, _)) = foreign.char_indices().nth(LONGEST) else {
+    let Some((cut, _)) = foreign.char_indices().nth(MAX_TEXT_CHARS) else {
         return one_line(foreign);
     };
     let count = foreign.chars().count();
     let (head, _) = foreign
         .char_indices()
-        .nth(LONGEST - TAIL)
+        .nth(MAX_TEXT_CHARS - TAIL)
         .unwrap_or((cut, ' '));
     let (tail, _) = foreign
         .char_indices()
@@ -101,7 +101,7 @@ mod tests {
         let short = text(&long);
         assert!(short.starts_with("head") && short.len() < 2_000);
         assert!(short.ends_with("tail (1,048,584 characters)"), "{short}");
-        assert_eq!(text(&"x".repeat(LONGEST)).len(), LONGEST);
+        assert_eq!(text(&"x".repeat(MAX_TEXT_CHARS)).len(), MAX_TEXT_CHARS);
     }
 
     #[test]

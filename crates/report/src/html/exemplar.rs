@@ -7,8 +7,8 @@ use lgoose_base::figures::{moment, time};
 use lgoose_base::units::{show_count, show_size};
 use lgoose_metrics::{ErrorRow, Exemplar, SlowRequest};
 
-/// Returns the label and the HTML of what unfolds below an error; `long` are the sentences that its row shows only the
-/// beginning of.
+/// Returns the label and the HTML of the part that unfolds below an error; `long` are the sentences that its row
+/// shortens.
 pub(super) fn of_error(error: &ErrorRow, long: &[&str]) -> Option<(String, String)> {
     let label = match (long.is_empty(), error.exemplars.len()) {
         (true, 0) => return None,
@@ -24,7 +24,7 @@ pub(super) fn of_error(error: &ErrorRow, long: &[&str]) -> Option<(String, Strin
     Some((label, long.chain(exemplars).collect()))
 }
 
-/// Returns the label and the HTML of what unfolds below one of the slowest requests.
+/// Returns the label and the HTML of the part that unfolds below one of the slowest requests.
 pub(super) fn of_request(request: &SlowRequest) -> (String, String) {
     let mut words = vec![
         format!("user {}", request.user),

@@ -90,7 +90,7 @@ fn page(report: &Report, assets: Assets<'_>) -> String {
     )
 }
 
-/// Returns the Content-Security-Policy hash of the style or the script: browsers use no others, whatever else got into
+/// Returns the Content-Security-Policy hash of the style or the script: browsers run no others, even if one got into
 /// the page.
 pub fn content_hash(text: &str) -> String {
     format!("sha256-{}", BASE64.encode(Sha256::digest(text)))

@@ -7,7 +7,7 @@ use lgoose_base::units::{counted, show_count, show_duration, show_long, show_siz
 use lgoose_metrics::Report;
 use std::time::Duration;
 
-/// Renders the head of the page: what was run, the verdict, the main figures, warnings.
+/// Renders the head of the page: the plan, the verdict, the main figures, warnings.
 pub(super) fn head(report: &Report) -> String {
     let head = Head::of(report);
     let started = report.started.split('.').next().unwrap_or_default();
@@ -56,9 +56,9 @@ fn diagnosis(head: &Head<'_>) -> String {
     let Some((diagnosis, heading)) = &head.diagnosis else {
         return String::new();
     };
-    let answers = diagnosis.answers().into_iter();
-    let answers =
-        answers.map(|(question, line)| format!("<dt>{question}</dt><dd>{}</dd>", text(&line)));
+    let findings = diagnosis.findings().into_iter();
+    let findings =
+        findings.map(|(question, line)| format!("<dt>{question}</dt><dd>{}</dd>", text(&line)));
     let class = if diagnosis.is_failing() {
         "failing"
     } else {
@@ -67,7 +67,7 @@ fn diagnosis(head: &Head<'_>) -> String {
     format!(
         "<section class=\"diagnosis {class}\" aria-label=\"Diagnosis\"><h2>{}</h2><dl>{}</dl></section>\n",
         text(heading),
-        answers.collect::<String>()
+        findings.collect::<String>()
     )
 }
 
@@ -86,7 +86,7 @@ fn list(class: &str, kind: Statement, head: &Head<'_>) -> String {
 
 fn cards(report: &Report) -> String {
     let total = &report.aggregated;
-    // What fails at once must not make a site look fast.
+    // Failures that take no time must not make a site look fast.
     let (label, latency) = if total.failures > 0 {
         ("Latency of successes, p95", &total.latency_ok_ms)
     } else {

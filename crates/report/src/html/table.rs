@@ -58,7 +58,7 @@ fn is_number(column: &Column) -> bool {
     column.kind == ColumnKind::Number
 }
 
-/// Renders a row, and below it what unfolds.
+/// Renders a row, and the part that unfolds below it.
 fn body(row: &Row<'_>, columns: &[Column]) -> String {
     let shown = cells(&row.cells, columns);
     let prose = columns.iter().zip(&row.cells);

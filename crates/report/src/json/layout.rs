@@ -8,7 +8,7 @@ use std::io::{Result, Write};
 pub(super) struct JsonLayout {
     /// For each open list or object, whether something in it has a line of its own.
     open: Vec<bool>,
-    /// Whether an element of a list has begun of which nothing is written yet.
+    /// Whether an element of a list is open of which nothing is written yet.
     due: bool,
 }
 

@@ -20,7 +20,7 @@ pub struct JsonSnapshot<'a> {
     pub phase: &'static str,
     /// The load that the run aims at.
     pub wanted: JsonAim,
-    /// Seconds since the start of the run, including pauses and what a reset has dropped.
+    /// Seconds since the start of the run, including pauses and the time before a reset.
     pub run_s: f64,
     /// Seconds since the run began.
     pub elapsed_s: f64,
@@ -28,7 +28,7 @@ pub struct JsonSnapshot<'a> {
     /// Users at work.
     pub users_now: u64,
     warnings: &'a [String],
-    /// What is wrong with the run; `null` if nothing is.
+    /// The diagnosis of the run; `null` if nothing is wrong.
     diagnosis: Option<JsonDiagnosis>,
     requests: Vec<JsonRequest<'a>>,
     /// All requests together.
@@ -54,16 +54,16 @@ pub struct JsonSnapshot<'a> {
     workers: Vec<JsonWorker<'a>>,
 }
 
-/// What is wrong with the run.
+/// The diagnosis of a run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(any(test, feature = "test-support"), derive(schemars::JsonSchema))]
 #[cfg_attr(any(test, feature = "test-support"), schemars(rename = "Diagnosis"))]
 pub(crate) struct JsonDiagnosis {
     /// Whether more than a few fail, or a limit is broken.
     failing: bool,
-    /// What is the matter, and since when, on the clock of the measurement and by wall clock.
+    /// The kind of trouble, and since when, on the clock of the measurement and by wall clock.
     heading: String,
-    /// `where`, `why`, and what lgoose itself has to do with it: `not` or `but`; each with a sentence.
+    /// `where`, `why`, and the part of lgoose itself: `not` or `but`; each with a sentence.
     answers: Vec<(&'static str, String)>,
 }
 
@@ -72,7 +72,7 @@ impl JsonDiagnosis {
         JsonDiagnosis {
             failing: diagnosis.is_failing(),
             heading: diagnosis.heading(Some(measured_until_now(snapshot))),
-            answers: diagnosis.answers(),
+            answers: diagnosis.findings(),
         }
     }
 }
@@ -108,7 +108,7 @@ pub struct JsonAim {
     pub users: u64,
     /// Iterations per second; `null` in a run of users.
     rate: Option<f64>,
-    /// When the run ends by itself, on the clock of `run_s`; `null` for never.
+    /// The planned end of the run, on the clock of `run_s`; `null` for none.
     ends_s: Option<f64>,
     /// Each load, if scenarios have their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -40,7 +40,7 @@ pub fn to_value(report: &Report) -> Result<serde_json::Value, Error> {
     serde_json::to_value(report).map_err(|error| Error::cannot(ACTION, error))
 }
 
-/// Renders a snapshot as one line of JSON, without a line break. Whatever a report also has has the same name and
+/// Renders a snapshot as one line of JSON, without a line break. Fields that a report also has have the same name and
 /// type here.
 ///
 /// # Errors

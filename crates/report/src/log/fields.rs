@@ -1,9 +1,9 @@
 //! One line of a log in either format, field by field. Hand-written instead of a serializer: at full speed there are a
 //! hundred thousand lines per second, and their cost adds to the load on lgoose.
 //!
-//! Texts come from plans and targets. Each line stays one line, whatever they contain: JSON escapes control characters
-//! and those that change the direction of writing; CSV shows them as `\x1b` and `\u{202e}`, quotes where needed, and
-//! puts a `'` before a text that a spreadsheet would take for a formula.
+//! Texts come from plans and targets. Each line stays one line: JSON escapes control characters and those that change
+//! the direction of writing; CSV shows them as `\x1b` and `\u{202e}`, quotes where needed, and puts a `'` before a text
+//! that a spreadsheet would take for a formula.
 
 use lgoose_base::error::is_directing;
 

@@ -1,6 +1,6 @@
-//! Logs of a run, written while it runs: one thread takes what the shards deliver, formats it and writes the files. No
-//! request ever waits for it: the shard leaves out what the thread cannot take in time, and the last line of each log
-//! and the report say how many lines were left out.
+//! Logs of a run, written while it runs: one thread takes the lines of the shards, formats them and writes the files.
+//! No request ever waits for it: the shard leaves out the lines that the thread cannot take in time, and the last line
+//! of each log and the report count them.
 //!
 //! Driven by `app`, which starts it before the run and ends it afterwards. Knows files and formats, but no shards.
 

@@ -1,4 +1,4 @@
-//! The progress of the thread that writes the logs, and what its files need to know about the run.
+//! The progress of the thread that writes the logs, and the facts about the run that its files need.
 //!
 //! Shared by the thread, which counts, and the run's [`LogWriter`](super::LogWriter), which reads and ends it.
 
@@ -14,7 +14,7 @@ pub(super) const STALL_LIMIT: Duration = Duration::from_secs(5);
 pub(super) struct LogProgress {
     /// Lines of each log that were written to its file.
     pub(super) lines: [AtomicU64; LogKind::ALL.len()],
-    /// A counter of chunks taken and writes done, to tell a slow file from one that hangs.
+    /// A counter of chunks taken and writes done, which separates a slow file from one that hangs.
     pub(super) steps: AtomicU64,
     /// Whether the run is over, so that a blocked file now delays its end.
     pub(super) over: AtomicBool,

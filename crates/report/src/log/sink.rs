@@ -87,7 +87,7 @@ impl LogSink {
             tv_sec: 0,
             tv_nsec: 100_000_000,
         };
-        // The next write shows what ended the wait.
+        // The next write shows why the wait ended.
         let _any = poll(
             &mut [PollFd::new(&*self.file, PollFlags::OUT)],
             Some(&tenth),

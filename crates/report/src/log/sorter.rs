@@ -210,7 +210,7 @@ mod tests {
         for most in [64 << 20, 20_000, 100] {
             let mut sorter = Sorter::within(std::env::temp_dir(), most);
             for n in &shuffled {
-                // Lengths differ, some are longer than what is read at a time.
+                // Lengths differ; some are longer than the read buffer.
                 let filler = "x".repeat(if n % 1_000 == 7 {
                     100_000
                 } else {

@@ -207,7 +207,7 @@ impl LogOutput {
                 self.buffer.extend_from_slice(line.as_bytes());
             }
         }
-        // If the file accepts nothing more, only the report says how many.
+        // If the file accepts nothing more, only the report has the number.
         let _full = self.sink.write(&self.buffer);
     }
 }

@@ -7,7 +7,7 @@ use lgoose_base::units::counted;
 use lgoose_metrics::compare::Comparison;
 
 /// The most rows, six for each name and three more where requests have failed.
-const MOST_ROWS: usize = 54;
+const MAX_ROWS: usize = 54;
 
 /// Renders a comparison as GitHub and GitLab Markdown.
 pub(crate) fn comparison(comparison: &Comparison) -> String {
@@ -27,7 +27,7 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
     list(reasons.chain(notes).chain(sides), &mut out);
     let all = &comparison.rows;
     // No name is cut in two.
-    let mut borders = (0..=all.len().min(MOST_ROWS)).rev();
+    let mut borders = (0..=all.len().min(MAX_ROWS)).rev();
     let border = borders.find(|at| *at == all.len() || starts_name(all, *at));
     let rows = &all[..border.unwrap_or_default()];
     table(&document::comparison("figures", "Figures", rows), &mut out);

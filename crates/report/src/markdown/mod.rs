@@ -1,4 +1,4 @@
-//! The report as Markdown, short enough for a pull request: the verdict, what is wrong, and the tables of the document.
+//! The report as Markdown, short enough for a pull request: the verdict, the diagnosis, and the tables of the document.
 //!
 //! Names and messages are formatted as code: their characters have no special meaning, mention nobody and link to
 //! nothing.
@@ -16,9 +16,9 @@ use lgoose_metrics::Report;
 use std::time::Duration;
 
 /// The most columns of a name.
-const LONGEST_NAME: usize = 80;
+const MAX_NAME_CHARS: usize = 80;
 /// The most characters of a message.
-const LONGEST_MESSAGE: usize = 300;
+const MAX_MESSAGE_CHARS: usize = 300;
 
 /// Renders the report as GitHub and GitLab Markdown.
 pub(crate) fn to_markdown(report: &Report) -> String {
@@ -36,8 +36,8 @@ pub(crate) fn to_markdown(report: &Report) -> String {
     );
     if let Some((diagnosis, heading)) = &head.diagnosis {
         out += &format!("\n> **{}**", prose(heading));
-        for (question, text) in diagnosis.answers() {
-            let text = prose(&cut(&text, LONGEST_MESSAGE));
+        for (question, text) in diagnosis.findings() {
+            let text = prose(&cut(&text, MAX_MESSAGE_CHARS));
             // Two blanks before it break the line.
             out += &format!("  \n> {question}: {text}");
         }
@@ -66,8 +66,8 @@ pub(crate) fn to_markdown(report: &Report) -> String {
     }
     out += &format!(
         "\nlgoose {} · {} · seed {}\n",
-        prose(&cut(&one_line(&report.version), LONGEST_NAME)),
-        prose(&cut(&one_line(&report.started), LONGEST_NAME)),
+        prose(&cut(&one_line(&report.version), MAX_NAME_CHARS)),
+        prose(&cut(&one_line(&report.started), MAX_NAME_CHARS)),
         report.seed
     );
     out
@@ -77,7 +77,7 @@ pub(crate) fn to_markdown(report: &Report) -> String {
 fn list<'a>(sentences: impl Iterator<Item = (impl AsRef<str>, &'a str)>, out: &mut String) {
     for (at, (mark, text)) in sentences.enumerate() {
         let before = if at == 0 { "\n" } else { "" };
-        let text = prose(&cut(text, LONGEST_MESSAGE));
+        let text = prose(&cut(text, MAX_MESSAGE_CHARS));
         *out += &format!("{before}- {} {text}\n", mark.as_ref());
     }
 }
@@ -107,7 +107,7 @@ fn overview(report: &Report) -> String {
     )
 }
 
-/// Appends a table of the document: the row of all rows comes first, and what a group has in common is said once.
+/// Appends a table of the document: the row of all rows comes first, and the name of a group stands once.
 fn table(table: &Table<'_>, out: &mut String) {
     let marks = table
         .columns
@@ -170,10 +170,10 @@ fn table(table: &Table<'_>, out: &mut String) {
 fn cell(cell: &Cell, kind: ColumnKind) -> String {
     match cell {
         Cell::Foreign(text) if kind == ColumnKind::Prose => {
-            code(&cut(&one_line(text), LONGEST_MESSAGE))
+            code(&cut(&one_line(text), MAX_MESSAGE_CHARS))
         }
         Cell::Foreign(text) => name(text),
-        Cell::Words(text) => prose(&cut(text, LONGEST_MESSAGE)),
+        Cell::Words(text) => prose(&cut(text, MAX_MESSAGE_CHARS)),
         Cell::Figure(_, text, _) => prose(text),
         Cell::Mark(_) | Cell::None => String::new(),
     }
@@ -190,7 +190,7 @@ fn mark(cell: &Cell) -> &'static str {
 
 /// Returns a name as code, its middle cut out if it is long.
 fn name(text: &str) -> String {
-    code(&cut_middle(&one_line(text), LONGEST_NAME))
+    code(&cut_middle(&one_line(text), MAX_NAME_CHARS))
 }
 
 /// Returns a line of text as code. Backticks, bars and backslashes have no safe form between backticks, so a text

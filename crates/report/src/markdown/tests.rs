@@ -42,7 +42,7 @@ fn the_fixed_report_is_the_checked_in_one() {
     fixture::golden("report.md", &text);
 }
 
-/// Returns the title of a table, which heads its names; what groups have in common may stand before them.
+/// Returns the title of a table, which heads its names; the names of groups may stand before them.
 fn title(table: &[Vec<String>]) -> &str {
     let head = &table[0];
     let is_group = ["scenario", "kind"].contains(&&*head[0]);
@@ -116,7 +116,10 @@ fn hostile_texts_are_nothing_but_text() {
     }
     let errors = tables.iter().find(|table| title(table) == "errors");
     for (row, hostile) in errors.expect("a table")[1..].iter().zip(&*fixture::HOSTILE) {
-        assert_eq!(row[0], cut_middle(&one_line(hostile), LONGEST_NAME).trim());
+        assert_eq!(
+            row[0],
+            cut_middle(&one_line(hostile), MAX_NAME_CHARS).trim()
+        );
     }
     assert!(!markdown.contains("@everyone") || markdown.contains("`@everyone"));
 }

@@ -1,4 +1,4 @@
-//! Latencies as monitoring systems want them: counts below fixed borders, and in buckets each of which is wider than the one
+//! Latencies in the form of monitoring systems: counts below fixed borders, and in buckets each of which is wider than the one
 //! before by the same factor, as native histograms of Prometheus
 //! (<https://prometheus.io/docs/specs/native_histograms/>) and exponential histograms of OpenTelemetry have them.
 
@@ -12,13 +12,13 @@ pub const SCALE: i32 = 6;
 /// Latencies in seconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Distribution {
-    /// How many values there are.
+    /// The number of values.
     pub count: u64,
     /// Their sum.
     pub sum: f64,
     /// Counts up to each of [`BORDERS`] and beyond the one before.
     pub classic: Vec<(f64, u64)>,
-    /// What lies beyond the last border.
+    /// Values beyond the last border.
     pub beyond: u64,
     /// Latencies of less than half a microsecond.
     pub zero: u64,

@@ -1,4 +1,4 @@
-//! What is told as metrics, and under which names and labels. `docs/web.md` lists them.
+//! The metrics, with their names and labels. `docs/web.md` lists them.
 
 use super::family::{
     Family, FigureValue, Labels, TraceExemplar, by_status, counter, family, flag, gauge, latencies,

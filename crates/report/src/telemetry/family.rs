@@ -1,4 +1,4 @@
-//! Figures of one name with their labels, and what several kinds of them share.
+//! Figures of one name with their labels, and the parts that several kinds of them share.
 
 use super::distribution::Distribution;
 use lgoose_metrics::{Figures, read_histogram};
@@ -12,7 +12,7 @@ pub type Labels = Vec<(&'static str, String)>;
 pub struct Family {
     /// The name, without a unit or ending.
     pub name: &'static str,
-    /// A sentence that says what it is.
+    /// A sentence that describes it.
     pub help: &'static str,
     /// The values by their labels.
     pub rows: Vec<(Labels, FigureValue)>,
@@ -27,7 +27,7 @@ pub struct TraceExemplar {
     pub trace_id: String,
     /// The latency in seconds, or 1 for one that is counted.
     pub value: f64,
-    /// When it ended, in seconds since 1970.
+    /// Its end, in seconds since 1970.
     pub at_s: f64,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn counter(value: u64) -> FigureValue {
     FigureValue::Counter(value as f64)
 }
 
-/// Returns 1 for what is so, else 0.
+/// Returns 1 for true, else 0.
 pub(crate) fn flag(is: bool) -> FigureValue {
     FigureValue::Gauge(f64::from(u8::from(is)))
 }

@@ -1,4 +1,4 @@
-//! How hard lgoose itself works, here and on workers.
+//! The load of lgoose itself, here and on workers.
 
 use super::family::{Family, FigureValue, by_status, counter, family, flag, gauge, latencies};
 use lgoose_metrics::{LabelRow, LiveWorker, Report, Snapshot, WorkerState};

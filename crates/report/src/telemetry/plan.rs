@@ -1,4 +1,4 @@
-//! What a plan asks for: checks, thresholds, metrics of its own.
+//! The metrics of a plan: checks, thresholds, metrics of its own.
 
 use super::family::{Family, FigureValue, counter, family, flag, with};
 use lgoose_metrics::{Check, Metric, MetricKind, Report, ThresholdRow};

@@ -37,7 +37,7 @@ fn numbers(value: &Value, at: &str, kind: &str, found: &mut BTreeMap<String, Str
     }
 }
 
-/// Reads a report, and does with it what any command does.
+/// Reads a report, and renders it as any command does.
 fn read_all(value: &Value) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(value).expect("JSON");
     let report = json::from_json(&text, "run.json")?;

@@ -331,7 +331,7 @@ fn of_markdown(markdown: &str) -> (String, Vec<String>) {
     (lines[0].clone(), lines[2..4].to_vec())
 }
 
-/// The class of the verdict, and what it and the ending say.
+/// The class of the verdict, and the texts of it and the ending.
 fn of_html(page: &str) -> (String, [String; 2]) {
     let page = Html::parse_document(page);
     let one = |css: &str| {

@@ -1,5 +1,5 @@
-//! What all outputs show at a glance, and the JSON Schemas of the report and of a comparison, in `schema/`: made from the types and their documentation,
-//! checked in, and checked against reports by an independent validator.
+//! The parts that all outputs show at a glance, and the JSON Schemas of the report and of a comparison, in `schema/`:
+//! made from the types and their documentation, checked in, and checked against reports by an independent validator.
 
 use super::fixture;
 use super::text::{TableOptions, tables};
@@ -140,7 +140,7 @@ fn every_key_is_explained() {
     assert_eq!(all_unexplained(&schema), Vec::<String>::new());
 }
 
-/// Returns the first screenful of a page: what comes before its list of parts, without tags.
+/// Returns the first screenful of a page: the text before its list of parts, without tags.
 fn first_screen(page: &str) -> String {
     let body = page.split_once("<body>").expect("a page").1;
     let head = body.split_once("<nav").expect("a list of parts").0;

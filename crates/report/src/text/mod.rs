@@ -39,8 +39,9 @@ pub struct TableOptions {
     pub status_codes: bool,
 }
 
-/// Renders the end of a run: what is wrong with it, warnings, the result of a search, the tables of the document, and the
-/// facts. Of a run of one iteration (`--once`), with which people look for mistakes: each request, what failed and why.
+/// Renders the end of a run: its diagnosis, warnings, the result of a search, the tables of the document, and the
+/// facts. For a run of one iteration (`--once`), which serves to find mistakes: each request, and the failures with
+/// their reasons.
 ///
 /// `width` is that of the terminal, in columns: 80 are always enough, more are used for longer names. Figures are never
 /// cut, so with less than 80 columns lines may be longer than the terminal.
@@ -52,7 +53,7 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     } else {
         document::tables(report, Scope::Usual)
     };
-    // One status code says nothing new.
+    // One status code adds nothing.
     let shows_codes = options.status_codes || report.aggregated.status.len() > 1;
     tables.retain(|table| table.id != "status" || shows_codes);
     let tables: Vec<TextTable<'_>> = tables.iter().map(TextTable::from).collect();
@@ -143,8 +144,8 @@ fn diagnosis(head: &Head<'_>, page: usize, out: &mut String) {
     if let Some((diagnosis, heading)) = &head.diagnosis {
         let mark = if diagnosis.is_failing() { '✗' } else { '!' };
         out.push_str(&format!(" {mark} {heading}\n"));
-        for (question, answer) in diagnosis.answers() {
-            labelled(&format!("   {question:<5}  "), &answer, page, out);
+        for (question, finding) in diagnosis.findings() {
+            labelled(&format!("   {question:<5}  "), &finding, page, out);
         }
     }
 }

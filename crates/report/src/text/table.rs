@@ -13,10 +13,10 @@ const MARGIN: usize = 1;
 /// The width that names should at least have: if less is left for them, figures are moved closer together.
 const FAIR_NAME: usize = 24;
 /// The smallest width of names.
-const LEAST_NAME: usize = 10;
+const MIN_NAME_WIDTH: usize = 10;
 /// The most columns of a word beside a name, and the most lines of a sentence.
-const MOST_WORD: usize = 44;
-const MOST_LINES: usize = 4;
+const MAX_WORD_WIDTH: usize = 44;
+const MAX_LINES: usize = 4;
 
 /// A table as text: a column of names, and figures at the right ends of their columns.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(super) struct TextTable<'a> {
 #[derive(Debug)]
 enum TextRow {
     Rule,
-    /// What the rows below have in common.
+    /// The name of the group of the rows below.
     Heading(String),
     Cells(String, Vec<String>),
     /// Sentences about the row above.
@@ -52,7 +52,9 @@ impl<'a> From<&'a Table<'a>> for TextTable<'a> {
             let indent = groups.map_or("", |_| "  ");
             let name = format!("{indent}{mark}{}", text(&cells[name_at]));
             let cell = |at: &usize| match &cells[*at] {
-                word @ (Cell::Foreign(_) | Cell::Words(_)) => cut_middle(&text(word), MOST_WORD),
+                word @ (Cell::Foreign(_) | Cell::Words(_)) => {
+                    cut_middle(&text(word), MAX_WORD_WIDTH)
+                }
                 figure => text(figure),
             };
             TextRow::Cells(name, beside.iter().map(cell).collect())
@@ -127,7 +129,7 @@ impl TextTable<'_> {
             widths = self.widths(true);
         }
         let gap = if room(&widths, GAP) < needed { 1 } else { GAP };
-        let name_width = room(&widths, gap).max(LEAST_NAME);
+        let name_width = room(&widths, gap).max(MIN_NAME_WIDTH);
         let full = MARGIN + name_width + figures(&widths, gap);
         let line = |name: &str, cells: &[String]| {
             let mut line = " ".repeat(MARGIN);
@@ -160,8 +162,8 @@ impl TextTable<'_> {
                 }
                 TextRow::Cells(_, cells) => out.push_str(&line(&name(), cells)),
                 TextRow::Below(sentences) => {
-                    let width = full.saturating_sub(MARGIN + 4).max(LEAST_NAME);
-                    let cut = |text: &String| cut_middle(text, width * MOST_LINES);
+                    let width = full.saturating_sub(MARGIN + 4).max(MIN_NAME_WIDTH);
+                    let cut = |text: &String| cut_middle(text, width * MAX_LINES);
                     let sentences: Vec<String> = sentences.iter().map(cut).collect();
                     for line in wrapped(&sentences.join(" · "), width) {
                         out.push_str(&format!("     {line}\n"));
@@ -226,7 +228,7 @@ pub(super) fn rule(page: usize) -> String {
 pub(super) fn spread(left: &str, right: &str, page: usize) -> String {
     let room = page
         .saturating_sub(MARGIN + GAP + right.width())
-        .max(LEAST_NAME);
+        .max(MIN_NAME_WIDTH);
     let left = pad_right(&cut_middle(left, room), room);
     format!("{}{left}{}{right}\n", " ".repeat(MARGIN), " ".repeat(GAP))
 }

@@ -10,7 +10,7 @@ pub fn speaks_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
     if matches!(term.as_str(), "linux" | "dumb" | "vt100" | "vt220" | "ansi") {
         return false;
     }
-    // The first variable that is set decides, as setlocale(3) says.
+    // The first variable that is set decides (setlocale(3)).
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
     locale.is_some_and(|locale| {
         let locale = locale.to_lowercase();

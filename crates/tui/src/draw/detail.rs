@@ -1,4 +1,4 @@
-//! Everything that is known about a row, as lines of text.
+//! All known facts about a row, as lines of text.
 
 use super::super::listing::{ListingColumn, ListingRow};
 use super::super::pages::{

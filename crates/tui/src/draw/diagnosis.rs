@@ -35,7 +35,7 @@ pub(super) fn draw(
     let room = width.saturating_sub(LABEL);
     // Where it is may take two lines if something else has room as well: a name and its share are seen whole.
     let room_of_places = if most > 3 { 2 * room - room / 4 } else { room };
-    for (question, text) in diagnosis.answers_within(room_of_places, room) {
+    for (question, text) in diagnosis.findings_within(room_of_places, room) {
         for (at, line) in broken(&text, room).iter().enumerate() {
             let question = if at == 0 { question } else { "" };
             lines.push((format!("  {question:<5} {line}"), TextMeaning::Plain));

@@ -1,4 +1,4 @@
-//! What lies over the page: help, questions, messages, and pages of text that scroll and can be searched.
+//! Dialogs over the page: help, questions, messages, and pages of text that scroll and can be searched.
 
 use super::super::by_tag::matching;
 use super::super::layout::ScreenLayout;
@@ -51,7 +51,7 @@ const FIGURES: &str = "Figures count from the beginning or the last reset of the
 /// Width of one column of help.
 const HALF: usize = 38;
 /// The least width of the list of tags.
-const LEAST_TAGS: usize = 38;
+const MIN_TAGS_WIDTH: usize = 38;
 
 /// Returns the help for a view with `pages` pages.
 pub(super) fn help(width: u16, pages: usize) -> StyledLines {
@@ -169,7 +169,8 @@ fn number(what: &str, typed: &str, load: Option<&LiveLoad>) -> (String, String) 
 
 /// Draws the tags to choose from, with the selected one in sight.
 pub(super) fn tags(
-    (typed, at): (&str, usize),
+    typed: &str,
+    at: usize,
     snapshot: &Snapshot,
     area: Rect,
     layout: &mut ScreenLayout,
@@ -179,7 +180,7 @@ pub(super) fn tags(
     let tags = matching(snapshot, typed);
     let all = tags.iter().map(|tag| one_line(tag)).collect::<Vec<_>>();
     let widest = all.iter().map(|tag| tag.width()).max().unwrap_or(0);
-    let width = (widest.max(LEAST_TAGS) + 4).min(area.width.into()) as u16;
+    let width = (widest.max(MIN_TAGS_WIDTH) + 4).min(area.width.into()) as u16;
     let room = area.height.saturating_sub(8).max(1);
     let rows = (all.len() as u16).clamp(1, room);
     let from = (at + 1).saturating_sub(rows.into());

@@ -1,4 +1,4 @@
-//! The top of the screen: what runs, how far it is, how hard lgoose works, and its figures.
+//! The top of the screen: the plan, its progress, the load of lgoose itself, and the figures.
 
 use super::super::ViewContext;
 use super::super::pages::{is_broken, ms_text, rate, tight};
@@ -25,7 +25,8 @@ const TAG: usize = 32;
 pub(super) fn draw(
     facts: &ViewContext,
     state: &ViewState,
-    (live, shown): (&Snapshot, &Snapshot),
+    live: &Snapshot,
+    shown: &Snapshot,
     area: Rect,
     buffer: &mut Buffer,
     styles: Styles,
@@ -161,7 +162,7 @@ fn iterations(snapshot: &Snapshot) -> u64 {
     scenarios.map(|scenario| scenario.iterations).sum()
 }
 
-/// Returns a bar that shows how far the run is, by what ends first: its warm-up, its iterations or its time.
+/// Returns a bar for the progress of the run, by the limit that ends first: its warm-up, its iterations or its time.
 fn bar(snapshot: &Snapshot) -> String {
     let aim = snapshot.progress.wanted;
     let of_time =
@@ -260,8 +261,8 @@ fn chosen(state: &ViewState) -> Option<HeaderFigure> {
     })
 }
 
-/// Returns the figures in the order in which they stand. Where something failed, latencies are those of successes:
-/// what fails at once must not make a site look faster.
+/// Returns the figures in their order. Where something failed, latencies are those of successes: failures that take no
+/// time must not make a site look faster.
 fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<HeaderFigure> {
     let total = &requests.total;
     let mut parts = Vec::new();

@@ -38,7 +38,7 @@ pub(crate) fn draw(
     let mut layout = ScreenLayout::default();
     let mut rest = area;
     let head = cut(&mut rest, 3);
-    header::draw(facts, state, (snapshot, shown), head, buffer, styles);
+    header::draw(facts, state, snapshot, shown, head, buffer, styles);
     let most = match area.height {
         ..18 => 2,
         18..28 => 4,
@@ -64,7 +64,7 @@ pub(crate) fn draw(
             dialogs::page(state, &lines, area, &mut layout, buffer, styles);
         }
         Dialog::Tags(typed, at) => {
-            dialogs::tags((typed, *at), shown, area, &mut layout, buffer, styles);
+            dialogs::tags(typed, *at, shown, area, &mut layout, buffer, styles);
         }
         _ => dialogs::draw(state, shown, area, buffer, styles),
     }

@@ -119,8 +119,8 @@ pub(super) fn draw(
             put(buffer, line, line.x, text, TextMeaning::Bad, styles);
         }
     }
-    let order = (state.sorted(), state.reversed);
-    layout.rows = rows.draw(area, buffer, current, order, styles);
+    let (sorted, reversed) = (state.sorted(), state.reversed);
+    layout.rows = rows.draw(area, buffer, current, sorted, reversed, styles);
 }
 
 /// Draws the details of the selected row, as many lines as there is room for.

@@ -1,4 +1,4 @@
-//! What all drawing is made of: parts of the screen, and styled text.
+//! The basis of all drawing: parts of the screen, and styled text.
 
 use super::super::style::{Styles, TextMeaning};
 use ratatui::buffer::Buffer;

@@ -1,4 +1,4 @@
-//! Everything that is known about a worker, as lines of text.
+//! All known facts about a worker, as lines of text.
 
 use super::super::pages::{ms_text, rate, tight, worker_offset, worker_state};
 use super::super::style::TextMeaning;

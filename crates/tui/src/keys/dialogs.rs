@@ -31,7 +31,7 @@ pub(super) fn press_in_dialog(
         Dialog::Users(text) => return type_users(state, key, text, snapshot),
         Dialog::Rate(text) => return type_rate(state, key, text, snapshot),
         Dialog::Tags(typed, at) => choose_from_tags(state, key, typed, at, snapshot),
-        // Only these keys close it: somebody who was typing when it came has not read it.
+        // Only these keys close it: a person who was typing when it came has not read it.
         Dialog::Message(_) => match key {
             KeyCode::Esc => state.dialog = Dialog::None,
             // The mistake in the plan may be mended: reload it once more.

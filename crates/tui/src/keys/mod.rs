@@ -1,4 +1,4 @@
-//! What keys and the mouse do: to the view itself, and as a wish that is passed to the owner of the run.
+//! The effects of keys and mouse: on the view itself, and as an action that is passed to the owner of the run.
 
 mod dialogs;
 mod mouse;
@@ -14,7 +14,7 @@ use lgoose_metrics::Snapshot;
 use lgoose_metrics::control::{Command, Interrupt};
 use mouse::point;
 
-/// What the person at the keyboard wants of the run.
+/// Actions on the run that the person at the keyboard requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum KeyAction {
     /// A command to the run.
@@ -29,14 +29,14 @@ pub enum KeyAction {
     Leave,
 }
 
-/// Takes what was typed: changes what is shown, and returns what is wanted of the run. The next frame takes a
-/// change of size into account by itself.
+/// Handles an input: changes the view, and returns the action on the run. The next frame takes a change of size into
+/// account by itself.
 pub fn handle_input(
     state: &mut ViewState,
     typed: &TerminalEvent,
     snapshot: &Snapshot,
 ) -> Option<KeyAction> {
-    // Keys are about what is on the screen.
+    // Keys refer to the moment on the screen.
     let moment = state.figures.moment.clone();
     let shown = moment.as_deref().unwrap_or(snapshot);
     let before = state.tab;
@@ -59,7 +59,7 @@ pub fn handle_input(
     wish
 }
 
-/// Takes a paste as text where text is typed, and ignores it elsewhere: nobody means it as keys.
+/// Takes a paste as text where text is typed, and ignores it elsewhere: it is not meant as keys.
 fn paste(state: &mut ViewState, text: &str, snapshot: &Snapshot) {
     if state.typing || state.searching || state.dialog.takes_text() {
         for character in text.chars().filter(|one| !one.is_control()) {
@@ -167,7 +167,7 @@ fn press_on_page(state: &mut ViewState, key: KeyCode, snapshot: &Snapshot) -> Op
     None
 }
 
-/// Asks for a tag, to show its requests alone, or shows all again.
+/// Opens the choice of a tag, to show its requests alone, or shows all again.
 fn go_by_tag(state: &mut ViewState, snapshot: &Snapshot) {
     if state.figures.one_tag.is_some() {
         state.figures.choose_tag(None);
@@ -216,7 +216,7 @@ fn open_details(state: &mut ViewState, snapshot: &Snapshot) {
     }
 }
 
-/// Goes from a request to its errors.
+/// Opens the errors of a request.
 fn go_to_errors(state: &mut ViewState, snapshot: &Snapshot) {
     if !matches!(
         state.tab,
@@ -240,13 +240,14 @@ fn toggle_now(state: &mut ViewState) {
     if matches!(sorted, SortOrder::Column(_)) {
         *sorted = SortOrder::Plan;
     }
-    state.notice = match state.now {
-        true if state.figures.one_tag.is_some() => {
-            "the last ten seconds; the worst second is not known by tag".to_owned()
-        }
-        true => "the last ten seconds, and the worst second of them".to_owned(),
-        false => "since the beginning, or the last reset of the statistics".to_owned(),
+    let notice = if !state.now {
+        "since the beginning, or the last reset of the statistics"
+    } else if state.figures.one_tag.is_some() {
+        "the last ten seconds; the worst second is not known by tag"
+    } else {
+        "the last ten seconds, and the worst second of them"
     };
+    state.notice = notice.to_owned();
 }
 
 fn sort_by_next(state: &mut ViewState, snapshot: &Snapshot) {

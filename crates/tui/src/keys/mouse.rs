@@ -1,4 +1,4 @@
-//! What the mouse does: a click selects a row or a tab, a click on the selected row opens it, the wheel scrolls.
+//! The mouse: a click selects a row or a tab, a click on the selected row opens it, the wheel scrolls.
 
 use super::super::pages::listing;
 use super::super::state::{Dialog, Tab, ViewState};

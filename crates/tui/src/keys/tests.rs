@@ -374,7 +374,7 @@ fn a_tag_is_searched_chosen_and_closed_and_the_filter_of_names_works_beside_it()
     assert_eq!(listing(&state, &snapshot).rows.len(), 3);
     press(&mut state, &snapshot, "/b\n");
     assert_eq!(listing(&state, &snapshot).rows.len(), 2);
-    // No figures are asked for on a page that cannot be shown by tag.
+    // No figures are requested on a page that cannot be shown by tag.
     press(&mut state, &snapshot, "6");
     assert_eq!(requested(&state), None);
     press(&mut state, &snapshot, "2");

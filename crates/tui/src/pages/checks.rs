@@ -88,11 +88,8 @@ fn share(row: &ThresholdRow, value: f64) -> Option<(f64, &'static str)> {
     if row.limit <= 0.0 {
         return None;
     }
-    let words = if row.threshold.contains('>') {
-        "the least"
-    } else {
-        "the limit"
-    };
+    let is_least = row.parsed().is_some_and(|limit| !limit.is_upper());
+    let words = if is_least { "the least" } else { "the limit" };
     Some((value / row.limit * 100.0, words))
 }
 

@@ -13,7 +13,7 @@ use lgoose_metrics::{Report, Snapshot};
 pub(super) use words::{error_key, moment, ms_text, origin, rate, request_key, tight};
 pub(super) use workers::{offset as worker_offset, state as worker_state, worker_of};
 
-/// Returns the rows of the state's tab, sorted and filtered as the state says.
+/// Returns the rows of the state's tab, in its order and with its filter.
 pub(super) fn listing(state: &ViewState, snapshot: &Snapshot) -> Listing {
     let mut listing = unsorted(state, state.tab, snapshot);
     listing.filter(&state.filter);

@@ -87,7 +87,7 @@ pub(super) fn requests(
     }
 }
 
-/// Adds up what can be added up over names; the maximum is the largest.
+/// Adds up the figures that can be added up over names; the maximum is the largest.
 fn sum(rows: &[&LiveRow]) -> LiveRow {
     let mut sum = LiveRow::default();
     for row in rows {

@@ -1,4 +1,4 @@
-//! How pages write figures and names, and the keys that tell rows apart.
+//! The notation of figures and names on pages, and the keys of rows.
 
 use super::super::text::one_line;
 use lgoose_base::units::{show_duration, three_digits};
@@ -26,7 +26,7 @@ pub(in super::super) fn error_key(error: &ErrorRow) -> String {
     format!("{}\n{}\n{line}", error.name, error.message)
 }
 
-/// Writes a rate per second; plain `0` for what does not happen.
+/// Writes a rate per second; plain `0` for none.
 pub(in super::super) fn rate(per_second: f64) -> String {
     match per_second {
         0.0 => "0".to_owned(),
@@ -52,7 +52,7 @@ pub(in super::super) fn moment(origin: Duration, seconds: f64) -> String {
     lgoose_base::units::show_long(origin + since)
 }
 
-/// Returns a sign, so that passed and failed can be told apart without colours.
+/// Returns a sign that shows passed and failed without colours.
 pub(in super::super) fn mark(passed: bool) -> char {
     if passed { '✓' } else { '✗' }
 }

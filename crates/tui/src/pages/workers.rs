@@ -12,7 +12,12 @@ const TEXTS: [usize; 2] = [0, 1];
 const STATE: usize = 8;
 
 pub(super) fn workers(snapshot: &Snapshot) -> Listing {
-    let mut rows: Vec<ListingRow> = snapshot.workers.iter().enumerate().map(entry).collect();
+    let mut rows: Vec<ListingRow> = snapshot
+        .workers
+        .iter()
+        .enumerate()
+        .map(|(at, row)| entry(at, row))
+        .collect();
     for column in TEXTS {
         let texts: BTreeSet<&String> = rows.iter().map(|row| &row.cells[column]).collect();
         // Rows are sorted with the largest value first: for texts, that is the first in the alphabet.
@@ -66,7 +71,7 @@ pub(in super::super) fn offset(row: &LiveWorker) -> String {
     }
 }
 
-/// Returns how urgently somebody should look at a worker: a lost one first, then a saturated one.
+/// Returns the urgency of a worker: a lost one first, then a saturated one.
 fn urgency(row: &LiveWorker) -> u8 {
     match row.state {
         WorkerState::Lost => 2,
@@ -75,7 +80,7 @@ fn urgency(row: &LiveWorker) -> u8 {
     }
 }
 
-fn entry((at, row): (usize, &LiveWorker)) -> ListingRow {
+fn entry(at: usize, row: &LiveWorker) -> ListingRow {
     ListingRow {
         key: at.to_string(),
         name: one_line(&row.name),

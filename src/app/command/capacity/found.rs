@@ -3,7 +3,9 @@
 use lgoose_base::error::exit;
 use lgoose_base::units;
 use lgoose_engine::Outcome;
-use lgoose_metrics::{Capacity, CapacityOutcome, Cause, Ending, Verdict, VerdictResult};
+use lgoose_metrics::{
+    Capacity, CapacityOutcome, Cause, Ending, ReasonKind, Verdict, VerdictResult,
+};
 use std::time::Duration;
 
 /// Completes the report of the run that represents the search.
@@ -18,6 +20,7 @@ pub(super) fn complete(outcome: &mut Outcome, found: Capacity, aborted: bool) {
             result: VerdictResult::Failed,
             exit_code: if aborted { exit::ABORTED } else { code },
             reasons: vec![found.text.clone()],
+            reason_kinds: vec![ReasonKind::Capacity],
             text: format!("failed: {}", found.text),
             ..verdict
         };

@@ -17,15 +17,20 @@ fn each_reason_is_shown_and_those_that_were_not_requested_are_not() {
     assert_eq!(judge(&report, None).reasons.len(), 3);
     report.thresholds.clear();
     assert!(judge(&report, None).reasons.is_empty());
-    let strict = fixture::strict(report.clone()).verdict;
+    let strict = fixture::strict(report.clone()).verdict.expect("judged");
     assert_eq!(
-        strict.expect("judged").reasons,
+        strict.reasons,
         [
             "lgoose itself was the bottleneck ('--fail-on-saturation')",
             "failed requests: 135 ('--fail-on-error')",
             "failed tasks: 12 ('--fail-on-error')",
             "failed checks: 15 ('--fail-on-error')",
         ]
+    );
+    let failures = [ReasonKind::Failures; 3];
+    assert_eq!(
+        strict.reason_kinds,
+        [&[ReasonKind::Saturation][..], &failures].concat()
     );
     report.aggregated.failures = report.aggregated.count;
     assert_eq!(judge(&report, None).reasons, ["no request succeeded"]);
@@ -71,9 +76,8 @@ fn a_task_that_never_succeeds_and_a_check_that_never_holds_fail_the_run() {
         ]
     );
     assert_eq!(verdict.exit_code, 1);
-    // Who sets a limit on them has said what is accepted.
-    let limit = |(kind, name, scenario): (SubjectKind, Option<&str>, Option<&str>),
-                 threshold: &str| ThresholdRow {
+    // A limit on them states how many failures are accepted.
+    let limit = |kind, name: Option<&str>, scenario: Option<&str>, threshold: &str| ThresholdRow {
         threshold: threshold.to_owned(),
         name: name.map(str::to_owned),
         passed: true,
@@ -86,34 +90,32 @@ fn a_task_that_never_succeeds_and_a_check_that_never_holds_fail_the_run() {
     };
     let own = Some(&*plain.scenario);
     report.thresholds = vec![
-        limit((SubjectKind::Task, Some("once"), None), "failures < 100%"),
-        limit((SubjectKind::Task, Some("never"), own), "failures < 2000"),
-        limit((SubjectKind::Check, None, None), "rate >= 0%"),
+        limit(SubjectKind::Task, Some("once"), None, "failures < 100%"),
+        limit(SubjectKind::Task, Some("never"), own, "failures < 2000"),
+        limit(SubjectKind::Check, None, None, "rate >= 0%"),
     ];
     assert_eq!(judge(&report, None).reasons, Vec::<String>::new());
-    // A limit on something else of that name says nothing of them.
+    // A limit on something else of that name does not cover them.
     for limit in [
+        limit(SubjectKind::Requests, Some("never"), None, "failures < 5%"),
+        limit(SubjectKind::Metric, Some("never"), None, "rate > 0%"),
+        limit(SubjectKind::Check, Some("never"), None, "checks > 0%"),
+        limit(SubjectKind::Task, Some("never"), None, "p95 < 5s"),
+        limit(SubjectKind::Task, Some("never"), None, "count > 1"),
         limit(
-            (SubjectKind::Requests, Some("never"), None),
+            SubjectKind::Task,
+            Some("never"),
+            Some("another"),
             "failures < 5%",
         ),
-        limit((SubjectKind::Metric, Some("never"), None), "rate > 0%"),
-        limit((SubjectKind::Check, Some("never"), None), "checks > 0%"),
-        limit((SubjectKind::Task, Some("never"), None), "p95 < 5s"),
-        limit((SubjectKind::Task, Some("never"), None), "count > 1"),
+        limit(SubjectKind::Task, Some("some"), None, "failures < 5%"),
+        limit(SubjectKind::Requests, Some("title"), None, "failures < 5%"),
+        limit(SubjectKind::Task, Some("title"), None, "failures < 5%"),
+        limit(SubjectKind::Check, Some("price"), None, "checks > 1%"),
         limit(
-            (SubjectKind::Task, Some("never"), Some("another")),
-            "failures < 5%",
-        ),
-        limit((SubjectKind::Task, Some("some"), None), "failures < 5%"),
-        limit(
-            (SubjectKind::Requests, Some("title"), None),
-            "failures < 5%",
-        ),
-        limit((SubjectKind::Task, Some("title"), None), "failures < 5%"),
-        limit((SubjectKind::Check, Some("price"), None), "checks > 1%"),
-        limit(
-            (SubjectKind::Check, Some("kind=a, title"), None),
+            SubjectKind::Check,
+            Some("kind=a, title"),
+            None,
             "checks > 1%",
         ),
     ] {
@@ -134,8 +136,8 @@ fn a_task_that_never_succeeds_and_a_check_that_never_holds_fail_the_run() {
     report.checks.clear();
     report.tasks = (0..9).map(|n| row(&n.to_string(), 2, 2)).collect();
     let reasons = judge(&report, None).reasons;
-    assert_eq!(reasons.len(), MOST_REMARKS + 1);
-    assert_eq!(reasons[MOST_REMARKS], "the same of 4 more tasks");
+    assert_eq!(reasons.len(), MAX_REMARKS + 1);
+    assert_eq!(reasons[MAX_REMARKS], "the same of 4 more tasks");
 }
 
 #[test]

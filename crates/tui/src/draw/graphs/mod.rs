@@ -12,8 +12,9 @@ use super::super::state::ViewState;
 use super::super::style::{Styles, TextMeaning};
 use super::super::timeline::{Timeline, TimelineColumn};
 use super::paint::put;
+use lgoose_base::threshold::{FigureKind, LatencySubset, Unit};
 use lgoose_base::units::{show_count, show_long};
-use lgoose_metrics::Snapshot;
+use lgoose_metrics::{Snapshot, ThresholdRow};
 use plot::{Bar, Plot};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -170,23 +171,25 @@ fn bar(kind: GraphKind, column: &TimelineColumn) -> Bar {
 
 /// Returns the threshold on just that figure of all requests or, for users, the number that the run aims at.
 fn limit(kind: GraphKind, snapshot: &Snapshot) -> Option<f64> {
-    let mut rows = snapshot.thresholds.iter().filter(|row| row.name.is_none());
+    let rows = snapshot.thresholds.iter().filter(|row| row.name.is_none());
+    let mut limits = rows.filter_map(ThresholdRow::parsed);
     match kind {
         GraphKind::Latency => {
-            let row = rows.find(|row| {
-                let text = row.threshold.trim_start_matches("ok ");
-                text.starts_with("p95 ")
+            let limit = limits.find(|limit| {
+                limit.figure == FigureKind::Percentile(95.0)
+                    && limit.part.is_none()
+                    && limit.among != LatencySubset::Corrected
             })?;
-            match row.unit.as_str() {
-                "us" => Some(row.limit / 1e3),
-                "ms" => Some(row.limit),
-                "s" => Some(row.limit * 1e3),
+            match limit.unit {
+                Unit::Microseconds => Some(limit.limit / 1e3),
+                Unit::Milliseconds => Some(limit.limit),
+                Unit::Seconds => Some(limit.limit * 1e3),
                 _ => None,
             }
         }
-        GraphKind::Rate => rows
-            .find(|row| row.threshold.starts_with("rate "))
-            .map(|row| row.limit),
+        GraphKind::Rate => limits
+            .find(|limit| limit.figure == FigureKind::Rate)
+            .map(|limit| limit.limit),
         GraphKind::Users => {
             let aim = snapshot.progress.wanted;
             let elsewhere = aim.rate.is_none() && aim.users != snapshot.users;
@@ -197,7 +200,7 @@ fn limit(kind: GraphKind, snapshot: &Snapshot) -> Option<f64> {
     .filter(|limit| *limit > 0.0)
 }
 
-/// Returns the parts of a title, the most wanted first.
+/// Returns the parts of a title, the most important first.
 fn title(
     kind: GraphKind,
     state: &ViewState,

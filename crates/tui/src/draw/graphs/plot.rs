@@ -15,11 +15,11 @@ pub(super) const LABELS: usize = 6;
 pub(super) struct Bar {
     /// Its height; nothing is drawn where nothing is known.
     pub(super) value: Option<f64>,
-    /// How much of the value is bad.
+    /// The bad part of the value.
     pub(super) bad: Option<f64>,
     /// A bad value that is not part of it, drawn as a point.
     pub(super) point: Option<f64>,
-    /// How long the oldest request has waited, where there is no value.
+    /// The time that the oldest request has waited, where there is no value.
     pub(super) waiting: Option<f64>,
     /// Whether it calls for attention as a whole.
     pub(super) warned: bool,
@@ -116,7 +116,7 @@ impl Plot<'_> {
         }
     }
 
-    /// Marks what leaves the scale, the highest with its value.
+    /// Marks values beyond the scale, the highest with its value.
     fn clipped(&self, place: &PlotArea, buffer: &mut Buffer, styles: Styles) {
         let of = |bar: &Bar| {
             bar.value
@@ -183,7 +183,7 @@ fn draw_bar(bar: &Bar, place: &PlotArea, x: u16, buffer: &mut Buffer, styles: St
             .set_char(sign)
             .set_style(style);
     }
-    // Without colours, a sign tells what is bad.
+    // Without colours, a sign marks bad values.
     if bad > 0 && !styles.colours {
         buffer[(x, bottom)].set_char('✗');
     }

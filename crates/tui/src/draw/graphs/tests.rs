@@ -1,4 +1,4 @@
-//! Tests of graphs, by what stands on the screen.
+//! Tests of graphs, by the characters on the screen.
 
 use super::*;
 use lgoose_metrics::{PointLatency, Progress, RunPhase, SeriesPoint, ThresholdRow};

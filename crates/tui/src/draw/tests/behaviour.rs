@@ -1,4 +1,4 @@
-//! What screens must show, whatever they look like.
+//! Rules for all screens.
 
 use super::super::super::handle_input;
 use super::*;

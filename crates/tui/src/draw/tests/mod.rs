@@ -28,8 +28,8 @@ fn facts() -> ViewContext {
     }
 }
 
-fn screen(state: &ViewState, snapshot: &Snapshot, (width, height): (u16, u16)) -> String {
-    let area = Rect::new(0, 0, width, height);
+fn screen(state: &ViewState, snapshot: &Snapshot, size: (u16, u16)) -> String {
+    let area = Rect::new(0, 0, size.0, size.1);
     let mut buffer = Buffer::empty(area);
     draw(&facts(), state, snapshot, area, &mut buffer);
     text_of(&buffer)

@@ -1,4 +1,4 @@
-//! What the view shows at a glance of runs as an operator meets them at night.
+//! The view of runs with trouble, as an operator meets them at night.
 
 use super::*;
 use jiff::{SignedDuration, Timestamp};

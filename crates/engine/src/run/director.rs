@@ -7,19 +7,19 @@ use crate::messages::directive::{Directive, DirectivePhase};
 use crate::messages::journal::{DirectorEvent, PlanFacts};
 use crate::messages::plan_requests::PlanCommand;
 use crate::messages::plan_version::PlanVersion;
-use crate::messages::signal::{Signal, SignalKind, WorkerPause};
+use crate::messages::signal::{Signal, SignalKind};
 use crate::run::ending::EndFacts;
 use crate::run::journal::DirectorLog;
 use crate::run::life::{Life, Lifecycle, RunStop};
 use crate::run::machine_watch::MachineWatch;
 use crate::run::measurements::Measurements;
+use crate::run::membership::Membership;
 use crate::run::memory::MemoryWatch;
-use crate::run::roster::Roster;
 use crate::run::settings::settings_of;
 use crate::run::steering::{LoadProgress, Steering};
 use crate::run::views::Views;
 use crate::run::watchdog::{StuckShard, stuck_task_error};
-use crate::run::worker_watch::{Absence, OrdersLost, SuccessorLoad, WorkerWatch};
+use crate::run::worker_watch::{Absence, OrdersLost};
 use crate::timing::standstill::Standstill;
 use lgoose_base::error::{Diagnostic, Error};
 use lgoose_base::units::{counted, show_percent};
@@ -64,13 +64,11 @@ pub(crate) struct Director {
     pub(crate) steering: Steering,
     pub(crate) measurements: Measurements,
     pub(crate) views: Views,
-    pub(crate) roster: Roster,
+    pub(crate) membership: Membership,
     pub(crate) lifecycle: Lifecycle,
     pub(crate) standstill: Standstill,
     pub(crate) memory: MemoryWatch,
     pub(crate) machine: MachineWatch,
-    /// Workers, if users run on other machines.
-    pub(crate) workers: Option<WorkerWatch>,
     pub(crate) journal: DirectorLog,
 }
 
@@ -84,11 +82,6 @@ impl Director {
             reset: moment(self.measurements.due()),
             until: self.lifecycle.until(),
         }
-    }
-
-    /// Returns whether nobody takes part any more or can come back.
-    pub(super) fn is_over(&self) -> bool {
-        self.roster.is_over() && !self.roster.any_away()
     }
 
     /// Returns how long the run has gone on.
@@ -125,7 +118,10 @@ impl Director {
     /// frozen.
     pub(super) fn see_standstill(&mut self, look: impl FnOnce(&mut Standstill) -> Duration) {
         let lost = look(&mut self.standstill);
-        if lost.is_zero() || self.workers.is_some() || self.directives.borrow().clock.is_paused() {
+        if lost.is_zero()
+            || self.membership.on_workers()
+            || self.directives.borrow().clock.is_paused()
+        {
             return;
         }
         let now = self.now();
@@ -153,38 +149,27 @@ impl Director {
             self.store.warn(text);
         }
         // Users on workers have the limits of their own machines.
-        let limit = self.machine.cpu_limit().filter(|_| self.workers.is_none());
-        if let Some(limit) = limit {
+        let limit = self.machine.cpu_limit();
+        if let Some(limit) = limit.filter(|_| !self.membership.on_workers()) {
             self.store.limit_generator(limit);
         }
     }
 
     /// Handles a signal of a participant.
     pub(super) fn handle(&mut self, Signal { from, kind }: Signal) {
-        if kind.is_of_work() {
-            self.note_activity(from, &kind);
-        }
+        let (clock, now) = (self.directives.borrow().clock, self.now());
+        self.membership.observe(from, &kind, clock, now);
         match kind {
             SignalKind::Delivery { sequence, delivery } => {
-                if self.roster.delivered(from, sequence) {
+                if self.membership.roster.delivered(from, sequence) {
                     self.merge(from, delivery);
                 }
             }
             SignalKind::Gathered(delivery) => self.merge(from, delivery),
-            SignalKind::Idle {
-                version,
-                departures,
-            } => {
-                self.roster.idle(from, version, departures);
-                self.stop_if_all_idle();
-            }
-            SignalKind::AllStarted => {
-                self.roster.started_all(from);
-                self.open_if_all_started();
-            }
+            SignalKind::Idle { .. } => self.stop_if_all_idle(),
+            SignalKind::AllStarted => self.open_if_all_started(),
             SignalKind::PlanRequest(plan_request) => self.handle_plan_request(plan_request),
-            SignalKind::Ended { departures, .. } => {
-                self.roster.ended(from, departures);
+            SignalKind::Ended { .. } => {
                 self.store.worker_ended(from);
                 self.finish_reset_if_all_reached();
             }
@@ -203,59 +188,14 @@ impl Director {
             SignalKind::Away(text) => self.mark_away(from, text, Absence::Silent),
             SignalKind::Leaving(text) => self.mark_away(from, text, Absence::Leaving),
             SignalKind::Back(text) => self.mark_back(from, text),
-            SignalKind::Paused(pause) => self.note_pause(from, pause),
+            SignalKind::Paused(_) | SignalKind::Unreachable(_) => {}
             SignalKind::Failed(error) => {
                 self.lifecycle.note_trouble(error);
                 self.stop(Cause::Trouble, None);
             }
-            SignalKind::Unreachable(why) => {
-                let now = self.now();
-                if let Some(workers) = &mut self.workers {
-                    workers.record_reach(now, why);
-                }
-            }
             SignalKind::Superseded(error) => self.mark_superseded(error),
         }
-        let (now, alone) = (self.now(), self.roster.is_over() && self.roster.any_away());
-        if let Some(workers) = &mut self.workers {
-            workers.record(now, alone);
-        }
-    }
-
-    /// Notes until when workers were at work: until now, or until the end that they say.
-    fn note_activity(&mut self, from: usize, kind: &SignalKind) {
-        let at = match kind {
-            SignalKind::Ended { at: Some(at), .. } => self.directives.borrow().clock.elapsed(*at),
-            _ => self.played(),
-        };
-        let now = self.now();
-        let Some(workers) = &mut self.workers else {
-            return;
-        };
-        match kind {
-            SignalKind::Gathered(Delivery::Gathered { reached, .. }) => {
-                reached
-                    .iter()
-                    .for_each(|(worker, _)| workers.note_active(*worker, at, now));
-            }
-            SignalKind::Gathered(_) => {}
-            _ => workers.note_active(from, at, now),
-        }
-    }
-
-    /// Notes that a worker's users paused.
-    fn note_pause(&mut self, worker: usize, pause: WorkerPause) {
-        let clock = self.directives.borrow().clock;
-        let pause = match pause {
-            WorkerPause::StoodStill { from, until } => WorkerPause::StoodStill {
-                from: clock.elapsed(from),
-                until: clock.elapsed(until),
-            },
-            suspended => suspended,
-        };
-        if let Some(workers) = &mut self.workers {
-            workers.note_pause(worker, pause);
-        }
+        self.membership.record_alone(self.now());
     }
 
     /// Returns the time of the timetable.
@@ -265,14 +205,15 @@ impl Director {
 
     /// Adds what a participant delivered to the measurement that it belongs to.
     fn merge(&mut self, from: usize, delivery: Delivery) {
-        let (roster, store) = (&mut self.roster, &mut self.store);
-        self.measurements.merge(from, delivery, roster, store);
+        let roster = &mut self.membership.roster;
+        let measurements = &mut self.measurements;
+        measurements.merge(from, delivery, roster, &mut self.store);
         self.finish_reset_if_all_reached();
     }
 
     /// Ends the earlier measurement when all shards that take part have come to the next one.
     fn finish_reset_if_all_reached(&mut self) {
-        let (now, roster) = (self.now(), &self.roster);
+        let (now, roster) = (self.now(), &self.membership.roster);
         let measurements = &mut self.measurements;
         if measurements.finish_if_all_reached(roster, &mut self.store, now) {
             self.views.figures_changed();
@@ -282,8 +223,9 @@ impl Director {
     /// Ends the run when no shard has anything left to do.
     fn stop_if_all_idle(&mut self) {
         let version = self.directives.borrow().version;
-        if self.roster.all_idle(version) {
-            self.stop(self.roster.departures().cause(), None);
+        let roster = &self.membership.roster;
+        if roster.all_idle(version) {
+            self.stop(roster.departures().cause(), None);
         }
     }
 
@@ -315,7 +257,7 @@ impl Director {
 
     /// Lets users that wait for all others go on, once all have been started.
     fn open_if_all_started(&mut self) {
-        if self.roster.have_all_started() && !self.directives.borrow().all_started {
+        if self.membership.roster.have_all_started() && !self.directives.borrow().all_started {
             self.publish(|directive| directive.all_started = true);
         }
     }
@@ -422,8 +364,8 @@ impl Director {
     pub(super) fn show(&mut self) -> u64 {
         // While nobody is left but those that may come back, no time passes for the figures.
         let now = self.lasted();
-        let workers = self.workers.as_ref();
-        if let Some(behind) = workers.and_then(|_| self.store.behind(now)) {
+        let behind = self.store.behind(now);
+        if let Some(behind) = behind.filter(|_| self.membership.on_workers()) {
             let ms = behind.as_millis();
             tracing::debug!(target: "lgoose::gaggle", "the figures of some worker are {ms} ms behind");
         }
@@ -487,17 +429,8 @@ impl Director {
         text: String,
     ) {
         let (at, now) = (self.played(), self.now());
-        if let Some(workers) = &mut self.workers {
-            let successor = SuccessorLoad {
-                name: identity.name.clone(),
-                shares: identity.shards.len(),
-                at,
-                now,
-            };
-            workers.replace(in_place_of, successor);
-        }
+        let number = self.membership.join(in_place_of, &identity, at, now);
         self.store.expect_more(identity.shards.end);
-        let number = self.roster.join(identity.shards.clone());
         self.store.add_worker(identity);
         debug_assert_eq!(
             number, worker,
@@ -508,45 +441,35 @@ impl Director {
 
     /// Goes on without a worker that is no longer heard from, or stops the run if it is to stop on a loss.
     fn mark_away(&mut self, worker: usize, mut text: String, absence: Absence) {
-        if !self.roster.away(worker) {
+        let Some(percent) = self.membership.leave(worker, absence) else {
             return;
+        };
+        let percent = show_percent(percent);
+        if self.lifecycle.is_going() {
+            text += &match absence {
+                Absence::Leaving => format!("; {percent} of the load is missing without it"),
+                Absence::Silent => {
+                    format!("; whether it sends its {percent} of the load is not known")
+                }
+            };
         }
-        if let Some(workers) = &mut self.workers {
-            let percent = show_percent(workers.lose(worker, absence));
-            if self.lifecycle.is_going() {
-                text += &match absence {
-                    Absence::Leaving => format!("; {percent} of the load is missing without it"),
-                    Absence::Silent => {
-                        format!("; whether it sends its {percent} of the load is not known")
-                    }
-                };
-            }
-        }
-        let stops = self
-            .workers
-            .as_ref()
-            .is_some_and(WorkerWatch::stops_on_loss);
-        if stops && !self.is_stopping() {
+        if self.membership.stops_on_loss() && !self.is_stopping() {
             let why = format!("{text} ('--on-worker-loss stop')");
             self.lifecycle.note_trouble(Error::trouble(why));
             self.stop(Cause::Trouble, None);
         }
         self.report_worker(text);
-        self.store.worker_away(worker, self.now());
         self.leave_out(worker);
     }
 
     /// Goes on with a worker that is back.
     fn mark_back(&mut self, worker: usize, text: String) {
-        if !self.roster.back(worker) {
+        if !self.membership.come_back(worker) {
             return;
-        }
-        if let Some(workers) = &mut self.workers {
-            workers.find(worker);
         }
         self.report_worker(text);
         self.store.worker_back(worker);
-        for shard in self.roster.shards_of(worker) {
+        for shard in self.membership.roster.shards_of(worker) {
             self.store.find(shard);
         }
     }
@@ -556,19 +479,15 @@ impl Director {
         if self.end_if_unreachable() {
             return;
         }
-        let (now, workers) = (self.now(), self.workers.as_ref());
-        if workers.is_some_and(|workers| workers.is_return_over(now)) {
-            self.roster.drop_away();
+        if self.membership.is_return_over(self.now()) {
+            self.membership.roster.drop_away();
             self.stop(Cause::WorkersLost, None);
         }
     }
 
     /// Ends the run without its workers if none can be reached and that has lasted long enough; returns whether it did.
     fn end_if_unreachable(&mut self) -> bool {
-        let (stopped, is_aborting) = (self.lifecycle.stopped(), self.lifecycle.is_aborting());
-        let workers = self.workers.as_ref();
-        let why = workers.and_then(|workers| workers.gives_up(self.now(), stopped, is_aborting));
-        let Some(why) = why else {
+        let Some(why) = self.membership.gives_up(self.now(), &self.lifecycle) else {
             return false;
         };
         self.store
@@ -576,13 +495,13 @@ impl Director {
         self.lifecycle.note_trouble(Error::trouble(why));
         self.stop(Cause::Trouble, None);
         self.lose_missing();
-        self.roster.drop_away();
+        self.membership.roster.drop_away();
         true
     }
 
     /// Gives up the participants that still take part, and returns how many there were.
     fn lose_missing(&mut self) -> usize {
-        let missing = self.roster.missing();
+        let missing = self.membership.roster.missing();
         for participant in &missing {
             self.lose(*participant);
         }
@@ -596,7 +515,8 @@ impl Director {
 
     /// Stops waiting for the shards of a participant.
     fn leave_out(&mut self, participant: usize) {
-        for shard in self.roster.shards_of(participant) {
+        self.store.worker_away(participant, self.now());
+        for shard in self.membership.roster.shards_of(participant) {
             self.store.lose(shard);
         }
         self.finish_reset_if_all_reached();
@@ -605,8 +525,7 @@ impl Director {
 
     /// Gives a participant up: the run no longer waits for it.
     fn lose(&mut self, participant: usize) {
-        if self.roster.lost(participant) {
-            self.store.worker_away(participant, self.now());
+        if self.membership.roster.lost(participant) {
             self.leave_out(participant);
         }
     }
@@ -691,15 +610,12 @@ impl Director {
         self.lifecycle.note_caught();
         let missing = self.lose_missing() as u64;
         if missing > 0 {
-            let who = match &self.workers {
-                Some(_) => format!(
-                    "{} had not handed over everything",
-                    counted(missing, "worker")
-                ),
-                None => format!(
-                    "{} of users were still computing",
-                    counted(missing, "thread")
-                ),
+            let who = if self.membership.on_workers() {
+                let workers = counted(missing, "worker");
+                format!("{workers} had not handed over everything")
+            } else {
+                let threads = counted(missing, "thread");
+                format!("{threads} of users were still computing")
             };
             self.store
                 .warn(format!("{who} at the end: the last figures are missing"));
@@ -754,25 +670,18 @@ impl Director {
 
     /// Returns how long the run has lasted, without the wait for workers that may come back.
     pub(crate) fn lasted(&self) -> Duration {
-        let workers = self.workers.as_ref();
-        match workers.and_then(WorkerWatch::alone_since) {
-            Some(alone) => alone,
-            None => self.journal.over_at().unwrap_or_else(|| self.now()),
-        }
+        let alone_since = self.membership.alone_since();
+        let over_at = alone_since.or_else(|| self.journal.over_at());
+        over_at.unwrap_or_else(|| self.now())
     }
 
     /// Returns how the run has ended; `Ending::told` adds the text.
     pub(crate) fn ending(&self, elapsed: Duration) -> Ending {
-        let end = self.steering.end();
-        let stopped = self.lifecycle.stopped();
-        let workers = self.workers.as_ref().filter(|_| self.roster.is_over());
         let facts = EndFacts {
             config: &self.context.config,
             lifecycle: &self.lifecycle,
-            roster: &self.roster,
-            on_workers: self.workers.is_some(),
-            workers_lost_at: workers.and_then(|workers| workers.lost_at(stopped, end)),
-            end,
+            membership: &self.membership,
+            end: self.steering.end(),
             reset_is_due: self.measurements.due().is_some(),
             users_due: self.steering.users_due(),
         };
@@ -781,7 +690,7 @@ impl Director {
 
     /// Reports what was cut off after `--stop-timeout`, as far as participants have said so.
     pub(super) fn report_cut_off(&mut self) {
-        let cut_off = self.roster.departures().cut_off;
+        let cut_off = self.membership.roster.departures().cut_off;
         if self.lifecycle.is_out_of_time() && cut_off > 0 {
             let users = counted(cut_off, "user");
             let seconds = self.context.config.stop_timeout.as_secs_f64();
@@ -802,22 +711,16 @@ impl Director {
                 | Cause::Aborted
                 | Cause::Trouble
         );
-        let (now, orders) = (self.now(), self.orders_lost());
-        let Some(workers) = self.workers.as_ref().filter(|_| was_stopped) else {
+        if !was_stopped {
+            return;
+        }
+        let unstopped = self.membership.unstopped(self.now(), self.orders_lost());
+        let Some((workers_have, latest)) = unstopped else {
             return;
         };
-        let silent = self.roster.without_end();
-        let silent = silent.filter(|worker| workers.is_silent(*worker, now));
-        let sending = silent.map(|worker| (worker, workers.may_send_until(worker, orders)));
-        let sending: Vec<_> = sending.filter(|(_, until)| *until > now).collect();
-        let Some(latest) = sending.iter().map(|(_, until)| *until).max() else {
-            return;
-        };
-        let names = sending.iter().map(|(worker, _)| workers.name(*worker));
         let why = format!(
-            "{} not confirmed that users stopped, and may go on sending until {} at the latest (or for a moment once a process that \
-             stands still goes on)",
-            named_workers(&names.collect::<Vec<_>>()),
+            "{workers_have} not confirmed that users stopped, and may go on sending until {} at the latest (or for a moment once a \
+             process that stands still goes on)",
             self.store.wall_clock(latest),
         );
         self.store.warn(why.clone());
@@ -835,16 +738,13 @@ impl Director {
 
     /// Adds what lost workers left undone to the figures and to how the run has ended.
     pub(super) fn count_missing(&mut self, ending: &mut Ending) {
-        let orders = self.orders_lost();
-        let Some(workers) = &self.workers else {
+        let end = Duration::try_from_secs_f64(ending.at_s).unwrap_or_default();
+        let (orders, suspended) = (self.orders_lost(), self.machine.suspended_in_all());
+        let wall_clock = |time| self.store.wall_clock(time);
+        let missing = self.membership.missing(end, suspended, orders, wall_clock);
+        let Some((missing, sentences)) = missing else {
             return;
         };
-        let end = Duration::try_from_secs_f64(ending.at_s).unwrap_or_default();
-        let moment = |worker| {
-            self.store
-                .wall_clock(workers.may_send_until(worker, orders))
-        };
-        let (missing, sentences) = workers.missing(end, self.machine.suspended_in_all(), moment);
         ending.missing_load = Some(missing);
         if sentences.is_empty() {
             return;
@@ -861,49 +761,5 @@ impl Director {
     /// Returns the report of the run, with that of its warm-up.
     pub(crate) fn report(&mut self, elapsed: Duration) -> Report {
         self.measurements.report(elapsed, &mut self.store)
-    }
-}
-
-/// Returns the workers of these names with their verb: `worker 'a' has`.
-fn named_workers(names: &[&str]) -> String {
-    /// The most that are named; the rest is counted.
-    const MOST: usize = 3;
-    let mut shown: Vec<String> = names
-        .iter()
-        .take(MOST)
-        .map(|name| format!("'{name}'"))
-        .collect();
-    let more = names.len().saturating_sub(MOST) as u64;
-    if more > 0 {
-        shown.push(counted(more, "other"));
-    }
-    match &shown[..] {
-        [name] => format!("worker {name} has"),
-        [others @ .., last] => format!("workers {} and {last} have", others.join(", ")),
-        [] => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_few_workers_are_named_and_the_rest_is_counted() {
-        for (names, text) in [
-            (&["a"][..], "worker 'a' has"),
-            (&["a", "b"], "workers 'a' and 'b' have"),
-            (&["a", "b", "c"], "workers 'a', 'b' and 'c' have"),
-            (
-                &["a", "b", "c", "d"],
-                "workers 'a', 'b', 'c' and 1 other have",
-            ),
-            (
-                &["a", "b", "c", "d", "e"],
-                "workers 'a', 'b', 'c' and 2 others have",
-            ),
-        ] {
-            assert_eq!(named_workers(names), text);
-        }
     }
 }

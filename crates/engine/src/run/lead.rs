@@ -27,7 +27,7 @@ impl Lead<'_> {
     pub(super) async fn lead(mut self) {
         let start = self.director.context.start;
         let mut tick = tokio::time::interval_at(start + self.next_tick(), TICK);
-        while !self.director.is_over() {
+        while !self.director.membership.is_over() {
             let NextDue { end, reset, until } = self.director.due();
             let instant = |due: Option<Duration>| self.director.context.instant(due?);
             let [stop_at, reset_at, until] = [end, reset, until].map(instant);

@@ -10,6 +10,7 @@ mod life;
 pub(super) mod local_shards;
 mod machine_watch;
 mod measurements;
+mod membership;
 pub(super) mod memory;
 mod milestones;
 mod outcome;

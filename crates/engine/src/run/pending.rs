@@ -177,8 +177,8 @@ impl PendingRun {
             memory,
             events: _,
         } = self;
-        let roster = place.roster(context.shards);
-        store.expect(roster.shards());
+        let membership = place.membership(context.shards);
+        store.expect(membership.roster.shards());
         for worker in place.workers() {
             store.add_worker(worker.clone());
         }
@@ -206,12 +206,11 @@ impl PendingRun {
             store,
             directives,
             views: Views::new(snapshots),
-            roster,
+            membership,
             lifecycle: Lifecycle::default(),
             standstill: Standstill::default(),
             memory,
             machine: MachineWatch::new(),
-            workers: place.watch(),
             journal: place.journal(),
         }
     }

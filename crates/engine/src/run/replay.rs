@@ -6,7 +6,6 @@ use crate::messages::journal::{DirectorEvent, PastRun, PlanFacts, ReplayEvent, R
 use crate::messages::order::RunOrder;
 use crate::run::director::{AFTER_SHARDS, Director, NextDue, TICK};
 use crate::run::life::Life;
-use crate::run::worker_watch::WorkerWatch;
 use lgoose_base::error::Error;
 use lgoose_metrics::Cause;
 use lgoose_metrics::control::{Command, ControlCall, ControlCalls, Done, Refusal};
@@ -81,9 +80,8 @@ impl<'a> Replay<'a> {
     fn lead_on(&mut self) {
         self.follow_last_order();
         // While all workers are silent, the time in which they may come back goes on, and nothing else is due.
-        let workers = self.director.workers.as_ref();
-        let alone = workers.and_then(WorkerWatch::alone_since);
-        if alone.is_none() && self.director.journal.over_at.is_none() {
+        let alone_since = self.director.membership.alone_since();
+        if alone_since.is_none() && self.director.journal.over_at.is_none() {
             self.pass_until(self.director.context.now());
         }
         let phase = self.director.directives.borrow().phase;
@@ -137,7 +135,7 @@ impl<'a> Replay<'a> {
         }
         // They came from shards of other processes: no shard here reuses them.
         drop(self.director.measurements.take_emptied());
-        if self.director.journal.over_at.is_none() && self.director.is_over() {
+        if self.director.journal.over_at.is_none() && self.director.membership.is_over() {
             self.director.journal.over_at = Some(at);
         }
     }

@@ -7,9 +7,8 @@ use crate::messages::signal::Signal;
 use crate::run::event_user::{EventTask, StartEvent, start_event_thread};
 use crate::run::journal::DirectorLog;
 use crate::run::local_shards::{LocalShards, StartShard, start_thread};
-use crate::run::roster::Roster;
+use crate::run::membership::Membership;
 use crate::run::watchdog::StuckShard;
-use crate::run::worker_watch::WorkerWatch;
 use lgoose_base::error::Error;
 use lgoose_metrics::{Delta, WorkerIdentity};
 use std::sync::Arc;
@@ -134,24 +133,12 @@ impl ShardPlacement {
         }
     }
 
-    /// Returns what looks after workers, if users run on some.
-    pub(crate) fn watch(&self) -> Option<WorkerWatch> {
+    /// Returns the membership of a run at this place, with that many shards if they are here.
+    pub(crate) fn membership(&self, shards: usize) -> Membership {
         match self {
-            ShardPlacement::Here { .. } => None,
+            ShardPlacement::Here { .. } => Membership::of_threads(shards),
             ShardPlacement::Workers(link) => {
-                let workers = link.workers.iter();
-                let workers = workers.map(|one| (one.name.clone(), one.shards.len()));
-                Some(WorkerWatch::new(link.stops_on_loss, workers))
-            }
-        }
-    }
-
-    /// Returns the roster of all who take part.
-    pub(crate) fn roster(&self, shards: usize) -> Roster {
-        match self {
-            ShardPlacement::Here { .. } => Roster::new((0..shards).map(|shard| shard..shard + 1)),
-            ShardPlacement::Workers(link) => {
-                Roster::new(link.workers.iter().map(|worker| worker.shards.clone()))
+                Membership::of_workers(&link.workers, link.stops_on_loss)
             }
         }
     }

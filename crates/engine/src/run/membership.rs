@@ -1,0 +1,247 @@
+//! Membership of a run: its participants, which workers are away or lost, and the load that is missing without them.
+//! Kept by the director, which decides what a change means for the run.
+
+use crate::load_model::clock::RunClock;
+use crate::messages::signal::{SignalKind, WorkerPause};
+use crate::run::life::{Lifecycle, RunStop};
+use crate::run::roster::Roster;
+use crate::run::worker_watch::{Absence, OrdersLost, SuccessorLoad, WorkerWatch};
+use lgoose_base::units::counted;
+use lgoose_metrics::{Delivery, WorkerIdentity};
+use std::time::Duration;
+
+/// Participants of a run: threads of this process, or workers.
+#[derive(Debug)]
+pub(crate) struct Membership {
+    /// Each participant and how far it has come.
+    pub(crate) roster: Roster,
+    /// `None` if users run on threads of this process.
+    workers: Option<WorkerWatch>,
+}
+
+impl Membership {
+    /// Makes the membership of that many threads of this process.
+    pub(crate) fn of_threads(threads: usize) -> Membership {
+        Membership {
+            roster: Roster::new((0..threads).map(|shard| shard..shard + 1)),
+            workers: None,
+        }
+    }
+
+    /// Makes the membership of these workers.
+    pub(crate) fn of_workers(workers: &[WorkerIdentity], stops_on_loss: bool) -> Membership {
+        let loads = workers.iter();
+        let loads = loads.map(|one| (one.name.clone(), one.shards.len()));
+        Membership {
+            roster: Roster::new(workers.iter().map(|worker| worker.shards.clone())),
+            workers: Some(WorkerWatch::new(stops_on_loss, loads)),
+        }
+    }
+
+    /// Returns whether users run on workers.
+    pub(crate) fn on_workers(&self) -> bool {
+        self.workers.is_some()
+    }
+
+    /// Returns whether the loss of a worker ends the run.
+    pub(crate) fn stops_on_loss(&self) -> bool {
+        let workers = self.workers.as_ref();
+        workers.is_some_and(WorkerWatch::stops_on_loss)
+    }
+
+    /// Returns whether nobody takes part any more or can come back.
+    pub(crate) fn is_over(&self) -> bool {
+        self.roster.is_over() && !self.roster.any_away()
+    }
+
+    /// Records the state of a participant that a signal reports: its work, its users and their pauses.
+    pub(crate) fn observe(
+        &mut self,
+        from: usize,
+        kind: &SignalKind,
+        clock: RunClock,
+        now: Duration,
+    ) {
+        match kind {
+            SignalKind::Idle {
+                version,
+                departures,
+            } => self.roster.idle(from, *version, *departures),
+            SignalKind::AllStarted => self.roster.started_all(from),
+            SignalKind::Ended { departures, .. } => self.roster.ended(from, *departures),
+            _ => {}
+        }
+        let Some(workers) = &mut self.workers else {
+            return;
+        };
+        let active_at = clock.elapsed(match kind {
+            SignalKind::Ended { at: Some(at), .. } => *at,
+            _ => now,
+        });
+        match kind {
+            SignalKind::Gathered(Delivery::Gathered { reached, .. }) => {
+                for (worker, _) in reached {
+                    workers.note_active(*worker, active_at, now);
+                }
+            }
+            SignalKind::Gathered(_) => {}
+            SignalKind::Paused(WorkerPause::StoodStill { from: since, until }) => {
+                let pause = WorkerPause::StoodStill {
+                    from: clock.elapsed(*since),
+                    until: clock.elapsed(*until),
+                };
+                workers.note_pause(from, pause);
+            }
+            SignalKind::Paused(suspended) => workers.note_pause(from, *suspended),
+            SignalKind::Unreachable(why) => workers.record_reach(now, why.clone()),
+            _ if kind.is_of_work() => workers.note_active(from, active_at, now),
+            _ => {}
+        }
+    }
+
+    /// Records whether nobody takes part while some may come back.
+    pub(crate) fn record_alone(&mut self, now: Duration) {
+        let is_alone = self.roster.is_over() && self.roster.any_away();
+        if let Some(workers) = &mut self.workers {
+            workers.record(now, is_alone);
+        }
+    }
+
+    /// Adds a worker that has the load of a lost one, or some shares of it, from `at` of the timetable on.
+    pub(crate) fn join(
+        &mut self,
+        in_place_of: usize,
+        identity: &WorkerIdentity,
+        at: Duration,
+        now: Duration,
+    ) -> usize {
+        if let Some(workers) = &mut self.workers {
+            let successor = SuccessorLoad {
+                name: identity.name.clone(),
+                shares: identity.shards.len(),
+                at,
+                now,
+            };
+            workers.replace(in_place_of, successor);
+        }
+        self.roster.join(identity.shards.clone())
+    }
+
+    /// Records that a worker is away, and returns its percentage of the load; `None` if it took no part before.
+    pub(crate) fn leave(&mut self, worker: usize, absence: Absence) -> Option<f64> {
+        let workers = self.workers.as_mut()?;
+        let took_part = self.roster.away(worker);
+        took_part.then(|| workers.lose(worker, absence))
+    }
+
+    /// Records that a worker is back, and returns whether it was away.
+    pub(crate) fn come_back(&mut self, worker: usize) -> bool {
+        let was_away = self.roster.back(worker);
+        if let Some(workers) = self.workers.as_mut().filter(|_| was_away) {
+            workers.find(worker);
+        }
+        was_away
+    }
+
+    /// Returns since when no worker has taken part, while some may come back; in time since the run began.
+    pub(crate) fn alone_since(&self) -> Option<Duration> {
+        self.workers.as_ref()?.alone_since()
+    }
+
+    /// Returns whether the workers that are away have had their time to come back, with no other left.
+    pub(crate) fn is_return_over(&self, now: Duration) -> bool {
+        let workers = self.workers.as_ref();
+        workers.is_some_and(|workers| workers.is_return_over(now))
+    }
+
+    /// Returns why no worker can be reached, if the run ends without them for that.
+    pub(crate) fn gives_up(&self, now: Duration, lifecycle: &Lifecycle) -> Option<String> {
+        let (stopped, is_aborting) = (lifecycle.stopped(), lifecycle.is_aborting());
+        self.workers.as_ref()?.gives_up(now, stopped, is_aborting)
+    }
+
+    /// Returns when the last worker was at work, if all were lost before the stop or the `end` of the timetable.
+    pub(crate) fn lost_at(
+        &self,
+        stopped: Option<&RunStop>,
+        end: Option<Duration>,
+    ) -> Option<Duration> {
+        let workers = self.workers.as_ref().filter(|_| self.roster.is_over());
+        workers?.lost_at(stopped, end)
+    }
+
+    /// Returns the workers that have not confirmed a stop and may go on sending, with their verb, and until when at the
+    /// latest; `None` without any.
+    pub(crate) fn unstopped(
+        &self,
+        now: Duration,
+        orders: OrdersLost,
+    ) -> Option<(String, Duration)> {
+        let workers = self.workers.as_ref()?;
+        let silent = self.roster.without_end();
+        let silent = silent.filter(|worker| workers.is_silent(*worker, now));
+        let sending = silent.map(|worker| (worker, workers.may_send_until(worker, orders)));
+        let sending: Vec<_> = sending.filter(|(_, until)| *until > now).collect();
+        let latest = sending.iter().map(|(_, until)| *until).max()?;
+        let names = sending.iter().map(|(worker, _)| workers.name(*worker));
+        Some((named_workers(&names.collect::<Vec<_>>()), latest))
+    }
+
+    /// Returns the load that is in no figure of a run whose users stopped at `end`, as [`WorkerWatch::missing`] does;
+    /// `None` without workers. `wall_clock` formats a time since the run began.
+    pub(crate) fn missing(
+        &self,
+        end: Duration,
+        suspended: Duration,
+        orders: OrdersLost,
+        wall_clock: impl Fn(Duration) -> String,
+    ) -> Option<(f64, Vec<String>)> {
+        let workers = self.workers.as_ref()?;
+        let moment = |worker| wall_clock(workers.may_send_until(worker, orders));
+        Some(workers.missing(end, suspended, moment))
+    }
+}
+
+/// Returns the workers of these names with their verb: `worker 'a' has`.
+fn named_workers(names: &[&str]) -> String {
+    /// Number of workers that are named; the rest is counted.
+    const MAX_NAMED: usize = 3;
+    let mut shown: Vec<String> = names
+        .iter()
+        .take(MAX_NAMED)
+        .map(|name| format!("'{name}'"))
+        .collect();
+    let more = names.len().saturating_sub(MAX_NAMED) as u64;
+    if more > 0 {
+        shown.push(counted(more, "other"));
+    }
+    match &shown[..] {
+        [name] => format!("worker {name} has"),
+        [others @ .., last] => format!("workers {} and {last} have", others.join(", ")),
+        [] => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_workers_are_named_and_the_rest_is_counted() {
+        for (names, text) in [
+            (&["a"][..], "worker 'a' has"),
+            (&["a", "b"], "workers 'a' and 'b' have"),
+            (&["a", "b", "c"], "workers 'a', 'b' and 'c' have"),
+            (
+                &["a", "b", "c", "d"],
+                "workers 'a', 'b', 'c' and 1 other have",
+            ),
+            (
+                &["a", "b", "c", "d", "e"],
+                "workers 'a', 'b', 'c' and 2 others have",
+            ),
+        ] {
+            assert_eq!(named_workers(names), text);
+        }
+    }
+}

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// The most links in a row that Linux follows.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// A file of a run, with a description of what it is.
 #[derive(Debug, Clone)]
@@ -181,7 +181,7 @@ fn identity(path: &Path) -> Option<FileIdentity> {
 /// the file that it points to.
 pub(super) fn made_by(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(target) = fs::read_link(&path) else {
             break;
         };

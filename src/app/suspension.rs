@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 
 /// Time limit for the terminal to restore its former contents.
-const FAREWELL: Duration = Duration::from_secs(1);
+const RESTORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The most time that shards need to notice a pause.
 const AHEAD: Duration = Duration::from_millis(50);
@@ -59,7 +59,7 @@ impl Suspension {
         }
         let paused = matches!(handle.send(Command::Pause).await, Ok(Done::Paused));
         let had_terminal = lgoose_tui::hand_back();
-        console::out().settled_within(FAREWELL).await;
+        console::out().settled_within(RESTORE_TIMEOUT).await;
         tokio::time::sleep(AHEAD).await;
         let own = rustix::process::getpid();
         // SIGTSTP has a listener now, so SIGSTOP is what stops the process.

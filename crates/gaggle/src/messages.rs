@@ -41,7 +41,7 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
 
 /// The most signals of a worker that can be missing between two: it drops figures only while it cannot reach the broker,
 /// and then its users stop after 40 s.
-pub(super) const MOST_MISSING: u64 = 1_000_000;
+pub(super) const MAX_MISSING_SIGNALS: u64 = 1_000_000;
 
 /// Decodes a signal of a worker whose latest one has the number `latest`.
 ///
@@ -49,7 +49,7 @@ pub(super) const MOST_MISSING: u64 = 1_000_000;
 /// Trouble as with [`decode`], or with a number that the worker cannot have come to.
 pub(super) fn decode_signal(bytes: &[u8], latest: u64) -> Result<NumberedSignal, Error> {
     let numbered = decode::<NumberedSignal>(bytes)?;
-    if numbered.sequence > latest.saturating_add(MOST_MISSING) {
+    if numbered.sequence > latest.saturating_add(MAX_MISSING_SIGNALS) {
         let text = format!("it has number {} after {latest}", numbered.sequence);
         let cannot = Trouble::cannot("read a message from the broker");
         return Err(cannot.because(text).into());
@@ -297,8 +297,8 @@ mod tests {
         for (sequence, latest, is_one) in [
             (1, 0, true),
             (3, 7, true),
-            (MOST_MISSING + 7, 7, true),
-            (MOST_MISSING + 8, 7, false),
+            (MAX_MISSING_SIGNALS + 7, 7, true),
+            (MAX_MISSING_SIGNALS + 8, 7, false),
             (u64::MAX, 7, false),
             (u64::MAX, u64::MAX - 1, true),
         ] {

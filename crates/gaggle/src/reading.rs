@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 /// Time between two attempts at something that failed.
-const AGAIN: Duration = Duration::from_millis(250);
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 
 /// Time for which an operation may fail while the broker is reachable; after it, the failure counts as lasting. The node of a
 /// cluster that keeps the stream may restart in it, and the link of a leaf node be cut.
@@ -102,7 +102,7 @@ pub(super) async fn read(
             Err(error) if broker.is_over(&run).await => return failing.report(error),
             Err(error) => {
                 failing.note(&broker, error);
-                tokio::time::sleep(AGAIN).await;
+                tokio::time::sleep(RETRY_DELAY).await;
                 continue;
             }
         };
@@ -136,7 +136,7 @@ pub(super) async fn read(
                 }
                 Some(Err(error)) => {
                     tracing::debug!(target: "lgoose::gaggle", "{error}");
-                    tokio::time::sleep(AGAIN).await;
+                    tokio::time::sleep(RETRY_DELAY).await;
                     // A stream that no longer exists yields nothing but errors, and only opening a new reader tells
                     // why.
                     break;

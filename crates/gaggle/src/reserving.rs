@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Time between two attempts.
-const AGAIN: Duration = Duration::from_millis(250);
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 
 /// Time limit for the first reservation of a worker, and for the end of its reservations.
 const WITHIN: Duration = Duration::from_secs(10);
@@ -100,7 +100,7 @@ pub(super) async fn reserve(log: impl AnnouncementLog, reservations: Arc<Reserva
                     Err(error) => tracing::debug!(target: "lgoose::gaggle", "{error}"),
                 },
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_DELAY).await;
         };
         reservations.grant(&announcement.numbers);
     }
@@ -148,7 +148,7 @@ pub(super) async fn end_reservations(log: impl AnnouncementLog) -> Result<Reserv
         if Instant::now() >= until {
             return Err(failed);
         }
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(RETRY_DELAY).await;
     }
 }
 

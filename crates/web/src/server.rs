@@ -23,7 +23,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 /// The most connections at a time.
-const MOST: u32 = 512;
+const MAX_CONNECTIONS: u32 = 512;
 
 /// The port unless one is said, and how many after it are tried if it is taken.
 const PORT: u16 = 7_400;
@@ -33,7 +33,7 @@ const PORTS: u16 = 100;
 const LAST_LOOK: Duration = Duration::from_secs(2);
 
 /// Time for answers that are under way then.
-const FAREWELL: Duration = Duration::from_secs(1);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where a server is to be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,13 +185,13 @@ impl WebServer {
         })
     }
 
-    /// Answers on a thread of its own until the server closes, and carries on what is `beside`.
+    /// Serves requests on a thread of its own until the server closes, and runs the `companion` future.
     fn serve_on_thread(
         self,
         runtime: Runtime,
         router: Router,
         closing: watch::Receiver<bool>,
-        beside: impl Future<Output = ()> + Send + 'static,
+        companion: impl Future<Output = ()> + Send + 'static,
     ) -> Result<oneshot::Receiver<()>, Error> {
         let cannot = |error| Error::cannot("serve over HTTP", error);
         let listener = {
@@ -199,12 +199,12 @@ impl WebServer {
             tokio::net::TcpListener::from_std(self.listener).map_err(cannot)?
         };
         let (over, is_over) = oneshot::channel();
-        let connections = ConnectionServer::new(router, self.tls, closing, MOST);
+        let connections = ConnectionServer::new(router, self.tls, closing, MAX_CONNECTIONS);
         let serve = move || {
             runtime.block_on(async {
-                tokio::spawn(beside);
+                tokio::spawn(companion);
                 connections.accept(listener).await;
-                let _late = timeout(FAREWELL, connections.ended()).await;
+                let _late = timeout(FLUSH_TIMEOUT, connections.ended()).await;
             });
             runtime.shutdown_background();
             // Whoever waited may be gone.
@@ -326,7 +326,7 @@ impl WebThread {
             () = skipped => {}
         }
         self.closing.send_replace(true);
-        let _late = timeout(FAREWELL * 2, &mut self.is_over).await;
+        let _late = timeout(FLUSH_TIMEOUT * 2, &mut self.is_over).await;
     }
 }
 

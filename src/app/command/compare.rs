@@ -4,7 +4,7 @@
 use super::outputs::{apart, read, write};
 use super::repeat::RepeatedRuns;
 use super::screen::{self, print_reason, print_text, report_error, terminal_width};
-use crate::app::guard::Guard;
+use crate::app::signal_handler::SignalHandler;
 use crate::cli;
 use lgoose_base::console;
 use lgoose_base::error::{Diagnostic, Error, exit};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// A mistake in a limit, a file that is not a report, or a file that is named twice.
-pub(super) fn compare(flags: &cli::CompareArgs, guard: &Guard) -> Result<u8, Error> {
+pub(super) fn compare(flags: &cli::CompareArgs, handler: &SignalHandler) -> Result<u8, Error> {
     let limits: Vec<RegressionLimit> = flags
         .max_regression
         .iter()
@@ -29,7 +29,7 @@ pub(super) fn compare(flags: &cli::CompareArgs, guard: &Guard) -> Result<u8, Err
     };
     apart(sides.0.iter().chain(sides.1), &flags.output)?;
     let [before, after] = match runs {
-        Some(runs) => match runs.run(guard)? {
+        Some(runs) => match runs.run(handler)? {
             Some(sides) => sides,
             None => return Ok(exit::ABORTED),
         },

@@ -45,7 +45,7 @@ pub(super) async fn write_until(
         () = &mut interrupted => true,
         () = std::future::ready(()) => false,
     };
-    context.guard.note_over();
+    context.handler.note_over();
     let (files, streams) = files_and_streams(&context.flags.outputs.output);
     let mut troubles: Vec<Error> = files
         .iter()

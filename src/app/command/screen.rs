@@ -76,7 +76,7 @@ struct ReportedErrors(HashSet<(String, String, Option<String>)>);
 impl ReportedErrors {
     /// Returns the errors of kinds that are new, up to a limit; the tables at the end have the rest.
     fn new_in<'a>(&mut self, errors: &'a [ErrorRow]) -> Vec<&'a ErrorRow> {
-        const MOST: usize = 20;
+        const MAX_KINDS: usize = 20;
         let mut new = Vec::new();
         for error in errors {
             if error.cause(errors).is_some() {
@@ -87,7 +87,7 @@ impl ReportedErrors {
                 error.message.clone(),
                 error.line.clone(),
             );
-            if self.0.len() < MOST && self.0.insert(kind) {
+            if self.0.len() < MAX_KINDS && self.0.insert(kind) {
                 new.push(error);
             }
         }

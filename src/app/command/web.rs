@@ -65,11 +65,11 @@ pub(super) fn serve(
 pub(super) async fn leave(server: RunServer, context: RunContext<'_>) {
     let RunContext {
         flags,
-        guard,
+        handler,
         handle,
     } = context;
-    guard.note_concluded();
-    let skipped = guard.interrupted();
+    handler.note_concluded();
+    let skipped = handler.interrupted();
     let linger = server.thread.linger(flags.linger.web_linger);
     let linger = linger.filter(|_| !handle.is_aborted());
     if let Some(linger) = linger

@@ -86,9 +86,9 @@ pub(in crate::app) async fn attach(
         prepared,
         introduction,
     };
-    let dismissal = RunTeardown {
+    let teardown = RunTeardown {
         leave,
         server: None,
     };
-    Ok((attached, dismissal))
+    Ok((attached, teardown))
 }

@@ -45,7 +45,7 @@ impl RunTeardown {
 ///
 /// # Errors
 /// Trouble with the broker, too few workers, or a plan that one of them refuses; a mistake in the flags.
-pub(super) async fn hire(
+pub(super) async fn recruit(
     workers: usize,
     flags: &cli::GaggleArgs,
     prepared: &PreparedRun,

@@ -27,7 +27,7 @@ pub(crate) struct UserPool {
     members: HashMap<u64, PoolUser>,
     /// Users that ended by themselves and are to run again.
     again: Vec<u64>,
-    /// How often the user with a number was dismissed or replaced; numbers that never were are not listed.
+    /// How often the user with a number was released or replaced; numbers that never were are not listed.
     lives: HashMap<u64, u64>,
 }
 
@@ -61,7 +61,7 @@ impl UserPool {
     pub(crate) fn next(&mut self, target: u64) -> Option<UserStart> {
         while self.level > target {
             self.level -= 1;
-            self.dismiss(self.level);
+            self.release(self.level);
         }
         while let Some(number) = self.again.pop() {
             if number < self.level && !self.members.contains_key(&number) {
@@ -95,7 +95,7 @@ impl UserPool {
         self.reached
     }
 
-    fn dismiss(&mut self, number: u64) {
+    fn release(&mut self, number: u64) {
         if !self.share.has(number) {
             return;
         }
@@ -146,7 +146,7 @@ impl UserPool {
     }
 
     /// Tells all users to stop.
-    pub(crate) fn dismiss_all(&mut self) {
+    pub(crate) fn release_all(&mut self) {
         self.again.clear();
         for member in self.members.values_mut() {
             member.restarts = false;

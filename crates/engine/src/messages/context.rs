@@ -3,7 +3,7 @@
 use crate::load_model::share::ShardShare;
 use crate::load_model::throttle::Throttle;
 use crate::load_model::tickets::Tickets;
-use crate::messages::recoveries::Recoveries;
+use crate::messages::host_recovery::HostRecovery;
 use crate::timing::timers::Timers;
 use lgoose_base::allotment::Reservations;
 use lgoose_http::{ClientConfig, Resolver};
@@ -28,7 +28,7 @@ pub struct RunContext {
     pub(crate) rooms: Vec<Vec<AtomicU64>>,
     pub(crate) throttle: Option<Arc<Throttle>>,
     /// The hosts that are down, for whose return users wait.
-    pub(crate) recoveries: Arc<Recoveries>,
+    pub(crate) recoveries: Arc<HostRecovery>,
     /// Iterations that all users of this process share.
     pub(crate) tickets: Option<Arc<Tickets>>,
     /// Limits of single scenarios, by name.

@@ -3,7 +3,7 @@
 
 use crate::messages::order::RunOrder;
 use crate::messages::plan_version::PlanVersion;
-use crate::messages::signal::Signal;
+use crate::messages::shard_event::ShardEvent;
 use lgoose_base::error::Error;
 use lgoose_lua::EnvVariables;
 use lgoose_metrics::Cause;
@@ -135,7 +135,7 @@ pub struct ReplayMoment {
 #[derive(Debug)]
 pub enum ReplayEvent {
     /// A signal came.
-    Signal(Signal),
+    Event(ShardEvent),
     /// The director did something.
     Action(DirectorEvent),
     /// A worker got an order.

@@ -4,11 +4,11 @@
 pub(super) mod context;
 pub(super) mod departures;
 pub(super) mod directive;
+pub(super) mod host_recovery;
 pub(super) mod journal;
 pub(super) mod offer;
 pub(super) mod order;
 pub(super) mod plan_requests;
 pub(super) mod plan_version;
-pub(super) mod recoveries;
-pub(super) mod signal;
+pub(super) mod shard_event;
 pub(super) mod worker_logs;

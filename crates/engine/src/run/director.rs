@@ -7,7 +7,7 @@ use crate::messages::directive::{Directive, DirectivePhase};
 use crate::messages::journal::{DirectorEvent, PlanFacts};
 use crate::messages::plan_requests::PlanCommand;
 use crate::messages::plan_version::PlanVersion;
-use crate::messages::signal::{Signal, SignalKind};
+use crate::messages::shard_event::{ShardEvent, ShardEventKind};
 use crate::run::ending::EndFacts;
 use crate::run::journal::DirectorLog;
 use crate::run::life::{Life, Lifecycle, RunStop};
@@ -156,44 +156,44 @@ impl Director {
     }
 
     /// Handles a signal of a participant.
-    pub(super) fn handle(&mut self, Signal { from, kind }: Signal) {
+    pub(super) fn handle(&mut self, ShardEvent { from, kind }: ShardEvent) {
         let (clock, now) = (self.directives.borrow().clock, self.now());
         self.membership.observe(from, &kind, clock, now);
         match kind {
-            SignalKind::Delivery { sequence, delivery } => {
+            ShardEventKind::Delivery { sequence, delivery } => {
                 if self.membership.roster.delivered(from, sequence) {
                     self.merge(from, delivery);
                 }
             }
-            SignalKind::Gathered(delivery) => self.merge(from, delivery),
-            SignalKind::Idle { .. } => self.stop_if_all_idle(),
-            SignalKind::AllStarted => self.open_if_all_started(),
-            SignalKind::PlanRequest(plan_request) => self.handle_plan_request(plan_request),
-            SignalKind::Ended { .. } => {
+            ShardEventKind::Gathered(delivery) => self.merge(from, delivery),
+            ShardEventKind::Idle { .. } => self.stop_if_all_idle(),
+            ShardEventKind::AllStarted => self.open_if_all_started(),
+            ShardEventKind::PlanRequest(plan_request) => self.handle_plan_request(plan_request),
+            ShardEventKind::Ended { .. } => {
                 self.store.worker_ended(from);
                 self.finish_reset_if_all_reached();
             }
-            SignalKind::Lost => {
+            ShardEventKind::Lost => {
                 let fault = "a thread of users ended because of a bug in lgoose".to_owned();
                 self.lifecycle.note_trouble(Error::trouble(fault));
                 self.lose(from);
                 self.stop(Cause::Trouble, None);
             }
-            SignalKind::Warning(text) => self.store.warn(text),
-            SignalKind::Joined {
+            ShardEventKind::Warning(text) => self.store.warn(text),
+            ShardEventKind::Joined {
                 in_place_of,
                 identity,
                 text,
             } => self.take_in(from, in_place_of, identity, text),
-            SignalKind::Away(text) => self.mark_away(from, text, Absence::Silent),
-            SignalKind::Leaving(text) => self.mark_away(from, text, Absence::Leaving),
-            SignalKind::Back(text) => self.mark_back(from, text),
-            SignalKind::Paused(_) | SignalKind::Unreachable(_) => {}
-            SignalKind::Failed(error) => {
+            ShardEventKind::Away(text) => self.mark_away(from, text, Absence::Silent),
+            ShardEventKind::Leaving(text) => self.mark_away(from, text, Absence::Leaving),
+            ShardEventKind::Back(text) => self.mark_back(from, text),
+            ShardEventKind::Paused(_) | ShardEventKind::Unreachable(_) => {}
+            ShardEventKind::Failed(error) => {
                 self.lifecycle.note_trouble(error);
                 self.stop(Cause::Trouble, None);
             }
-            SignalKind::Superseded(error) => self.mark_superseded(error),
+            ShardEventKind::Superseded(error) => self.mark_superseded(error),
         }
         self.membership.record_alone(self.now());
     }

@@ -2,7 +2,7 @@
 //! handle each. Knows nothing of their meaning.
 
 use crate::messages::offer::{VersionOffer, VersionOffers};
-use crate::messages::signal::Signal;
+use crate::messages::shard_event::ShardEvent;
 use crate::run::director::{AFTER_SHARDS, Director, NextDue, TICK};
 use crate::run::life::Life;
 use crate::run::shards::Shards;
@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until};
 pub(super) struct Lead<'a> {
     pub(super) director: &'a mut Director,
     pub(super) shards: &'a mut Shards,
-    pub(super) signals: mpsc::UnboundedReceiver<Signal>,
+    pub(super) signals: mpsc::UnboundedReceiver<ShardEvent>,
     pub(super) calls: &'a mut ControlCalls,
     pub(super) offers: VersionOffers,
 }

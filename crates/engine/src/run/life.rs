@@ -107,8 +107,8 @@ impl Lifecycle {
 
     /// Notes a reason for which the plan fails the run: each once, and no more than a reader can take in.
     pub(crate) fn note_failed(&mut self, why: String) {
-        const MOST: usize = 20;
-        if self.failed.len() < MOST && !self.failed.contains(&why) {
+        const MAX_FAILURES: usize = 20;
+        if self.failed.len() < MAX_FAILURES && !self.failed.contains(&why) {
             self.failed.push(why);
         }
     }

@@ -4,7 +4,7 @@
 use crate::load_model::dispatcher::Transfers;
 use crate::messages::context::RunContext;
 use crate::messages::directive::Directive;
-use crate::messages::signal::Signal;
+use crate::messages::shard_event::ShardEvent;
 use crate::run::ports::PortWatch;
 use crate::run::watchdog::{StuckShard, Watchdog};
 use crate::shard::channels::Channels;
@@ -55,7 +55,7 @@ impl LocalShards {
         start_shard: StartShard,
         context: &Arc<RunContext>,
         directives: &watch::Sender<Directive>,
-    ) -> Result<(LocalShards, mpsc::UnboundedReceiver<Signal>), Error> {
+    ) -> Result<(LocalShards, mpsc::UnboundedReceiver<ShardEvent>), Error> {
         let (sender, signals) = mpsc::unbounded_channel();
         let mut local = LocalShards {
             threads: Vec::new(),

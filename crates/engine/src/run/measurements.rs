@@ -63,7 +63,7 @@ enum ResetCause {
 }
 
 /// The most reports of earlier measurements that are kept; the oldest are dropped.
-const MOST_EARLIER: usize = 20;
+const MAX_EARLIER_REPORTS: usize = 20;
 
 impl Measurements {
     /// Makes the measurements of a run with that timetable, and tells its shards of the first reset.
@@ -318,10 +318,10 @@ impl Measurements {
         for label in &mut report.by_label {
             label.series.clear();
         }
-        if self.earlier.len() == MOST_EARLIER {
+        if self.earlier.len() == MAX_EARLIER_REPORTS {
             self.earlier.remove(0);
             let warning = format!(
-                "the figures were reset so often that only those before the last {MOST_EARLIER} resets are kept"
+                "the figures were reset so often that only those before the last {MAX_EARLIER_REPORTS} resets are kept"
             );
             store.warn(warning);
         }

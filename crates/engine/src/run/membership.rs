@@ -2,7 +2,7 @@
 //! Kept by the director, which decides what a change means for the run.
 
 use crate::load_model::clock::RunClock;
-use crate::messages::signal::{SignalKind, WorkerPause};
+use crate::messages::shard_event::{ShardEventKind, WorkerPause};
 use crate::run::life::{Lifecycle, RunStop};
 use crate::run::roster::Roster;
 use crate::run::worker_watch::{Absence, OrdersLost, SuccessorLoad, WorkerWatch};
@@ -58,42 +58,42 @@ impl Membership {
     pub(crate) fn observe(
         &mut self,
         from: usize,
-        kind: &SignalKind,
+        kind: &ShardEventKind,
         clock: RunClock,
         now: Duration,
     ) {
         match kind {
-            SignalKind::Idle {
+            ShardEventKind::Idle {
                 version,
                 departures,
             } => self.roster.idle(from, *version, *departures),
-            SignalKind::AllStarted => self.roster.started_all(from),
-            SignalKind::Ended { departures, .. } => self.roster.ended(from, *departures),
+            ShardEventKind::AllStarted => self.roster.started_all(from),
+            ShardEventKind::Ended { departures, .. } => self.roster.ended(from, *departures),
             _ => {}
         }
         let Some(workers) = &mut self.workers else {
             return;
         };
         let active_at = clock.elapsed(match kind {
-            SignalKind::Ended { at: Some(at), .. } => *at,
+            ShardEventKind::Ended { at: Some(at), .. } => *at,
             _ => now,
         });
         match kind {
-            SignalKind::Gathered(Delivery::Gathered { reached, .. }) => {
+            ShardEventKind::Gathered(Delivery::Gathered { reached, .. }) => {
                 for (worker, _) in reached {
                     workers.note_active(*worker, active_at, now);
                 }
             }
-            SignalKind::Gathered(_) => {}
-            SignalKind::Paused(WorkerPause::StoodStill { from: since, until }) => {
+            ShardEventKind::Gathered(_) => {}
+            ShardEventKind::Paused(WorkerPause::StoodStill { from: since, until }) => {
                 let pause = WorkerPause::StoodStill {
                     from: clock.elapsed(*since),
                     until: clock.elapsed(*until),
                 };
                 workers.note_pause(from, pause);
             }
-            SignalKind::Paused(suspended) => workers.note_pause(from, *suspended),
-            SignalKind::Unreachable(why) => workers.record_reach(now, why.clone()),
+            ShardEventKind::Paused(suspended) => workers.note_pause(from, *suspended),
+            ShardEventKind::Unreachable(why) => workers.record_reach(now, why.clone()),
             _ if kind.is_of_work() => workers.note_active(from, active_at, now),
             _ => {}
         }

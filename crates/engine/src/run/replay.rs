@@ -128,7 +128,7 @@ impl<'a> Replay<'a> {
         self.pass_until(at);
         self.director.journal.playing = Some(at);
         match what {
-            ReplayEvent::Signal(signal) => self.director.handle(signal),
+            ReplayEvent::Event(signal) => self.director.handle(signal),
             ReplayEvent::Action(action) => self.replay_action(action),
             ReplayEvent::Order(order) => self.order = Some(order),
             ReplayEvent::Nothing | ReplayEvent::End | ReplayEvent::Failed(_) => {}

@@ -3,7 +3,7 @@
 use crate::messages::context::RunContext;
 use crate::messages::directive::Directive;
 use crate::messages::journal::{DirectorLogEntry, PastRun};
-use crate::messages::signal::Signal;
+use crate::messages::shard_event::ShardEvent;
 use crate::run::event_user::{EventTask, StartEvent, start_event_thread};
 use crate::run::journal::DirectorLog;
 use crate::run::local_shards::{LocalShards, StartShard, start_thread};
@@ -41,7 +41,7 @@ pub struct WorkerLink {
     /// Whether the loss of a worker ends the run.
     pub stops_on_loss: bool,
     /// What workers send.
-    pub signals: mpsc::UnboundedReceiver<Signal>,
+    pub signals: mpsc::UnboundedReceiver<ShardEvent>,
     /// Takes the beginning once it is known.
     pub start: oneshot::Sender<LoadStart>,
     /// Takes the plan's events, each to be run on one of the workers.
@@ -159,7 +159,7 @@ impl ShardPlacement {
         self,
         context: &Arc<RunContext>,
         directives: &watch::Sender<Directive>,
-    ) -> Result<(Shards, mpsc::UnboundedReceiver<Signal>), Error> {
+    ) -> Result<(Shards, mpsc::UnboundedReceiver<ShardEvent>), Error> {
         match self {
             ShardPlacement::Here { shard, .. } => {
                 let (local, signals) = LocalShards::start(shard, context, directives)?;

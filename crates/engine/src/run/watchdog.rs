@@ -17,7 +17,7 @@ const GRACE: Duration = Duration::from_secs(5);
 const WITHOUT_PROCESSOR: u32 = 10;
 
 /// The most time that one look counts: a process that was stopped, or a late tick, must not look like a long wait.
-const MOST_PER_LOOK: Duration = Duration::from_secs(1);
+const MAX_TIME_PER_LOOK: Duration = Duration::from_secs(1);
 
 /// Watches the shards of a run, or one other thread.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl Watchdog {
 
     /// Returns the shard that has not come back for far too long.
     pub fn look(&mut self, now: Instant) -> Option<StuckShard> {
-        let passed = now.duration_since(self.looked).min(MOST_PER_LOOK);
+        let passed = now.duration_since(self.looked).min(MAX_TIME_PER_LOOK);
         self.looked = now;
         let mut shards = self.shards.iter_mut().enumerate();
         shards.find_map(|(index, shard)| {

@@ -5,7 +5,7 @@ use crate::messages::context::RunContext;
 use crate::messages::departures::Departures;
 use crate::messages::directive::{Directive, DirectivePhase};
 use crate::messages::plan_requests::PlanCommand;
-use crate::messages::signal::{Signal, SignalKind, WorkerPause};
+use crate::messages::shard_event::{ShardEvent, ShardEventKind, WorkerPause};
 use crate::run::Run;
 use crate::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::run::machine_watch::MachineWatch;
@@ -74,9 +74,9 @@ impl WorkerSignal {
     ///
     /// # Errors
     /// Trouble with figures that cannot be read.
-    pub fn kind(self, sequence: u64, worker: &str) -> Result<SignalKind, Error> {
+    pub fn kind(self, sequence: u64, worker: &str) -> Result<ShardEventKind, Error> {
         Ok(match self {
-            WorkerSignal::Figures { reached, bytes } => SignalKind::Delivery {
+            WorkerSignal::Figures { reached, bytes } => ShardEventKind::Delivery {
                 sequence,
                 delivery: Delivery::Worker {
                     delta: Box::new(PortableDelta::decode(&bytes)?),
@@ -86,20 +86,20 @@ impl WorkerSignal {
             WorkerSignal::Idle {
                 version,
                 departures,
-            } => SignalKind::Idle {
+            } => ShardEventKind::Idle {
                 version,
                 departures,
             },
-            WorkerSignal::AllStarted => SignalKind::AllStarted,
-            WorkerSignal::Paused(pause) => SignalKind::Paused(pause),
-            WorkerSignal::PlanRequest(plan_request) => SignalKind::PlanRequest(plan_request),
-            WorkerSignal::Leaving => SignalKind::Leaving(format!(
+            WorkerSignal::AllStarted => ShardEventKind::AllStarted,
+            WorkerSignal::Paused(pause) => ShardEventKind::Paused(pause),
+            WorkerSignal::PlanRequest(plan_request) => ShardEventKind::PlanRequest(plan_request),
+            WorkerSignal::Leaving => ShardEventKind::Leaving(format!(
                 "worker '{worker}' was told to end before the run was over: its users stop"
             )),
             WorkerSignal::Failed(text) => {
-                SignalKind::Failed(Error::trouble(format!("worker '{worker}': {text}")))
+                ShardEventKind::Failed(Error::trouble(format!("worker '{worker}': {text}")))
             }
-            WorkerSignal::Ended { departures, at } => SignalKind::Ended {
+            WorkerSignal::Ended { departures, at } => ShardEventKind::Ended {
                 departures,
                 at: Some(at),
             },
@@ -217,7 +217,7 @@ impl RunningWorker {
     async fn serve(
         &mut self,
         local: &mut LocalShards,
-        mut received: mpsc::UnboundedReceiver<Signal>,
+        mut received: mpsc::UnboundedReceiver<ShardEvent>,
     ) {
         let start = self.context.start;
         let mut hand_over = interval_at(start + HAND_OVER + AFTER_SECONDS, HAND_OVER);
@@ -266,9 +266,9 @@ impl RunningWorker {
         self.orders.send_modify(|directive| directive.phase = phase);
     }
 
-    fn handle(&mut self, Signal { from, kind }: Signal, local: &LocalShards) {
+    fn handle(&mut self, ShardEvent { from, kind }: ShardEvent, local: &LocalShards) {
         match kind {
-            SignalKind::Delivery {
+            ShardEventKind::Delivery {
                 delivery: Delivery::Shard(mut delta),
                 ..
             } => {
@@ -278,7 +278,7 @@ impl RunningWorker {
                 delta.clear();
                 local.recycle(*delta);
             }
-            SignalKind::Idle {
+            ShardEventKind::Idle {
                 version,
                 departures,
             } => {
@@ -293,35 +293,35 @@ impl RunningWorker {
                     });
                 }
             }
-            SignalKind::AllStarted => {
+            ShardEventKind::AllStarted => {
                 self.roster.started_all(from);
                 if !self.all_started && self.roster.have_all_started() {
                     self.all_started = true;
                     self.send(WorkerSignal::AllStarted);
                 }
             }
-            SignalKind::PlanRequest(plan_request) => {
+            ShardEventKind::PlanRequest(plan_request) => {
                 self.send(WorkerSignal::PlanRequest(plan_request))
             }
-            SignalKind::Ended { departures, .. } => self.roster.ended(from, departures),
-            SignalKind::Lost => {
+            ShardEventKind::Ended { departures, .. } => self.roster.ended(from, departures),
+            ShardEventKind::Lost => {
                 self.roster.lost(from);
                 self.fail(&Error::trouble(
                     "a thread of users ended because of a bug in lgoose",
                 ));
             }
-            SignalKind::Failed(error) => self.fail(&error),
+            ShardEventKind::Failed(error) => self.fail(&error),
             // Shards do not send these.
-            SignalKind::Delivery { .. }
-            | SignalKind::Gathered(_)
-            | SignalKind::Warning(_)
-            | SignalKind::Away(_)
-            | SignalKind::Leaving(_)
-            | SignalKind::Back(_)
-            | SignalKind::Paused(_)
-            | SignalKind::Joined { .. }
-            | SignalKind::Unreachable(_)
-            | SignalKind::Superseded(_) => {}
+            ShardEventKind::Delivery { .. }
+            | ShardEventKind::Gathered(_)
+            | ShardEventKind::Warning(_)
+            | ShardEventKind::Away(_)
+            | ShardEventKind::Leaving(_)
+            | ShardEventKind::Back(_)
+            | ShardEventKind::Paused(_)
+            | ShardEventKind::Joined { .. }
+            | ShardEventKind::Unreachable(_)
+            | ShardEventKind::Superseded(_) => {}
         }
     }
 

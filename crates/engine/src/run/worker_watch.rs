@@ -1,6 +1,6 @@
 //! What the director of a run knows of its workers as a whole.
 
-use crate::messages::signal::WorkerPause;
+use crate::messages::shard_event::WorkerPause;
 use crate::run::life::RunStop;
 use lgoose_base::units::show_percent;
 use lgoose_metrics::Cause;
@@ -17,7 +17,7 @@ const DELIVERY: Duration = Duration::from_secs(1);
 pub const WORKER_ALONE: Duration = Duration::from_secs(40);
 
 /// Time for which a worker whose users have gone keeps trying to hand over the last figures.
-pub const WORKER_FAREWELL: Duration = Duration::from_secs(120);
+pub const WORKER_FLUSH_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Time from the last signal of a worker that has lost its broker until it stops its users: it notices the loss within 20 s, and may
 /// have lost the broker up to a delivery after that signal.
@@ -29,7 +29,7 @@ const UNREACHED: Duration = WORKER_ALONE
 const QUIET: Duration = Duration::from_millis(2_500);
 
 /// Time after which workers that cannot be reached will deliver nothing more.
-const NEVER: Duration = WORKER_ALONE.saturating_add(WORKER_FAREWELL);
+const NEVER: Duration = WORKER_ALONE.saturating_add(WORKER_FLUSH_TIMEOUT);
 
 /// What a director knows of its workers as a whole.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use crate::messages::context::RunContext;
 use crate::messages::departures::Departures;
 use crate::messages::directive::{Directive, DirectivePhase};
 use crate::messages::plan_version::PlanVersion;
-use crate::messages::signal::SignalKind;
+use crate::messages::shard_event::ShardEventKind;
 use crate::shard::channels::Channels;
 use crate::shard::effort::EffortMeter;
 use crate::shard::probe::probe;
@@ -45,7 +45,7 @@ pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: C
         Ok(runtime) => runtime,
         Err(error) => {
             let error = Error::cannot("start a thread's runtime", error);
-            return channels.send(SignalKind::Failed(error));
+            return channels.send(ShardEventKind::Failed(error));
         }
     };
     context.heartbeats[index].run_here();
@@ -285,7 +285,7 @@ impl Shard {
     fn report_started(&mut self, channels: &Channels) {
         if !self.reported_started && self.users.have_all_started() {
             self.reported_started = true;
-            channels.send(SignalKind::AllStarted);
+            channels.send(ShardEventKind::AllStarted);
         }
     }
 
@@ -294,7 +294,7 @@ impl Shard {
         let version = self.users.directive.version;
         if self.next.is_none() && self.users.are_over() && self.idle != Some(version) {
             self.idle = Some(version);
-            channels.send(SignalKind::Idle {
+            channels.send(ShardEventKind::Idle {
                 version,
                 departures: self.departures(),
             });

@@ -2,7 +2,9 @@
 
 use super::address::BrokerAddress;
 use super::denials::{Denials, Permissions};
-use super::options::{AGAIN, ContactState, cannot_connect, credentials, is_without_tls, options};
+use super::options::{
+    ContactState, RETRY_DELAY, cannot_connect, credentials, is_without_tls, options,
+};
 use crate::messages::{self, WorkerReply, WorkerRequest};
 use crate::names;
 use async_nats::jetstream::consumer::DeliverPolicy;
@@ -94,10 +96,10 @@ impl Broker {
                 error.kind(),
                 ConnectErrorKind::Io | ConnectErrorKind::TimedOut | ConnectErrorKind::Dns
             ) && !is_without_tls(&error);
-            if !passes || Instant::now() + AGAIN > until {
+            if !passes || Instant::now() + RETRY_DELAY > until {
                 return Err(cannot_connect(address, &error));
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_DELAY).await;
         }
     }
 

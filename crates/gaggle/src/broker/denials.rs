@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tokio::sync::watch;
 
 /// The most denials that are remembered.
-const MOST: usize = 64;
+const MAX_DENIALS: usize = 64;
 
 /// Returns what an error of the broker denies, such as `Publish to "SUBJECT"`. The protocol of NATS has no other form
 /// for it than this text.
@@ -23,7 +23,7 @@ impl Denials {
         let what = what
             .replacen("Publish", "publish", 1)
             .replacen("Subscription", "subscribe", 1);
-        self.0.len() < MOST && self.0.insert(what)
+        self.0.len() < MAX_DENIALS && self.0.insert(what)
     }
 
     /// Forgets all denials: the next connection may have other permissions.
@@ -108,9 +108,9 @@ mod tests {
     #[test]
     fn no_more_denials_are_remembered_than_serve() {
         let mut denials = Denials::default();
-        for number in 0..2 * MOST {
+        for number in 0..2 * MAX_DENIALS {
             denials.note(&format!("Publish to \"{number}\""));
         }
-        assert_eq!(denials.0.len(), MOST);
+        assert_eq!(denials.0.len(), MAX_DENIALS);
     }
 }

@@ -13,7 +13,7 @@ use lgoose_base::error::Error;
 use std::time::Duration;
 
 /// The most bytes in the stream; beyond it, the broker takes nothing until the manager has removed some.
-const MOST_BYTES: i64 = 256 << 20;
+const MAX_STREAM_BYTES: i64 = 256 << 20;
 /// Time after which an unacknowledged message is delivered again.
 const REDELIVER_AFTER: Duration = Duration::from_secs(5);
 /// The most messages of one batch: some 16 MiB with messages as large as workers make them.
@@ -33,7 +33,7 @@ pub(crate) async fn make_log_stream(broker: &Broker, run: &str) -> Result<LogCon
         storage: StorageType::File,
         retention: RetentionPolicy::WorkQueue,
         discard: DiscardPolicy::New,
-        max_bytes: MOST_BYTES,
+        max_bytes: MAX_STREAM_BYTES,
         duplicate_window: REPEATS,
         max_age: FORGET,
         ..Config::default()

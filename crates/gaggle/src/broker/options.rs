@@ -15,7 +15,7 @@ use tokio::time::Instant;
 /// Time limit for one attempt to connect.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Time between two attempts.
-pub(super) const AGAIN: Duration = Duration::from_millis(500);
+pub(super) const RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// What is done with the credentials file, for trouble.
 const CREDENTIALS: &str = "read the credentials for the broker";
@@ -78,7 +78,7 @@ pub(super) fn options(
         .ping_interval(Duration::from_secs(5))
         .reconnect_delay_callback(|attempts| match attempts {
             0 | 1 => Duration::ZERO,
-            _ => AGAIN,
+            _ => RETRY_DELAY,
         })
         .event_callback(move |event| {
             let (contact, denials) = (contact.clone(), denials.clone());

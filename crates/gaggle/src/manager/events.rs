@@ -1,6 +1,6 @@
 //! Events of the plan, run on one of the workers.
 
-use super::roll::SILENCE;
+use super::registry::SILENCE;
 use super::terms::REPLY_TIMEOUT;
 use crate::broker::{Broker, ContactState};
 use crate::messages::{RequestKind, WorkerReply, WorkerRequest};

@@ -2,7 +2,7 @@
 //! `test_start`, the start, and the latest order.
 
 use super::hand_out::PackedPlan;
-use super::roll::RegisteredWorker;
+use super::registry::RegisteredWorker;
 use super::streams::ManagerConnection;
 use super::terms::{LatestReceiver, REPLY_TIMEOUT};
 use crate::broker::Broker;

@@ -1,19 +1,19 @@
 //! What a manager keeps in the stream of its run so that another one can go on with it: the record at the beginning,
 //! and a journal of what its director is told.
 
-use super::roll::{RegisteredWorker, WorkerRegistry};
+use super::registry::{RegisteredWorker, WorkerRegistry};
 use super::terms::WorkerLoss;
 use crate::broker::Broker;
 use crate::messages::{self, ManagerLogEvent, ManagerLogLine, ManagerRecord, RunDescription};
 use crate::names;
 use crate::reading::FailureTracker;
 use lgoose_base::error::Error;
-use lgoose_engine::SignalKind;
+use lgoose_engine::ShardEventKind;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// Time between two attempts at something that failed.
-const AGAIN: Duration = Duration::from_millis(250);
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 
 /// What another manager needs to go on with the run: facts for the record, and the journal.
 pub(super) struct ManagerLog {
@@ -44,13 +44,13 @@ impl ManagerLog {
     }
 
     /// Writes what the director is told about a worker, if none of the worker's own signals shows it.
-    pub(super) fn write_of(&mut self, at: Duration, worker: usize, kind: &SignalKind) {
+    pub(super) fn write_of(&mut self, at: Duration, worker: usize, kind: &ShardEventKind) {
         let line = match kind {
-            SignalKind::Away(text) => ManagerLogEvent::Away {
+            ShardEventKind::Away(text) => ManagerLogEvent::Away {
                 worker,
                 text: text.clone(),
             },
-            SignalKind::Warning(text) => ManagerLogEvent::Warning {
+            ShardEventKind::Warning(text) => ManagerLogEvent::Warning {
                 worker,
                 text: text.clone(),
             },
@@ -67,7 +67,7 @@ impl ManagerLog {
         &self,
         broker: &Broker,
         run: &str,
-        roll: &WorkerRegistry,
+        registry: &WorkerRegistry,
         (ahead, since_origin): (Duration, Duration),
     ) -> Result<(), Error> {
         let record = ManagerRecord {
@@ -76,7 +76,7 @@ impl ManagerLog {
             ahead,
             since_origin,
             test_start: self.test_start.clone(),
-            members: roll.0.iter().map(RegisteredWorker::recorded).collect(),
+            members: registry.0.iter().map(RegisteredWorker::recorded).collect(),
             replaces: self.on_loss.fills_places(),
         };
         let bytes = messages::encode(&record);
@@ -97,7 +97,7 @@ pub(super) async fn store_lines(
         let bytes = messages::encode(&line);
         while let Err((error, _)) = broker.store(names::journal(&run), &id, bytes.clone()).await {
             failing.note(&broker, error);
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_DELAY).await;
         }
         failing.forget();
     }

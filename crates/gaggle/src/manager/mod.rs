@@ -12,8 +12,8 @@ mod outages;
 mod playback;
 mod pump;
 mod recruit;
+mod registry;
 mod requests;
-mod roll;
 mod signal_path;
 mod slots;
 mod streams;
@@ -32,7 +32,7 @@ use lgoose_engine::{
 };
 use pump::{ManagerChannels, ManagerLoop};
 pub use recruit::present;
-use roll::WorkerRegistry;
+use registry::WorkerRegistry;
 use slots::Slots;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -91,7 +91,7 @@ impl Manager {
     /// Makes a manager and the ends of the channels to its pump. With a `past`, the run is already under way.
     fn new(
         run: &str,
-        roll: &WorkerRegistry,
+        registry: &WorkerRegistry,
         stops_on_loss: bool,
         past: Option<PastRun>,
     ) -> (Manager, ManagerChannels) {
@@ -104,7 +104,7 @@ impl Manager {
         let manager = Manager {
             run: run.to_owned(),
             link: WorkerLink {
-                workers: roll.identities(),
+                workers: registry.identities(),
                 lead: LEAD,
                 stops_on_loss,
                 signals: received,
@@ -152,11 +152,11 @@ async fn prepare(
             None
         };
         let recruited = recruit::recruit(broker, &run, &recruitment, &notify).await?;
-        let mut roll = WorkerRegistry::new(recruited, recruitment.on_loss.fills_places());
+        let mut registry = WorkerRegistry::new(recruited, recruitment.on_loss.fills_places());
         let plan = PackedPlan::new(pack, &plan_version)?;
-        let slots = Slots::open(broker, &run, &mut roll, &notify).await?;
-        let offsets = plan.hand_out(broker, &run, &roll).await?;
-        roll.note(offsets);
+        let slots = Slots::open(broker, &run, &mut registry, &notify).await?;
+        let offsets = plan.hand_out(broker, &run, &registry).await?;
+        registry.note(offsets);
         // A manager that may not publish its orders could not stop the users.
         if let Some(denied) = broker
             .permissions()
@@ -164,13 +164,13 @@ async fn prepare(
         {
             return Err(denied);
         }
-        Ok::<_, Error>((line, log_consumer, (roll, slots), plan))
+        Ok::<_, Error>((line, log_consumer, (registry, slots), plan))
     };
     let handed_out = tokio::select! {
         handed_out = handed_out => handed_out,
         _ = ends => Err(Error::trouble("nobody waits for the run any more")),
     };
-    let (line, log_consumer, (roll, slots), plan) = match handed_out {
+    let (line, log_consumer, (registry, slots), plan) = match handed_out {
         Ok(handed_out) => handed_out,
         Err(error) => {
             recruit::release_all(broker, &run).await;
@@ -181,7 +181,7 @@ async fn prepare(
     };
     let logs = log_consumer.map(|consumer| {
         let (logs, fetcher) = WorkerLogs::open();
-        let workers = roll.0.iter().map(|member| &member.presence);
+        let workers = registry.0.iter().map(|member| &member.presence);
         let workers = workers.map(|worker| (worker.id.clone(), worker.name.clone()));
         let (broker, run) = (broker.clone(), run.clone());
         tokio::spawn(logs::collect(
@@ -194,7 +194,7 @@ async fn prepare(
         logs
     });
     let stops_on_loss = recruitment.on_loss == WorkerLoss::Stop;
-    let (manager, ends) = Manager::new(&run, &roll, stops_on_loss, None);
+    let (manager, ends) = Manager::new(&run, &registry, stops_on_loss, None);
     let manager = Manager { logs, ..manager };
     let facts = RunDescription {
         name: about.name,
@@ -204,7 +204,7 @@ async fn prepare(
         stops_on_loss,
     };
     let terms = (facts, recruitment.on_loss);
-    let pump = ManagerLoop::new(line, (roll, slots), ends, plan, terms);
+    let pump = ManagerLoop::new(line, (registry, slots), ends, plan, terms);
     Ok((pump, manager))
 }
 

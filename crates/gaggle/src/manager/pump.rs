@@ -8,8 +8,8 @@ use super::journal::{ManagerLog, store_lines};
 use super::outages::Outages;
 use super::playback::Playback;
 use super::recruit::release;
+use super::registry::{RegisteredWorker, WorkerRegistry};
 use super::requests::{ChangeRequest, CompletedRequest, PendingRequests};
-use super::roll::{RegisteredWorker, WorkerRegistry};
 use super::signal_path::SignalPath;
 use super::slots::Slots;
 use super::streams::{ManagerConnection, publish, repeat};
@@ -22,7 +22,7 @@ use futures_util::StreamExt as _;
 use lgoose_base::error::Error;
 use lgoose_engine::{
     Directive, DirectorEvent, DirectorLogEntry, EventTask, LoadStart, PlanVersions, RunOrder,
-    Signal, SignalKind, VersionOffer, VersionOffers, WorkerEvent,
+    ShardEvent, ShardEventKind, VersionOffer, VersionOffers, WorkerEvent,
 };
 use lgoose_metrics::control::Refusal;
 use lgoose_plan::PlanEvent;
@@ -34,11 +34,11 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// Time between two attempts to fill a place.
-const AGAIN: Duration = Duration::from_secs(2);
+const RETRY_DELAY: Duration = Duration::from_secs(2);
 
 /// The pump's ends of the channels to the director and to the code that reloads the plan.
 pub(super) struct ManagerChannels {
-    pub(super) signals: mpsc::UnboundedSender<Signal>,
+    pub(super) signals: mpsc::UnboundedSender<ShardEvent>,
     pub(super) journal: mpsc::UnboundedReceiver<DirectorLogEntry>,
     pub(super) start: Option<oneshot::Receiver<LoadStart>>,
     pub(super) events: mpsc::UnboundedReceiver<EventTask>,
@@ -78,14 +78,19 @@ struct Vacancy {
 impl ManagerLoop {
     pub(super) fn new(
         line: ManagerConnection,
-        (roll, slots): (WorkerRegistry, Slots),
+        (registry, slots): (WorkerRegistry, Slots),
         ends: ManagerChannels,
         plan: PackedPlan,
         (facts, on_loss): (RunDescription, WorkerLoss),
     ) -> ManagerLoop {
         let (sender, lines) = mpsc::unbounded_channel();
         ManagerLoop {
-            intake: SignalIntake::new(line.broker.clone(), &line.run, roll, ends.signals.clone()),
+            intake: SignalIntake::new(
+                line.broker.clone(),
+                &line.run,
+                registry,
+                ends.signals.clone(),
+            ),
             slots,
             inputs: WorkerInputs::new(plan),
             requests: PendingRequests::new(line.broker.clone(), &line.run),
@@ -119,9 +124,9 @@ impl ManagerLoop {
         let (sender, lines) = mpsc::unbounded_channel();
         let start = (playback.start, record.since_origin);
         let chronicle = playback.chronicle(record, line.leader.clone(), sender);
-        let (roll, signals) = (playback.roll, ends.signals.clone());
+        let (registry, signals) = (playback.registry, ends.signals.clone());
         ManagerLoop {
-            intake: SignalIntake::new(line.broker.clone(), &line.run, roll, signals),
+            intake: SignalIntake::new(line.broker.clone(), &line.run, registry, signals),
             // Without slots, the pump reads the signals of all workers itself, also those that gathers add up.
             slots: Slots::none(),
             inputs: WorkerInputs::of_run_under_way(start, playback.order),
@@ -145,7 +150,7 @@ impl ManagerLoop {
         let mut look = tokio::time::interval(Duration::from_millis(250));
         let (sender, mut received) = mpsc::channel(READ_AHEAD);
         let (failed, mut troubles) = mpsc::unbounded_channel();
-        let beside = self.spawn_tasks(sender, failed);
+        let tasks = self.spawn_tasks(sender, failed);
         let mut directives: Option<LatestReceiver<Directive>> = None;
         let mut leads = true;
         loop {
@@ -166,7 +171,7 @@ impl ManagerLoop {
                 biased;
                 _ = &mut over => break,
                 Some(trouble) = self.line.superseded.recv() => {
-                    self.intake.send(0, SignalKind::Superseded(trouble));
+                    self.intake.send(0, ShardEventKind::Superseded(trouble));
                     leads = false;
                     break;
                 }
@@ -187,7 +192,7 @@ impl ManagerLoop {
                 }
                 Some(message) = received.recv() => self.receive(&message),
                 Some(event) = self.slots.next() => self.slots.handle(&mut self.intake, event),
-                Some(trouble) = troubles.recv() => self.intake.send(0, SignalKind::Failed(trouble)),
+                Some(trouble) = troubles.recv() => self.intake.send(0, ShardEventKind::Failed(trouble)),
                 completed = self.requests.next() => self.complete(completed),
                 Some(task) = self.ends.events.recv() => self.begin_event(task),
                 Some(offer) = self.ends.offered.next() => self.hand_out(offer),
@@ -203,7 +208,7 @@ impl ManagerLoop {
                 }
             }
         }
-        drop(beside);
+        drop(tasks);
         self.requests.end().await;
         // A broker that cannot be reached keeps what workers have still to deliver.
         if leads && self.is_reachable {
@@ -271,7 +276,7 @@ impl ManagerLoop {
         };
         let why = (!is_reachable)
             .then(|| format!("nothing comes from the broker at {url} any more{hint}"));
-        self.intake.send(0, SignalKind::Unreachable(why));
+        self.intake.send(0, ShardEventKind::Unreachable(why));
     }
 
     /// Tells all workers when users begin and what they should do, unless they already know.
@@ -285,7 +290,7 @@ impl ManagerLoop {
         self.inputs.start(start.at, start.since_origin);
         self.record(start.at, start.since_origin).await;
         let (mut ready, mut lost) = (Vec::new(), Vec::new());
-        for (number, member) in self.intake.roll.0.iter().enumerate() {
+        for (number, member) in self.intake.registry.0.iter().enumerate() {
             if member.away {
                 lost.push(number);
             } else {
@@ -295,7 +300,7 @@ impl ManagerLoop {
         let request = self.inputs.start_request(&self.line, None);
         self.requests.start(ready, request);
         for number in lost {
-            let name = self.intake.roll.0[number].name();
+            let name = self.intake.registry.0[number].name();
             let text = format!("worker '{name}' did not begin: it was lost before");
             self.lose(number, text);
         }
@@ -309,7 +314,7 @@ impl ManagerLoop {
         let times = (ahead, since_origin);
         let stored = self
             .chronicle
-            .store_record(broker, run, &self.intake.roll, times)
+            .store_record(broker, run, &self.intake.registry, times)
             .await;
         if let Err(error) = stored {
             let text = format!("if this manager is lost, no other can go on with the run: {error}");
@@ -323,7 +328,7 @@ impl ManagerLoop {
     }
 
     /// Tells the director what this manager has noticed about a worker, which none of the worker's own signals shows.
-    fn signal_as_seen(&mut self, from: usize, kind: SignalKind) {
+    fn signal_as_seen(&mut self, from: usize, kind: ShardEventKind) {
         self.chronicle.write_of(self.inputs.elapsed(), from, &kind);
         self.intake.send(from, kind);
     }
@@ -340,7 +345,7 @@ impl ManagerLoop {
 
     /// Runs an event on the first worker that is there.
     fn run_event(&mut self, task: EventTask) {
-        let workers = self.intake.roll.event_workers();
+        let workers = self.intake.registry.event_workers();
         match workers.filter(|_| self.is_reachable) {
             Some(workers) => self.requests.run_event(workers, task),
             None if self.is_reachable => {
@@ -361,16 +366,16 @@ impl ManagerLoop {
                 Ok(ended)
             }
             Err(EventFailure::Lost(id)) => {
-                let Some(number) = self.intake.roll.number_of(&id) else {
+                let Some(number) = self.intake.registry.number_of(&id) else {
                     return self.run_event(task);
                 };
-                let member = &mut self.intake.roll.0[number];
+                let member = &mut self.intake.registry.0[number];
                 member.away = true;
                 let (name, event) = (member.name(), task.event.name());
                 let text = format!(
                     "worker '{name}' was lost while it ran {event}, which another runs anew"
                 );
-                self.signal_as_seen(number, SignalKind::Warning(text));
+                self.signal_as_seen(number, ShardEventKind::Warning(text));
                 return self.run_event(task);
             }
             Err(EventFailure::Failed(why)) => Err(why),
@@ -392,7 +397,7 @@ impl ManagerLoop {
         match completed {
             CompletedRequest::Start(failed) => {
                 for (number, why) in failed {
-                    let name = self.intake.roll.0[number].name();
+                    let name = self.intake.registry.0[number].name();
                     let text = format!("worker '{name}' has not confirmed that it began: {why}");
                     self.lose(number, text);
                 }
@@ -400,7 +405,7 @@ impl ManagerLoop {
             CompletedRequest::Event(task, ended) => self.end_event(task, ended),
             CompletedRequest::PlanVersion(offer, Ok((plan, offsets))) => {
                 self.inputs.plan = Some(Arc::new(plan));
-                self.intake.roll.note(offsets);
+                self.intake.registry.note(offsets);
                 let loaded = self.ends.loaded.clone();
                 tokio::spawn(async move {
                     let _abandoned = offer.reply.send(loaded.offer(offer.plan_version).await);
@@ -410,7 +415,7 @@ impl ManagerLoop {
                 let _abandoned = offer.reply.send(Err(Refusal::Plan(Arc::new(error))));
             }
             CompletedRequest::Replacement(number, Ok(successors)) => {
-                let lost = &self.intake.roll.0[number];
+                let lost = &self.intake.registry.0[number];
                 if lost.is_lost() {
                     self.requests.succeed(number, lost, successors);
                 } else {
@@ -426,7 +431,7 @@ impl ManagerLoop {
             | CompletedRequest::Succession(number, Err(why)) => self.leave_vacant(number, why),
             CompletedRequest::GivenUp => {}
         }
-        self.requests.advance(&self.inputs, &self.intake.roll);
+        self.requests.advance(&self.inputs, &self.intake.registry);
     }
 
     /// Looks for workers that have been silent for too long.
@@ -441,23 +446,23 @@ impl ManagerLoop {
                 self.look_for_successors();
             }
         }
-        self.requests.advance(&self.inputs, &self.intake.roll);
+        self.requests.advance(&self.inputs, &self.intake.registry);
     }
 
     /// Counts workers as lost of which nothing has been heard for too long, since messages have come at all.
     fn look_for_lost(&mut self, since: Instant) {
         self.slots.look(&mut self.intake, since);
-        for number in self.intake.roll.newly_away(since) {
-            let text = self.intake.roll.0[number].lost();
-            self.signal_as_seen(number, SignalKind::Away(text));
+        for number in self.intake.registry.newly_away(since) {
+            let text = self.intake.registry.0[number].lost();
+            self.signal_as_seen(number, ShardEventKind::Away(text));
             self.replace(number);
         }
     }
 
     /// Counts a worker as lost that has not said that its users began.
     fn lose(&mut self, number: usize, text: String) {
-        self.intake.roll.0[number].away = true;
-        self.signal_as_seen(number, SignalKind::Away(text));
+        self.intake.registry.0[number].away = true;
+        self.signal_as_seen(number, ShardEventKind::Away(text));
         self.replace(number);
     }
 
@@ -479,7 +484,7 @@ impl ManagerLoop {
         };
         let before = self.vacancies.insert(number, vacancy);
         if before.is_none_or(|before| before.why != why) {
-            self.signal_as_seen(number, SignalKind::Warning(why));
+            self.signal_as_seen(number, ShardEventKind::Warning(why));
         }
     }
 
@@ -488,7 +493,7 @@ impl ManagerLoop {
         let due = self
             .vacancies
             .iter()
-            .filter(|(_, vacancy)| vacancy.tried.elapsed() >= AGAIN);
+            .filter(|(_, vacancy)| vacancy.tried.elapsed() >= RETRY_DELAY);
         let due: Vec<usize> = due.map(|(number, _)| *number).collect();
         for number in due {
             if let Some(vacancy) = self.vacancies.get_mut(&number) {
@@ -500,13 +505,13 @@ impl ManagerLoop {
 
     /// Gives workers the place of a lost one, and has them start its users.
     fn take_in(&mut self, number: usize, successors: Vec<RegisteredWorker>) {
-        if !self.intake.roll.0[number].is_lost() {
+        if !self.intake.registry.0[number].is_lost() {
             // It has come back just now, and can reserve nothing more.
-            self.intake.dismiss(number);
+            self.intake.release(number);
         }
         self.vacancies.remove(&number);
         for mut member in successors {
-            let (name, lost) = (member.name(), self.intake.roll.0[number].name());
+            let (name, lost) = (member.name(), self.intake.registry.0[number].name());
             let text = format!("worker '{name}' took the place of '{lost}'");
             member.last_signal = Instant::now();
             let (identity, id) = (member.identity(), member.presence.id.clone());
@@ -517,8 +522,8 @@ impl ManagerLoop {
             };
             self.chronicle.write(self.inputs.elapsed(), line);
             let reserved = member.reserved.clone();
-            let new = self.intake.roll.replace(number, member);
-            let joined = SignalKind::Joined {
+            let new = self.intake.registry.replace(number, member);
+            let joined = ShardEventKind::Joined {
                 in_place_of: number,
                 identity,
                 text,
@@ -532,7 +537,7 @@ impl ManagerLoop {
     /// Lets all workers and gathers go, and removes what the broker has kept.
     async fn release(&mut self) {
         let (broker, run) = (&self.line.broker, &self.line.run);
-        let present = self.intake.roll.0.iter().filter(|member| !member.away);
+        let present = self.intake.registry.0.iter().filter(|member| !member.away);
         let released = present.map(|member| release(broker, run, &member.presence.id));
         futures_util::future::join_all(released).await;
         self.slots.release(broker, run).await;

@@ -5,7 +5,7 @@ use super::events::{EventFailure, EventWorkers};
 use super::hand_out::{ClockOffsets, PackedPlan};
 use super::inputs::WorkerInputs;
 use super::recruit::{claim_one, release};
-use super::roll::{RegisteredWorker, WorkerRegistry};
+use super::registry::{RegisteredWorker, WorkerRegistry};
 use super::terms::{REPLY_TIMEOUT, WorkerLoss};
 use crate::broker::Broker;
 use crate::messages::{RequestKind, WorkerPresence, WorkerReply, WorkerRequest};
@@ -142,13 +142,13 @@ impl PendingRequests {
     }
 
     /// Begins with the next change, if none is under way.
-    pub(super) fn advance(&mut self, inputs: &WorkerInputs, roll: &WorkerRegistry) {
+    pub(super) fn advance(&mut self, inputs: &WorkerInputs, registry: &WorkerRegistry) {
         if self.is_changing {
             return;
         }
         let is_due = |request: &ChangeRequest| match request {
             ChangeRequest::PlanVersion(_) => true,
-            ChangeRequest::Replacement(number, _) => roll.0[*number].is_lost(),
+            ChangeRequest::Replacement(number, _) => registry.0[*number].is_lost(),
         };
         let Some(request) = std::iter::from_fn(|| self.changes.pop_front()).find(is_due) else {
             return;
@@ -158,7 +158,7 @@ impl PendingRequests {
             broker: self.broker.clone(),
             run: self.run.clone(),
             inputs: inputs.clone(),
-            roll: roll.clone(),
+            registry: registry.clone(),
             over: self.over.subscribe(),
         };
         match request {
@@ -193,7 +193,7 @@ struct Change {
     broker: Broker,
     run: String,
     inputs: WorkerInputs,
-    roll: WorkerRegistry,
+    registry: WorkerRegistry,
     over: watch::Receiver<bool>,
 }
 
@@ -213,7 +213,9 @@ impl Change {
         };
         let handing = async {
             let next = plan.next(&offer.plan_version)?;
-            let offsets = next.hand_out(&self.broker, &self.run, &self.roll).await?;
+            let offsets = next
+                .hand_out(&self.broker, &self.run, &self.registry)
+                .await?;
             Ok((next, offsets))
         };
         tokio::select! {
@@ -224,14 +226,14 @@ impl Change {
 
     /// Brings workers in to take the place of a lost one.
     async fn replace(self, number: usize, how: WorkerLoss) -> CompletedRequest {
-        let (broker, run, roll) = (&self.broker, &self.run, &self.roll);
-        let lost = roll.0[number].name();
+        let (broker, run, registry) = (&self.broker, &self.run, &self.registry);
+        let lost = registry.0[number].name();
         let claimed = match how {
             WorkerLoss::Spread => self.split(number).await,
             _ => self.claim(number).await,
         };
         let mut successors = match claimed {
-            Ok(claimed) => roll.successors(number, claimed),
+            Ok(claimed) => registry.successors(number, claimed),
             Err(why) => return CompletedRequest::Replacement(number, Err(why)),
         };
         let bringing_in = async {
@@ -260,8 +262,8 @@ impl Change {
 
     /// Claims a free worker for the place of a lost one.
     async fn claim(&self, number: usize) -> Result<Vec<WorkerPresence>, String> {
-        let excluded: Vec<String> = self.roll.ids().cloned().collect();
-        let lost = &self.roll.0[number];
+        let excluded: Vec<String> = self.registry.ids().cloned().collect();
+        let lost = &self.registry.0[number];
         let threads = lost.shards.len() as u64;
         let claimed = claim_one(&self.broker, &self.run, threads, &excluded).await;
         let name = lost.name();
@@ -274,7 +276,7 @@ impl Change {
 
     /// Has those that are left run a part each of a lost worker's threads beside their own.
     async fn split(&self, number: usize) -> Result<Vec<WorkerPresence>, String> {
-        let (lost, mut hosts) = (&self.roll.0[number], self.roll.hosts());
+        let (lost, mut hosts) = (&self.registry.0[number], self.registry.hosts());
         let threads = lost.shards.len();
         hosts.truncate(threads);
         let name = lost.name();

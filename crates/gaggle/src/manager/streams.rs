@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 /// Time between two signs of life.
 const BEAT: Duration = Duration::from_secs(1);
 /// Time between two attempts at something that failed.
-const AGAIN: Duration = Duration::from_millis(250);
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 
 /// A manager's line to the broker, on which it answers questions for the time and gives signs of life.
 pub(super) struct ManagerConnection {
@@ -160,7 +160,7 @@ pub(super) async fn publish(
                 }
                 Err((error, _)) => {
                     failing.note(&broker, error);
-                    tokio::time::sleep(AGAIN).await;
+                    tokio::time::sleep(RETRY_DELAY).await;
                 }
             }
         }

@@ -58,8 +58,8 @@ pub async fn attach(
             moments,
         };
         let facts = record.facts.clone();
-        let roll = &playback.roll;
-        let (manager, ends) = Manager::new(&run, roll, facts.stops_on_loss, Some(past));
+        let registry = &playback.registry;
+        let (manager, ends) = Manager::new(&run, registry, facts.stops_on_loss, Some(past));
         let attached = BrokerRun { facts, is_led };
         let takeover = Takeover {
             playback,

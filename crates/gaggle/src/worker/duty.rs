@@ -161,7 +161,7 @@ impl WorkerDuty {
                     Err(_) => {}
                 },
                 // Its users would get nothing more.
-                Some(Ok(true)) = self.reserving.join_next() => self.dismiss(),
+                Some(Ok(true)) = self.reserving.join_next() => self.stop_users(),
                 _ = self.look.tick() => if !self.look() {
                     return Ok(self.started);
                 },
@@ -285,7 +285,7 @@ impl WorkerDuty {
             }
             RequestKind::EndLogs => Some(WorkerReply::Logs(self.logs.as_mut().map(PartLogs::end))),
             RequestKind::Dismiss => {
-                self.dismiss();
+                self.stop_users();
                 Some(WorkerReply::Done)
             }
             RequestKind::Release => {
@@ -303,7 +303,7 @@ impl WorkerDuty {
             // The receiver is gone once everything was handed over.
             let _over = signals.send(WorkerSignal::Leaving);
         }
-        self.dismiss();
+        self.stop_users();
     }
 
     /// Aborts what still runs: the run is over, and nothing more is collected.
@@ -316,7 +316,7 @@ impl WorkerDuty {
     }
 
     /// Stops users as at the end of the run; the duty ends when everything is handed over.
-    fn dismiss(&mut self) {
+    fn stop_users(&mut self) {
         self.released = true;
         if let Some(following) = &mut self.following {
             following.leave();

@@ -18,10 +18,10 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The most bytes of an order: more than a request may have.
-const MOST: u64 = 1 << 20;
+const MAX_ORDER_BYTES: u64 = 1 << 20;
 
 /// The most bytes of errors that are sent to the host, which reads them at the end.
-const MOST_OF_ERRORS: usize = 16 << 10;
+const MAX_ERROR_BYTES: usize = 16 << 10;
 
 /// Time for sending a message: what the socket does not take at once is not sent.
 const SENDING: Duration = Duration::from_millis(200);
@@ -131,14 +131,14 @@ impl ProcessOrder {
         let link = UnixStream::from(input.map_err(cannot)?);
         link.set_read_timeout(Some(PATIENCE)).map_err(cannot)?;
         let mut line = String::new();
-        let mut reader = BufReader::new(&link).take(MOST);
+        let mut reader = BufReader::new(&link).take(MAX_ORDER_BYTES);
         reader.read_line(&mut line).map_err(cannot)?;
         let order = serde_json::from_str(&line).map_err(|error| cannot(error.into()))?;
         link.set_read_timeout(None).map_err(cannot)?;
         link.set_write_timeout(Some(SENDING)).map_err(cannot)?;
         let host = Host {
             link: link.try_clone().map_err(cannot)?,
-            room: MOST_OF_ERRORS,
+            room: MAX_ERROR_BYTES,
         };
         // Only the first order counts; there is no other.
         let _first = HOST.set(Mutex::new(host));

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 const PATIENCE: Duration = Duration::from_millis(800);
 
 /// Time between two looks whether a run of an earlier server is over.
-const AGAIN: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How the runner has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +140,7 @@ pub async fn run_all(
 /// Waits until no process of another run is there.
 async fn free(runs: &Runs) {
     while runs.data.running().is_some() {
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 

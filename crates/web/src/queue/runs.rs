@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore, watch};
 
 /// The most queued runs.
-const MOST_QUEUED: usize = 100;
+const MAX_QUEUED_RUNS: usize = 100;
 
 /// The most plans that are checked for mistakes at the same time.
 const CHECKED: usize = 2;
@@ -157,11 +157,11 @@ impl Runs {
         if state.closed {
             return Err(RunRefusal::Conflict("lgoose is shutting down".to_owned()));
         }
-        if state.queue.len() < MOST_QUEUED {
+        if state.queue.len() < MAX_QUEUED_RUNS {
             Ok(())
         } else {
             Err(RunRefusal::Conflict(format!(
-                "{MOST_QUEUED} runs wait already: take some out of the queue, or wait"
+                "{MAX_QUEUED_RUNS} runs wait already: take some out of the queue, or wait"
             )))
         }
     }

@@ -6,9 +6,9 @@ use super::clock::RunTimes;
 use super::iterations::IterationTally;
 use super::progress::SearchProgress;
 use crate::app::command::workers;
-use crate::app::guard::Guard;
 use crate::app::prepare::PreparedRun;
 use crate::app::runtime;
+use crate::app::signal_handler::SignalHandler;
 use crate::app::supervisor::Supervisor;
 use crate::cli::{self, SearchVariable};
 use lgoose_base::error::Error;
@@ -62,13 +62,13 @@ const LAST_SECONDS: usize = 5;
 /// Common parts of the steps of a search.
 pub(super) struct StepRunner<'a> {
     supervisor: &'a Supervisor,
-    guard: &'a Guard,
+    handler: &'a SignalHandler,
     base: &'a PreparedRun,
     options: &'a cli::CapacityArgs,
     run: &'a cli::RunArgs,
     progress: &'a SearchProgress,
-    /// Whether workers were hired before, so that messages about them are not repeated.
-    hired: Cell<bool>,
+    /// Whether workers were recruited before, so that messages about them are not repeated.
+    has_recruited: Cell<bool>,
 }
 
 /// How long iterations take, by the first step that held.
@@ -138,7 +138,7 @@ struct WatchedStep<'a> {
 
 impl<'a> StepRunner<'a> {
     pub(super) fn new(
-        (supervisor, guard): (&'a Supervisor, &'a Guard),
+        (supervisor, handler): (&'a Supervisor, &'a SignalHandler),
         base: &'a PreparedRun,
         options: &'a cli::CapacityArgs,
         run: &'a cli::RunArgs,
@@ -146,12 +146,12 @@ impl<'a> StepRunner<'a> {
     ) -> StepRunner<'a> {
         StepRunner {
             supervisor,
-            guard,
+            handler,
             base,
             options,
             run,
             progress,
-            hired: Cell::new(false),
+            has_recruited: Cell::new(false),
         }
     }
 
@@ -426,16 +426,16 @@ impl<'a> StepRunner<'a> {
             .supervisor
             .start_test(|| Ok(self.base.with_config(config)))?;
         let handle = slot.handle().clone();
-        self.guard.attend(&handle);
-        let dismissal = {
+        self.handler.attend(&handle);
+        let teardown = {
             let mut run = self.run.clone();
-            run.screen.quiet |= self.hired.replace(true);
-            workers::hire(&mut prepared, &handle, &run, self.guard)?
+            run.screen.quiet |= self.has_recruited.replace(true);
+            workers::recruit(&mut prepared, &handle, &run, self.handler)?
         };
         let runtime = runtime()?;
         let outcome = runtime.block_on(slot.run(prepared, None, |handle| watch(handle, act)));
-        if let Some(dismissal) = dismissal {
-            dismissal.now();
+        if let Some(teardown) = teardown {
+            teardown.now();
         }
         runtime.shutdown_background();
         Ok(SearchRun {

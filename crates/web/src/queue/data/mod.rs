@@ -33,7 +33,7 @@ const REPORT_BYTES: u64 = 64 << 20;
 const OTHER_BYTES: u64 = 4 << 20;
 
 /// The most folders that are listed, the last by name.
-const MOST: usize = 5_000;
+const MAX_FOLDERS: usize = 5_000;
 
 /// The most bytes of a plan's name in that of a run.
 const NAME: usize = 80;
@@ -203,7 +203,7 @@ impl RunFolder {
         let mut names: Vec<_> = names.filter_map(|name| name.into_string().ok()).collect();
         // Names begin with the time.
         names.sort_unstable_by(|a, b| b.cmp(a));
-        names.truncate(MOST);
+        names.truncate(MAX_FOLDERS);
         let rows: Vec<_> = names.iter().filter_map(|id| self.row(id)).collect();
         let mut cached = self
             .cached_facts

@@ -10,16 +10,16 @@ use std::time::Duration;
 
 /// A signal of participant number `from`.
 #[derive(Debug)]
-pub struct Signal {
+pub struct ShardEvent {
     /// The number of the participant.
     pub from: usize,
     /// Its content.
-    pub kind: SignalKind,
+    pub kind: ShardEventKind,
 }
 
 /// Content of a signal.
 #[derive(Debug)]
-pub enum SignalKind {
+pub enum ShardEventKind {
     /// Figures since the last signal. Sequence numbers rise from 1, so that a repeat counts once.
     Delivery {
         /// Its number.
@@ -96,17 +96,17 @@ impl WorkerPause {
     }
 }
 
-impl SignalKind {
+impl ShardEventKind {
     /// Returns whether the signal shows that a participant was at work until then.
     pub(crate) fn is_of_work(&self) -> bool {
         matches!(
             self,
-            SignalKind::Delivery { .. }
-                | SignalKind::Gathered(_)
-                | SignalKind::Idle { .. }
-                | SignalKind::AllStarted
-                | SignalKind::PlanRequest(_)
-                | SignalKind::Ended { .. }
+            ShardEventKind::Delivery { .. }
+                | ShardEventKind::Gathered(_)
+                | ShardEventKind::Idle { .. }
+                | ShardEventKind::AllStarted
+                | ShardEventKind::PlanRequest(_)
+                | ShardEventKind::Ended { .. }
         )
     }
 }

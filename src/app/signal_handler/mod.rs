@@ -1,8 +1,8 @@
-//! Guard against a process that hangs, one value that `main` makes and passes on: a thread that handles SIGINT, SIGTERM and
+//! SignalHandler against a process that hangs, one value that `main` makes and passes on: a thread that handles SIGINT, SIGTERM and
 //! SIGHUP whatever the rest of lgoose is doing. Outside a run they end the process at once; during a run they interrupt it, and after an abort the process
 //! ends within a second even if a part of it hangs. The end of the terminal (SIGHUP) leaves a run alone that outlives
 //! it, unless it comes again. Signals that announce the end of the process are a first Ctrl-C. Of what a run writes,
-//! the guard knows only whether it is written.
+//! the signal handler knows only whether it is written.
 
 mod kinds;
 
@@ -33,7 +33,7 @@ const LAST_WORDS: Duration = Duration::from_millis(150);
 
 /// A run that signals interrupt.
 #[derive(Debug, Clone)]
-struct GuardedRun {
+struct AttendedRun {
     run: Handle,
     /// Whether it goes on when the terminal has gone.
     outlives_terminal: bool,
@@ -50,20 +50,20 @@ enum RunStage {
     Concluded,
 }
 
-/// The guard of this process; every clone is the same guard.
+/// The signal handler of this process; every clone is the same one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Guard(Arc<Guarded>);
+pub(super) struct SignalHandler(Arc<HandlerState>);
 
-/// What the guard's thread and the rest of the process know of each other.
+/// What the signal handler's thread and the rest of the process know of each other.
 #[derive(Debug, Default)]
-struct Guarded {
+struct HandlerState {
     /// The run that signals interrupt; `None` if there is none.
-    run: watch::Sender<Option<GuardedRun>>,
+    run: watch::Sender<Option<AttendedRun>>,
     /// Counts the signals that came during the run.
     signals: watch::Sender<u64>,
     /// Whether the run has outputs that have not been written yet.
     outputs_due: AtomicBool,
-    /// The exit code of the run, once it is known, for a process that the guard ends. An aborted run never ends with 0, which
+    /// The exit code of the run, once it is known, for a process that the signal handler ends. An aborted run never ends with 0, which
     /// means here that it is not known.
     exit_code: AtomicU8,
     stage: watch::Sender<RunStage>,
@@ -71,7 +71,7 @@ struct Guarded {
     steered_from_afar: AtomicBool,
 }
 
-impl Guard {
+impl SignalHandler {
     /// Starts to listen, on a thread of its own.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Guard {
             .build()
             .map_err(cannot)?;
         let (ready, listens) = mpsc::channel();
-        let guard = self.clone();
+        let handler = self.clone();
         let listen = move || {
             runtime.block_on(async {
                 let interrupt = outlive_file_limit().and_then(|()| signal(SignalKind::interrupt()));
@@ -93,7 +93,7 @@ impl Guard {
                 let failed = match signals {
                     Ok((signals, hangups, notices)) => {
                         let _waits = ready.send(Ok(()));
-                        return guard.handle_signals(signals, hangups, notices).await;
+                        return handler.handle_signals(signals, hangups, notices).await;
                     }
                     Err(error) => error,
                 };
@@ -123,7 +123,7 @@ impl Guard {
         self.0.stage.send_replace(RunStage::UnderWay);
         self.0.exit_code.store(exit::OK, Ordering::Relaxed);
         self.0.run.send_modify(|place| {
-            let before = place.replace(GuardedRun {
+            let before = place.replace(AttendedRun {
                 run: run.clone(),
                 outlives_terminal,
             });
@@ -197,11 +197,11 @@ impl Guard {
 
     /// Waits for the next signal from now on.
     pub(super) fn interrupted(&self) -> impl Future<Output = ()> + use<> {
-        let (mut signals, guard) = (self.0.signals.subscribe(), self.clone());
+        let (mut signals, handler) = (self.0.signals.subscribe(), self.clone());
         async move {
             // The sender lives as long as this.
             let _never = signals.changed().await;
-            drop(guard);
+            drop(handler);
         }
     }
 
@@ -237,7 +237,7 @@ impl Guard {
                     match (hangups.count(Instant::now(), outliving.is_some()), outliving) {
                         (HangupEffect::Echo, _) => continue,
                         _ if self.leave_readers() => continue,
-                        (HangupEffect::Outlived, Some(GuardedRun { run, .. })) => {
+                        (HangupEffect::Outlived, Some(AttendedRun { run, .. })) => {
                             tokio::spawn(self.clone().report_without_terminal(run));
                             continue;
                         }
@@ -304,7 +304,7 @@ impl Guard {
 }
 
 /// Interrupts the run, if there is one.
-fn interrupt_run(place: &Option<GuardedRun>) -> Option<PendingCommand> {
+fn interrupt_run(place: &Option<AttendedRun>) -> Option<PendingCommand> {
     let run = &place.as_ref()?.run;
     Some(run.send(Command::Interrupt(Interrupt::Signal)))
 }
@@ -325,22 +325,22 @@ mod tests {
 
     #[tokio::test]
     async fn a_signal_between_two_runs_interrupts_the_second_once() {
-        let guard = Guard::default();
+        let handler = SignalHandler::default();
         let (first, control) = Control::open();
-        guard.attend(&first);
+        handler.attend(&first);
         drop(control);
-        drop(interrupt_run(&guard.0.run.borrow()));
+        drop(interrupt_run(&handler.0.run.borrow()));
         let (second, mut control) = Control::open();
-        guard.attend(&second);
-        guard.attend(&second);
+        handler.attend(&second);
+        handler.attend(&second);
         let Some(ControlCall::Command(command, _)) = control.calls.next().await else {
             panic!("it is interrupted");
         };
         assert_eq!(command, Command::Interrupt(Interrupt::Signal));
         assert!(second.is_stopped() && !second.is_aborted());
-        guard.leave();
+        handler.leave();
         let (third, _control) = Control::open();
-        guard.attend(&third);
+        handler.attend(&third);
         assert!(!third.is_stopped(), "no signal came since");
     }
 }

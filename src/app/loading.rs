@@ -63,7 +63,8 @@ pub(super) fn load(
     name: &str,
     source: &str,
     variables: EnvVariables,
-    (typed_seed, usual): (Option<u64>, u64),
+    typed_seed: Option<u64>,
+    usual: u64,
     folder: &PlanFolder,
     most_memory: Option<u64>,
 ) -> Result<Loaded, Error> {

@@ -58,10 +58,12 @@ struct LogFileWriter {
 /// Starts the log. With `hold`, its lines are kept for the file that [`write_to`] sets.
 pub(super) fn start(verbose: bool, quiet: bool, hold: bool) {
     places(|places| places.held = hold.then(Vec::new));
-    let level = match (verbose, quiet) {
-        (true, _) => tracing::Level::DEBUG,
-        (false, true) => tracing::Level::ERROR,
-        (false, false) => tracing::Level::INFO,
+    let level = if verbose {
+        tracing::Level::DEBUG
+    } else if quiet {
+        tracing::Level::ERROR
+    } else {
+        tracing::Level::INFO
     };
     // lgoose itself reports what matters about the connection to a broker.
     let levels = Targets::new()

@@ -249,7 +249,8 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         &name,
         &test.source,
         test.variables,
-        (typed.seed, seed),
+        typed.seed,
+        seed,
         &test.folder,
         typed.memory,
     )?;

@@ -160,7 +160,7 @@ impl Slot {
             let logs = RetainedLogs::start(&prepared.run.local.logs, of_workers)?;
             prepared.run.run_logs = logs.run_logs();
             let companion = companion(handle.clone());
-            let outcome = conduct(&signals, (&handle, control), prepared, source, companion).await;
+            let outcome = conduct(&signals, &handle, control, prepared, source, companion).await;
             let written = logs.finish(&signals, &handle).await;
             let mut outcome = outcome?;
             written?.enter(&mut outcome);
@@ -184,7 +184,8 @@ impl Slot {
 /// Drives the run and everything that accompanies it until the run is over, or until one of them fails.
 async fn conduct(
     signals: &Signals,
-    (handle, control): (&Handle, Control),
+    handle: &Handle,
+    control: Control,
     prepared: PreparedRun,
     source: Option<ReloadSource>,
     companion: impl Future<Output = Error>,

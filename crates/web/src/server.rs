@@ -148,7 +148,8 @@ impl WebServer {
         let (end, ends) = watch::channel(RunResult::None);
         let (closing, closes) = watch::channel(false);
         let site = WebState::new(
-            (handle.clone(), facts),
+            handle.clone(),
+            facts,
             self.access.clone(),
             ends.clone(),
             closes.clone(),

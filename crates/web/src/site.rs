@@ -56,7 +56,8 @@ pub(super) struct WebState {
 
 impl WebState {
     pub(super) fn new(
-        (handle, facts): (Handle, RunHeading),
+        handle: Handle,
+        facts: RunHeading,
         access: Arc<Access>,
         end: watch::Receiver<RunResult>,
         closing: watch::Receiver<bool>,

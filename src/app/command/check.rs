@@ -18,7 +18,7 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     let flags::PlanText { name, source, .. } = flags::read_file(&flags.plan, &folder, false)?;
     let variables = flags::read_variables(flags.env_file.as_deref(), &flags.env, &[])?;
     let (program, mut plan, mut settings) =
-        loading::load(&name, &source, variables, (Some(0), 0), &folder, None)?;
+        loading::load(&name, &source, variables, Some(0), 0, &folder, None)?;
     lgoose_plan::leave_out_unweighted(&mut plan)?;
     let mut typed = Settings {
         host: flags.host.clone(),

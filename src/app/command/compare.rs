@@ -122,10 +122,13 @@ fn show(comparison: &Comparison, outputs: &[Output], anyway: bool) -> Result<u8,
     } else if regressions > 0 {
         print_reason("slower than '--max-regression' allows, beyond chance");
     }
-    Ok(match comparison.comparable || anyway {
-        _ if !troubles.is_empty() => exit::TROUBLE,
-        false => exit::MISTAKE,
-        true if regressions > 0 => exit::VERDICT,
-        true => exit::OK,
+    Ok(if !troubles.is_empty() {
+        exit::TROUBLE
+    } else if !comparison.comparable && !anyway {
+        exit::MISTAKE
+    } else if regressions > 0 {
+        exit::VERDICT
+    } else {
+        exit::OK
     })
 }

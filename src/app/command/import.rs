@@ -149,7 +149,8 @@ mod tests {
                 "plan.lua",
                 &imported.plan,
                 EnvVariables::default(),
-                (Some(0), 0),
+                Some(0),
+                0,
                 &folder(),
                 None,
             );
@@ -287,7 +288,8 @@ mod tests {
                     "plan.lua",
                     &imported.plan,
                     EnvVariables::default(),
-                    (Some(0), 0),
+                    Some(0),
+                    0,
                     &folder(),
                     None,
                 );
@@ -329,7 +331,8 @@ mod tests {
             "plan.lua",
             &imported.plan,
             EnvVariables::default(),
-            (Some(0), 0),
+            Some(0),
+            0,
             &folder(),
             None,
         );

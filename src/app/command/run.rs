@@ -155,8 +155,8 @@ fn open_view(
     if !screen::shows_view(context.flags) {
         return None;
     }
-    let facts = (prepared.run.name.clone(), prepared.run.target.clone());
-    let view = TerminalView::open(facts, context.flags, context.handle.clone())?;
+    let (plan, host) = (prepared.run.name.clone(), prepared.run.target.clone());
+    let view = TerminalView::open(plan, host, context.flags, context.handle.clone())?;
     let view = match services.page() {
         Some(url) => view.note(format!("page of this run: {url}")),
         None => view,
@@ -239,11 +239,13 @@ pub(super) async fn conclude(
     for trouble in &troubles {
         report_error(trouble, false);
     }
-    let code = match troubles.is_empty() {
+    let code = if context.handle.is_aborted() && outcome.trouble.is_none() {
         // Whoever aborts the wait after the run gets no verdict either.
-        _ if context.handle.is_aborted() && outcome.trouble.is_none() => exit::ABORTED,
-        true => verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code),
-        false => exit::TROUBLE,
+        exit::ABORTED
+    } else if troubles.is_empty() {
+        verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code)
+    } else {
+        exit::TROUBLE
     };
     context.handler.note_outputs_written(code);
     code

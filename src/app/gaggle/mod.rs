@@ -95,7 +95,8 @@ pub(super) async fn recruit(
     let (manager, leave) = Manager::recruit(
         address,
         recruitment,
-        (run.plan_version.clone(), about),
+        run.plan_version.clone(),
+        about,
         Arc::new(pack),
         Box::new(announce),
         stop,

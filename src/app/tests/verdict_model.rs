@@ -266,12 +266,7 @@ fn near(figure: f64, own: f64) -> bool {
 
 /// Returns the figure of a stretch with the requests that users would have sent while they waited and no response came to any of
 /// these; `None` if there was no such time.
-fn with_waiting(
-    rows: &[&Row],
-    of: &Threshold,
-    (from, to): (i64, i64),
-    course: &Course,
-) -> Option<f64> {
+fn with_waiting(rows: &[&Row], of: &Threshold, from: i64, to: i64, course: &Course) -> Option<f64> {
     let start = |row: &Row| row.end - (row.ms * 1e6).round() as i64;
     let ended = |from: i64, to: i64| rows.iter().filter(move |row| (from..to).contains(&row.end));
     let mut all: Vec<f64> = ended(from, to).map(|row| row.ms).collect();
@@ -402,7 +397,7 @@ fn judge(
                         FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Max
                     );
                 let waiting = counts_waiting
-                    .then(|| with_waiting(rows, of, (from, to), course))
+                    .then(|| with_waiting(rows, of, from, to, course))
                     .flatten();
                 seen.into_iter().chain(waiting).reduce(f64::max)
             };

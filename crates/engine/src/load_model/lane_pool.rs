@@ -26,9 +26,8 @@ impl LanePool {
         let pools = lanes.map(|(number, lane)| match &lane.load {
             LaneLoad::Users(_) => LanePool::Users(UserPool::new(context.share(index, number))),
             LaneLoad::Arrivals { spacing, most, .. } => {
-                let spacing_and_most = (*spacing, *most);
                 let mut dispatcher =
-                    Dispatcher::new(index, number, context, scenarios, spacing_and_most);
+                    Dispatcher::new(index, number, context, scenarios, *spacing, *most);
                 if let Some(joined) = context.joined {
                     let since = joined.saturating_duration_since(context.start);
                     dispatcher.skip(lane, directive.clock.elapsed(since));

@@ -267,8 +267,10 @@ impl<'a> RunningEvent<'a> {
                 "{name} was computing when it was cut off: the figures of its requests are not complete"
             )),
         }
+        if !self.happened.cut_off {
+            return Ok(self.happened);
+        }
         match self.why {
-            _ if !self.happened.cut_off => {}
             EventCutoff::Aborted | EventCutoff::Trouble => {}
             EventCutoff::OverTime => {
                 let (limit, flag) = self.limit();

@@ -292,12 +292,12 @@ impl Steering {
         let hatch_rate = self.context.config.hatch_rate;
         let (steered, done) = steered(&lane.load, since, hatch_rate, goal)?;
         // At a rate, the number of users is a limit, not the load.
-        let users_at_most = lane.load.is_open() && matches!(done, Done::Users(_));
-        // A scenario with a load of its own has no part in the stages of the others, either.
-        match (users_at_most, &lane.owner) {
-            (true, _) => {}
-            (false, None) => self.milestones.set_load(),
-            (false, Some(_)) => self.milestones.set_own_load(number),
+        if !(lane.load.is_open() && matches!(done, Done::Users(_))) {
+            // A scenario with a load of its own has no part in the stages of the others, either.
+            match lane.owner {
+                None => self.milestones.set_load(),
+                Some(_) => self.milestones.set_own_load(number),
+            }
         }
         if let Some(text) = steered_to(&done) {
             let text = match &lane.owner {

@@ -329,10 +329,12 @@ impl WorkerWatch {
                 Cause::StoppedByUser | Cause::Signal | Cause::Aborted
             )
         });
-        let most = match (is_aborting, is_by_hand) {
-            (true, true) => Duration::ZERO,
-            (true, false) => WORKER_ALONE,
-            (false, _) => NEVER,
+        let most = if !is_aborting {
+            NEVER
+        } else if is_by_hand {
+            Duration::ZERO
+        } else {
+            WORKER_ALONE
         };
         (lasted >= most).then(|| why.clone())
     }

@@ -76,8 +76,8 @@ impl Broker {
         let (denials, denied) = watch::channel(Denials::default());
         let credentials = credentials(address)?;
         loop {
-            let news = (contact.clone(), denials.clone());
-            let options = options(address, credentials.as_deref(), name, news)?;
+            let (contact, denials) = (contact.clone(), denials.clone());
+            let options = options(address, credentials.as_deref(), name, contact, denials)?;
             let error = match options.connect(address.servers()).await {
                 Ok(client) => {
                     let mut jetstream = jetstream::new(client.clone());

@@ -70,7 +70,8 @@ pub(super) fn options(
     address: &BrokerAddress,
     credentials: Option<&str>,
     name: &str,
-    (contact, denials): (watch::Sender<ContactState>, watch::Sender<Denials>),
+    contact: watch::Sender<ContactState>,
+    denials: watch::Sender<Denials>,
 ) -> Result<ConnectOptions, Error> {
     let mut options = ConnectOptions::new()
         .name(name)

@@ -68,7 +68,8 @@ impl ManagerLog {
         broker: &Broker,
         run: &str,
         registry: &WorkerRegistry,
-        (ahead, since_origin): (Duration, Duration),
+        ahead: Duration,
+        since_origin: Duration,
     ) -> Result<(), Error> {
         let record = ManagerRecord {
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -1,14 +1,14 @@
 //! Pump between the director of a run and its workers: sends directives down as orders, and signals up.
 
+use super::PreparedWorkers;
 use super::events::{self, EventFailure};
-use super::hand_out::PackedPlan;
 use super::inputs::WorkerInputs;
 use super::intake::SignalIntake;
 use super::journal::{ManagerLog, store_lines};
 use super::outages::Outages;
 use super::playback::Playback;
 use super::recruit::release;
-use super::registry::{RegisteredWorker, WorkerRegistry};
+use super::registry::RegisteredWorker;
 use super::requests::{ChangeRequest, CompletedRequest, PendingRequests};
 use super::signal_path::SignalPath;
 use super::slots::Slots;
@@ -77,12 +77,18 @@ struct Vacancy {
 
 impl ManagerLoop {
     pub(super) fn new(
-        line: ManagerConnection,
-        (registry, slots): (WorkerRegistry, Slots),
+        prepared: PreparedWorkers,
         ends: ManagerChannels,
-        plan: PackedPlan,
-        (facts, on_loss): (RunDescription, WorkerLoss),
+        facts: RunDescription,
+        on_loss: WorkerLoss,
     ) -> ManagerLoop {
+        let PreparedWorkers {
+            line,
+            registry,
+            slots,
+            plan,
+            ..
+        } = prepared;
         let (sender, lines) = mpsc::unbounded_channel();
         ManagerLoop {
             intake: SignalIntake::new(
@@ -311,10 +317,9 @@ impl ManagerLoop {
     async fn record(&mut self, start: Instant, since_origin: Duration) {
         let ahead = start.saturating_duration_since(Instant::now());
         let (broker, run) = (&self.line.broker, &self.line.run);
-        let times = (ahead, since_origin);
         let stored = self
             .chronicle
-            .store_record(broker, run, &self.intake.registry, times)
+            .store_record(broker, run, &self.intake.registry, ahead, since_origin)
             .await;
         if let Err(error) = stored {
             let text = format!("if this manager is lost, no other can go on with the run: {error}");

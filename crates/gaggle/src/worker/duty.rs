@@ -281,7 +281,7 @@ impl WorkerDuty {
                 {
                     reservations.begin(reserved);
                 }
-                Some(self.start((at, since_origin), joins, revision, &order))
+                Some(self.start(at, since_origin, joins, revision, &order))
             }
             RequestKind::EndLogs => Some(WorkerReply::Logs(self.logs.as_mut().map(PartLogs::end))),
             RequestKind::Dismiss => {
@@ -412,7 +412,8 @@ impl WorkerDuty {
 
     fn start(
         &mut self,
-        (at, since_origin): (u64, Duration),
+        at: u64,
+        since_origin: Duration,
         joins: bool,
         revision: u64,
         order: &lgoose_engine::RunOrder,

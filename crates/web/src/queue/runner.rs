@@ -98,7 +98,7 @@ pub async fn run_all(
         };
         // What cannot be kept of it now is told at its end.
         let _later = runs.data.write_record(&id, &record);
-        let gone = one(runs, (&id, &plan), &order, address, &mut interrupts).await;
+        let gone = one(runs, &id, &plan, &order, address, &mut interrupts).await;
         let end = match gone {
             Ok(Some(gone)) => RunEnd {
                 at: now(),
@@ -147,7 +147,8 @@ async fn free(runs: &Runs) {
 /// Carries on one run to its end; `None` if that takes too long for somebody in a hurry.
 async fn one(
     runs: &Runs,
-    (id, plan): (&str, &Path),
+    id: &str,
+    plan: &Path,
     order: &ProcessOrder,
     address: watch::Sender<Option<SocketAddr>>,
     interrupts: &mut Interrupts<'_>,

@@ -66,7 +66,7 @@ pub(super) fn capacity(options: &cli::CapacityArgs, handler: &SignalHandler) -> 
     }
     let progress = SearchProgress::new(aims.by, run.screen.quiet);
     let supervisor = Supervisor::new(Signals::ObeyedByAll(handler.clone()));
-    let steps = StepRunner::new((&supervisor, handler), &base, options, &run, &progress);
+    let steps = StepRunner::new(&supervisor, handler, &base, options, &run, &progress);
     let mut search = Search::new(aims);
     let times = steps.times(None, &[]);
     let clock = SearchClock::start(options.time);
@@ -111,7 +111,7 @@ pub(super) fn capacity(options: &cli::CapacityArgs, handler: &SignalHandler) -> 
         }
     };
     handler.note_outputs_due();
-    report((&base, &run, handler), aims, &search, found, trouble)
+    report(&base, &run, handler, aims, &search, found, trouble)
 }
 
 /// Returns what of the time is left for the next run.
@@ -199,7 +199,9 @@ impl SearchRuns {
 
 /// Completes the report with the result of the search, writes and shows it, and returns the exit code.
 fn report(
-    (base, run, handler): (&PreparedRun, &cli::RunArgs, &SignalHandler),
+    base: &PreparedRun,
+    run: &cli::RunArgs,
+    handler: &SignalHandler,
     aims: capacity::SearchAims,
     search: &Search,
     found: SearchRuns,

@@ -138,7 +138,8 @@ struct WatchedStep<'a> {
 
 impl<'a> StepRunner<'a> {
     pub(super) fn new(
-        (supervisor, handler): (&'a Supervisor, &'a SignalHandler),
+        supervisor: &'a Supervisor,
+        handler: &'a SignalHandler,
         base: &'a PreparedRun,
         options: &'a cli::CapacityArgs,
         run: &'a cli::RunArgs,

@@ -71,7 +71,8 @@ enum ViewMessage {
 impl TerminalView {
     /// Opens the view on the terminal; `None` if that is not possible, in which case the run goes on without a view.
     pub(super) fn open(
-        (plan, host): (String, String),
+        plan: String,
+        host: String,
         flags: &cli::RunArgs,
         handle: Handle,
     ) -> Option<TerminalView> {

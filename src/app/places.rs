@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The most links in a row that Linux follows.
 const MAX_LINKS: usize = 40;
 
-/// A file of a run, with a description of what it is.
+/// A file of a run, with its description.
 #[derive(Debug, Clone)]
 pub(super) struct RunFile {
     what: String,
@@ -164,7 +164,7 @@ pub(super) fn apart(read: &[RunFile], written: &[RunFile]) -> Result<(), Diagnos
     Ok(())
 }
 
-/// Returns what a path leads to; `None` for a pipe or a device, which cannot be overwritten.
+/// Returns the identity of the file at a path; `None` for a pipe or a device, which cannot be overwritten.
 fn identity(path: &Path) -> Option<FileIdentity> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => Some(FileIdentity::Inode(found.dev(), found.ino())),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast;
 
-/// Interval at which `--watch` checks the files. What an editor writes in two steps has settled by the next check.
+/// Interval at which `--watch` checks the files. A file that an editor writes in two steps has settled by the next check.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Reads the test with the current text of its plan.
@@ -52,7 +52,7 @@ impl Reloader {
     ) -> Reloader {
         let mut watched = WatchedFiles::default();
         if source.watch {
-            // Before the run begins, so that whatever is saved after its first request counts as a change.
+            // Before the run begins, so that a file saved after its first request counts as changed.
             watched.look(program.files());
         }
         Reloader {

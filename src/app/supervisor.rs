@@ -124,7 +124,7 @@ impl Drop for Reservation {
     }
 }
 
-/// The place of the one test that runs, and what steers and watches it. Dropping this gives the place up.
+/// The place of the one test that runs, and its handle and controls. Dropping this gives the place up.
 pub(super) struct Slot {
     signals: Signals,
     reservation: Reservation,
@@ -142,7 +142,7 @@ impl Slot {
     ///
     /// # Errors
     /// Returns the trouble that kept the run from starting, or the error of `companion`. Later trouble is in the outcome,
-    /// next to what was measured.
+    /// next to the figures.
     pub(super) async fn run<F: Future<Output = Error>>(
         self,
         mut prepared: PreparedRun,

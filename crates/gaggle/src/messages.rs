@@ -62,7 +62,7 @@ pub(super) fn is_due(skipped: u64) -> bool {
     skipped > 0 && 10_u64.pow(skipped.ilog10()) == skipped
 }
 
-/// A worker's answer to `names::HELLO`.
+/// A worker's reply to `names::HELLO`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerPresence {
     /// Identity of the process, unique among all.
@@ -85,7 +85,7 @@ pub struct WorkerPresence {
     pub process: u64,
 }
 
-/// A gather's answer to `names::GATHERS`.
+/// A gather's reply to `names::GATHERS`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatherPresence {
     /// Identity of the process, unique among all.
@@ -134,7 +134,7 @@ pub(super) enum RequestKind {
     },
     /// Run the plan's function for this event.
     Event(PlanEvent),
-    /// What the user that runs the event is to do from now on.
+    /// New order for the user that runs the event.
     EventOrder(EventOrder),
     /// The value that `test_start` returned on another worker, as JSON.
     Share(String),
@@ -146,14 +146,14 @@ pub(super) enum RequestKind {
         since_origin: Duration,
         revision: u64,
         order: Box<RunOrder>,
-        /// What the worker whose place this one takes had reserved; `None` if it is there from the start.
+        /// Reservations of the worker whose place this one takes; `None` if it is there from the start.
         reserved: Option<ReservedNumbers>,
     },
     /// Run so many threads more for this run, under another identity with that name.
     Split { name: String, threads: u64 },
-    /// Log nothing more, and hand over what is logged.
+    /// Log nothing more, and hand over the log entries.
     EndLogs,
-    /// Stop users as at the end of the run, hand over what is left, and be free.
+    /// Stop users as at the end of the run, hand over the remaining figures, and be free.
     Dismiss,
     /// End everything for this run at once, and be free.
     Release,
@@ -172,7 +172,7 @@ pub(super) struct WorkerAssignment {
     pub(super) reserves: bool,
 }
 
-/// An answer to a [`Request`].
+/// A reply to a [`Request`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum WorkerReply {
     Done,
@@ -194,7 +194,7 @@ pub(super) struct RevisedOrder {
     pub(super) order: RunOrder,
 }
 
-/// What another manager needs to go on with a run, besides what follows this record in the stream.
+/// State from which another manager can go on with a run, together with the journal after it in the stream.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ManagerRecord {
     /// Version of lgoose.
@@ -211,7 +211,7 @@ pub(super) struct ManagerRecord {
     pub(super) replaces: bool,
 }
 
-/// What a view or a report needs to know about a run.
+/// Facts of a run for views and reports.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunDescription {
     /// Name of the plan.

@@ -1,4 +1,4 @@
-//! Reader of a run's stream: delivers its messages in order, whatever fails on the way.
+//! Reader of a run's stream: delivers its messages in order, despite failures on the way.
 
 use super::broker::{Broker, ContactState};
 use super::names;
@@ -137,7 +137,7 @@ pub(super) async fn read(
                 Some(Err(error)) => {
                     tracing::debug!(target: "lgoose::gaggle", "{error}");
                     tokio::time::sleep(RETRY_DELAY).await;
-                    // A stream that no longer exists yields nothing but errors, and only opening a new reader tells
+                    // A stream that no longer exists yields nothing but errors, and only a new reader reports
                     // why.
                     break;
                 }

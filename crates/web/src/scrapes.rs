@@ -1,5 +1,5 @@
-//! Scrapes of the metrics: how far apart they come, and whether one has had the final figures. Tells how long the server of a run
-//! that is over waits for one more.
+//! Scrapes of the metrics: how far apart they come, and whether one has had the final figures. Determines how long the server
+//! of a run that is over waits for one more.
 
 use std::collections::VecDeque;
 use std::time::Duration;

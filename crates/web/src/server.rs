@@ -1,5 +1,5 @@
-//! The server: its address and its token, its thread, and its end with the process. Waits for no reader: what is not read
-//! when the process ends is lost.
+//! The server: its address and its token, its thread, and its end with the process. Waits for no reader: bytes that are
+//! not read when the process ends are lost.
 
 use super::access::Access;
 use super::connections::ConnectionServer;
@@ -32,7 +32,7 @@ const PORTS: u16 = 100;
 /// Time for readers of events to fetch the report before the process ends.
 const LAST_LOOK: Duration = Duration::from_secs(2);
 
-/// Time for answers that are under way then.
+/// Time for responses that are under way then.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where a server is to be found.
@@ -44,10 +44,10 @@ pub struct ListenAddress {
     pub port: Option<u16>,
 }
 
-/// What is said of a server.
+/// Options of a server.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// Where it is to be found.
+    /// Address to listen on.
     pub place: ListenAddress,
     /// The token; a random one unless said.
     pub token: Option<String>,
@@ -63,7 +63,7 @@ pub struct ServerOptions {
     pub key: Option<PathBuf>,
 }
 
-/// A server that can be connected to, but does not answer yet.
+/// A server that can be connected to, but does not respond yet.
 pub struct WebServer {
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
@@ -300,7 +300,7 @@ pub struct WebThread {
 }
 
 impl WebThread {
-    /// Tells readers that the run is over, with its report if it came to one.
+    /// Notifies readers that the run is over, with its report if it came to one.
     pub fn finish(&self, report: Option<&Report>) {
         self.end.send_replace(match report {
             Some(report) => RunResult::Report(Arc::new(report.clone())),
@@ -315,7 +315,7 @@ impl WebThread {
     }
 
     /// Ends the server: readers of events have two seconds to fetch the report, a scraper that time to fetch the final figures, unless
-    /// the wait is `skipped`; answers that are then under way have one second, idle connections none.
+    /// the wait is `skipped`; responses that are then under way have one second, idle connections none.
     pub async fn leave(mut self, linger: Option<Duration>, skipped: impl Future<Output = ()>) {
         let readers = timeout(LAST_LOOK, self.readers.wait_for(|readers| *readers == 0));
         let scraped = timeout(

@@ -1,4 +1,4 @@
-//! What the flags determine about a plan and its run.
+//! Reads a plan and the settings of its run from the flags.
 
 use super::env_file;
 use super::target_plan;

@@ -1,5 +1,5 @@
-//! `lgoose import`: reads a recording, prints its plan, writes the files that belong to it, and prints what is left
-//! to do.
+//! `lgoose import`: reads a recording, prints its plan, writes the files that belong to it, and prints the remaining
+//! steps.
 
 use super::screen::{aside, put};
 use crate::cli;

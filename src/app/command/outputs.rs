@@ -91,7 +91,7 @@ fn files_and_streams(outputs: &[Output]) -> (Vec<ReportOutput>, Vec<ReportOutput
     outputs.iter().flat_map(parts).partition(is_file)
 }
 
-/// What is written to one place.
+/// Output to one place.
 struct ReportOutput {
     format: Format,
     /// Whether it is the series, the second file of CSV.

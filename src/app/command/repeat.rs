@@ -58,7 +58,7 @@ fn is_plan(path: &Path) -> bool {
 }
 
 impl<'a> RepeatedRuns<'a> {
-    /// Returns the runs that the flags ask for; `None` if they only name reports.
+    /// Returns the runs that the flags request; `None` if they only name reports.
     ///
     /// # Errors
     /// A mistake in the flags, or in the options of the runs.
@@ -132,7 +132,7 @@ impl<'a> RepeatedRuns<'a> {
         all.collect()
     }
 
-    /// Runs the plan as often as asked for, and returns all reports; `None` if somebody stopped the runs.
+    /// Runs the plan as often as requested, and returns all reports; `None` if somebody stopped the runs.
     ///
     /// # Errors
     /// A mistake in the plan, a report that cannot be read or written, or trouble in a run. Of the earlier runs, only
@@ -177,7 +177,7 @@ impl<'a> RepeatedRuns<'a> {
     }
 
     /// Runs the plan once for that side, and returns its report and whether somebody wanted it to stop, even when it
-    /// was over; `told` names the run in messages.
+    /// was over; `label` names the run in messages.
     fn run_once(
         &self,
         supervisor: &Supervisor,

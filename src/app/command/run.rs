@@ -65,7 +65,7 @@ fn can_resume(flags: &cli::RunArgs) -> Result<(), Diagnostic> {
     Err(Diagnostic::new(message).help(help))
 }
 
-/// Prints what is about to run, after warnings about what it would lack.
+/// Announces the run, after warnings about shortages of this machine.
 fn announce_run(prepared: &PreparedRun, flags: &cli::RunArgs) {
     if !on_workers(flags) {
         for shortage in preflight::preflight(prepared) {
@@ -139,7 +139,7 @@ pub(super) fn conduct(
     Ok(code)
 }
 
-/// Tells the signal handler what it has to know of the run.
+/// Informs the signal handler about the run.
 fn inform(context: RunContext<'_>) {
     let from_afar = screen::is_steered_from_afar(context.flags);
     context.handler.note_steered_from_afar(from_afar);

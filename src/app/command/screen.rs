@@ -95,7 +95,7 @@ impl ReportedErrors {
     }
 }
 
-/// Returns whether to show the live view: standard output is a capable terminal, and no flag asks for something else.
+/// Returns whether to show the live view: standard output is a capable terminal, and no flag requests something else.
 pub(super) fn shows_view(flags: &cli::RunArgs) -> bool {
     let screen = &flags.screen;
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
@@ -194,7 +194,7 @@ pub(super) fn aside(text: &str) {
     console::err().put(line(text));
 }
 
-/// Prints what is wrong with the arguments of a hosted run.
+/// Prints an error in the arguments of a hosted run.
 pub(super) fn report_argument_error(message: &str) {
     put_error(message);
 }
@@ -210,9 +210,9 @@ pub(super) fn report_error(error: &Error, backtrace: bool) {
     });
 }
 
-/// Prints an error on standard error, and tells it to the host of this process, if it has one.
+/// Prints an error on standard error, and sends it to the host of this process, if it has one.
 fn put_error(text: &str) {
-    // If standard error is gone, nobody can be told.
+    // If standard error is gone, nobody receives it.
     console::err().put(line(text));
     lgoose_web::queue::report_error(text);
 }

@@ -22,7 +22,7 @@ pub(super) struct RunServer {
     pub(super) url: String,
 }
 
-/// Opens the server of a run, if the flags ask for one.
+/// Opens the server of a run, if the flags request one.
 ///
 /// # Errors
 /// A mistake in a flag, or trouble with the port.
@@ -99,7 +99,7 @@ pub(super) fn options(flags: &cli::WebArgs, place: &cli::WebPlace) -> ServerOpti
     }
 }
 
-/// Prints where the page is, and opens it in the browser if the flags ask for it.
+/// Prints the address of the page, and opens it in the browser if the flags request it.
 pub(super) fn announce(what: &str, url: &str, flags: &cli::WebArgs) {
     // Not in the log, whose file others may read: the address may have the token.
     console::err().put(format!("page of {what}: {url}\n").into_bytes());
@@ -113,7 +113,7 @@ fn end_with(host: Arc<UnixStream>, run: Handle) -> Result<(), Error> {
     let thread = std::thread::Builder::new().name("host".to_owned());
     let waiting = thread.spawn(move || {
         serve::host_gone(&host);
-        // Nobody waits for the answer.
+        // Nobody waits for the response.
         drop(run.send(Ask::Interrupt(Interrupt::Signal)));
     });
     waiting

@@ -14,7 +14,7 @@ use crate::cli;
 use lgoose_base::error::Error;
 use lgoose_metrics::control::Handle;
 
-/// Moves the users to workers, if the flags ask for it. The returned value is to be ended after the run.
+/// Moves the users to workers, if the flags request it. The returned value is to be ended after the run.
 pub(super) fn recruit(
     prepared: &mut PreparedRun,
     handle: &Handle,

@@ -52,7 +52,7 @@ pub(super) struct TlsFiles {
     key: Option<Vec<u8>>,
 }
 
-/// What the worker itself decides.
+/// Settings of the worker itself.
 #[derive(Debug, Clone)]
 pub(super) struct WorkerTerms {
     pub(super) memory: Option<u64>,

@@ -26,7 +26,7 @@ use std::time::Duration;
 /// Time limit for workers to come, unless a flag sets one.
 const WORKERS_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What must be ended after a run on workers.
+/// Connection and broker that must be ended after a run on workers.
 pub(super) struct RunTeardown {
     leave: DisconnectHandle,
     /// The broker, if it was started for this run.

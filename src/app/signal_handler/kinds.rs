@@ -1,5 +1,4 @@
-//! Signals that are not always an interrupt: the end of the terminal, and what announces that the process will be
-//! killed.
+//! Signals that are not always an interrupt: the end of the terminal, and notices that the process will be killed.
 
 use lgoose_base::machine;
 use rustix::process::Signal as RawSignal;
@@ -7,7 +6,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::Instant;
 
-/// Time within which a terminal that has gone may be told twice: by the shell and by the kernel.
+/// Time within which the end of a terminal may be signalled twice: by the shell and by the kernel.
 const ECHO: Duration = Duration::from_secs(2);
 
 /// The signals that the terminal has gone.
@@ -19,10 +18,10 @@ pub(super) struct Hangups {
     latest: Option<Instant>,
 }
 
-/// What a signal that the terminal has gone means.
+/// Effect of a signal that the terminal has gone.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum HangupEffect {
-    /// The one before, told again.
+    /// The previous signal, sent again.
     Echo,
     /// The run goes on without a terminal.
     Outlived,
@@ -69,8 +68,8 @@ pub(in crate::app) struct KillNotices {
 }
 
 impl KillNotices {
-    /// Listens for the limit on CPU time, which the kernel tells of again each second, and for what schedulers of
-    /// batches send some time before they kill. Programs that are started from here inherit no listener.
+    /// Listens for the limit on CPU time, which the kernel signals again each second, and for the signals that batch
+    /// schedulers send some time before they kill. Programs that are started from here inherit no listener.
     ///
     /// # Errors
     /// Returns why there can be no listener.

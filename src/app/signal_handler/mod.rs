@@ -1,8 +1,8 @@
-//! SignalHandler against a process that hangs, one value that `main` makes and passes on: a thread that handles SIGINT, SIGTERM and
-//! SIGHUP whatever the rest of lgoose is doing. Outside a run they end the process at once; during a run they interrupt it, and after an abort the process
-//! ends within a second even if a part of it hangs. The end of the terminal (SIGHUP) leaves a run alone that outlives
-//! it, unless it comes again. Signals that announce the end of the process are a first Ctrl-C. Of what a run writes,
-//! the signal handler knows only whether it is written.
+//! Signal handler of the process, one value that `main` makes and passes on: a thread that handles SIGINT, SIGTERM and SIGHUP
+//! even if the rest of lgoose hangs. Outside a run they end the process at once; during a run they interrupt it, and after an
+//! abort the process ends within a second even if a part of it hangs. The end of the terminal (SIGHUP) leaves a run alone that outlives
+//! it, unless it comes again. Signals that announce the end of the process are a first Ctrl-C. Of the outputs of a run,
+//! the signal handler knows only whether they are written.
 
 mod kinds;
 
@@ -54,7 +54,7 @@ enum RunStage {
 #[derive(Debug, Clone, Default)]
 pub(super) struct SignalHandler(Arc<HandlerState>);
 
-/// What the signal handler's thread and the rest of the process know of each other.
+/// State that the signal handler's thread and the rest of the process share.
 #[derive(Debug, Default)]
 struct HandlerState {
     /// The run that signals interrupt; `None` if there is none.
@@ -179,8 +179,8 @@ impl SignalHandler {
         self.0.steered_from_afar.store(steered, Ordering::Relaxed);
     }
 
-    /// Stops a run that only its terminal, which has gone, could have resumed. Returns what becomes of the run; `None`
-    /// if it ends anyway.
+    /// Stops a run that only its terminal, which has gone, could have resumed. Returns a notice of its fate; `None` if it
+    /// ends anyway.
     pub(super) async fn without_terminal(&self, run: &Handle) -> Option<&'static str> {
         // A run that begins paused is so only after its 'test_start'.
         let mut snapshots = run.snapshots();
@@ -290,7 +290,7 @@ impl SignalHandler {
         }
     }
 
-    /// Ends the process, whatever its other threads are doing.
+    /// Ends the process at once, even if other threads hang.
     fn end_process(&self) -> ! {
         lgoose_tui::hand_back();
         console::out().settle(Some(LAST_WORDS));

@@ -35,7 +35,7 @@ impl PoolMember {
         self.call.scheduled.take()
     }
 
-    /// Waits for a call and returns when its arrival was due; `None` if told to stop instead.
+    /// Waits for a call and returns when its arrival was due; `None` after a stop.
     pub(crate) async fn next(&self, stop: &StopSignal) -> Option<Instant> {
         self.free.borrow_mut()[self.scenario].push_back(self.number);
         loop {
@@ -79,7 +79,7 @@ pub(crate) struct DispatchPool {
     most: u64,
     free: FreeUsers,
     users: HashMap<u64, (PoolMember, Rc<StopSignal>)>,
-    /// The most users that this shard may have, and how many it has, without those that were told to stop.
+    /// The most users that this shard may have, and how many it has, without those that have to stop.
     capacity: u64,
     staff: u64,
     /// The lowest number that was never given out, and those that were given back.
@@ -181,7 +181,7 @@ impl DispatchPool {
         let Some((_, stop)) = self.users.remove(&number) else {
             return;
         };
-        // A user that was told to stop is no longer counted.
+        // A user that has to stop is no longer counted.
         self.staff -= u64::from(!stop.is_requested());
         *self.lives.entry(number).or_default() += 1;
         self.returned.push(number);

@@ -81,7 +81,7 @@ impl LanePool {
         }
     }
 
-    /// Tells all users to stop.
+    /// Stops all users.
     pub(crate) fn release_all(&mut self) {
         match self {
             LanePool::Users(pool) => pool.release_all(),

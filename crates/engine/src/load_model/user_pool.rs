@@ -56,7 +56,7 @@ impl UserPool {
         self.level == target && self.again.is_empty()
     }
 
-    /// Goes on towards `target` users over all shards: tells those beyond it to stop, and returns the next user of
+    /// Goes on towards `target` users over all shards: stops those beyond it, and returns the next user of
     /// this shard to start; `None` once the target is reached.
     pub(crate) fn next(&mut self, target: u64) -> Option<UserStart> {
         while self.level > target {
@@ -145,7 +145,7 @@ impl UserPool {
         (member.leaving && member.restarts).then(|| self.start(number))
     }
 
-    /// Tells all users to stop.
+    /// Stops all users.
     pub(crate) fn release_all(&mut self) {
         self.again.clear();
         for member in self.members.values_mut() {

@@ -34,7 +34,7 @@ pub struct RunContext {
     /// Limits of single scenarios, by name.
     pub(crate) own_limits: BTreeMap<String, OwnLimits>,
     pub(crate) shards: usize,
-    /// Heartbeat of each shard, which shows what it is doing.
+    /// Heartbeat of each shard, which shows its progress.
     pub(crate) heartbeats: Vec<Arc<Heartbeat>>,
     pub(crate) start: Instant,
     /// When this process joined the run, in the place of a lost worker; `None` if it is there from the start.

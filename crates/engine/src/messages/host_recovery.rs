@@ -1,4 +1,4 @@
-//! Tells users who wait for a host that is down when anybody has a response of it.
+//! Wakes users who wait for a host that is down when anybody has a response of it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Signals to the director from those who take part in a run: shards of this process, or workers with several shards
+//! Events that the participants of a run send to its director: shards of this process, or workers with several shards
 //! each. They come in order, but may come late or stop coming; the directive, which goes the other way, is state.
 
 use crate::messages::departures::Departures;
@@ -8,7 +8,7 @@ use lgoose_metrics::{Delivery, WorkerIdentity};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A signal of participant number `from`.
+/// An event of participant number `from`.
 #[derive(Debug)]
 pub struct ShardEvent {
     /// The number of the participant.
@@ -17,7 +17,7 @@ pub struct ShardEvent {
     pub kind: ShardEventKind,
 }
 
-/// Content of a signal.
+/// Content of an event.
 #[derive(Debug)]
 pub enum ShardEventKind {
     /// Figures since the last signal. Sequence numbers rise from 1, so that a repeat counts once.
@@ -38,7 +38,7 @@ pub enum ShardEventKind {
     },
     /// It has started all users that it will have at a time.
     AllStarted,
-    /// The plan asks for something.
+    /// A request of the plan.
     PlanRequest(PlanCommand),
     /// The participant's last signal: its last user has gone, and everything was handed over. A worker says when that was
     /// since the run began.
@@ -48,7 +48,7 @@ pub enum ShardEventKind {
         /// When that was since the run began.
         at: Option<Duration>,
     },
-    /// The shard sends nothing any more, and what it measured last is lost.
+    /// The shard sends nothing any more, and its last figures are lost.
     Lost,
     /// A worker that takes part from now on, in the place of a lost one; the participant's number is the next one.
     Joined {
@@ -61,7 +61,7 @@ pub enum ShardEventKind {
     },
     /// Nothing is heard from the worker; it may come back. Whether its users go on is not known.
     Away(String),
-    /// The worker was told to end: its users stop, and it hands its figures over.
+    /// The worker is ending on request: its users stop, and it hands its figures over.
     Leaving(String),
     /// The worker is back.
     Back(String),
@@ -97,7 +97,7 @@ impl WorkerPause {
 }
 
 impl ShardEventKind {
-    /// Returns whether the signal shows that a participant was at work until then.
+    /// Returns whether the event shows that a participant was at work until then.
     pub(crate) fn is_of_work(&self) -> bool {
         matches!(
             self,

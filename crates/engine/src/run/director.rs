@@ -1,6 +1,6 @@
-//! The director of a run: keeps its timetable, tells all shards what to do, gathers what they measured and judges it.
-//! Driven by [`super::lead`], or by [`super::replay`] as long as another director leads. Knows shards only by directive
-//! and signals, whatever machine they are on.
+//! The director of a run: keeps its timetable, directs all shards, gathers their figures and judges them. Driven by
+//! [`super::lead`], or by [`super::replay`] as long as another director leads. Knows shards only by directive and events,
+//! on any machine.
 
 use crate::messages::context::RunContext;
 use crate::messages::directive::{Directive, DirectivePhase};
@@ -45,8 +45,8 @@ const HAND_OVER: Duration = Duration::from_secs(2);
 /// Time that shards have to hand over after an abort: the process is to end within a second of it.
 const ABORT_HAND_OVER: Duration = Duration::from_millis(400);
 
-/// What is due next, by the timetable or after a stop, in time since the run began: the end, a reset, and the moment at
-/// which what is left is cut off or given up.
+/// Next moments of a run, by the timetable or after a stop, in time since it began: the end, a reset, and the moment at
+/// which the remaining users are cut off or given up.
 #[derive(Debug)]
 pub(super) struct NextDue {
     pub(super) end: Option<Duration>,
@@ -73,7 +73,7 @@ pub(crate) struct Director {
 }
 
 impl Director {
-    /// Returns what is due next, in time since the run began.
+    /// Returns the next moments of the run, in time since it began.
     pub(super) fn due(&self) -> NextDue {
         let clock = self.directives.borrow().clock;
         let moment = |due: Option<Duration>| due.and_then(|due| clock.moment(due));
@@ -99,7 +99,7 @@ impl Director {
         self.directives.send_modify(change);
     }
 
-    /// Checks what only the passing of time changes.
+    /// Checks everything that changes by the passing of time alone.
     pub(super) fn look_at_time(&mut self) {
         // Those whom the others waited for may be lost by now.
         self.open_if_all_started();
@@ -155,7 +155,7 @@ impl Director {
         }
     }
 
-    /// Handles a signal of a participant.
+    /// Handles an event of a participant.
     pub(super) fn handle(&mut self, ShardEvent { from, kind }: ShardEvent) {
         let (clock, now) = (self.directives.borrow().clock, self.now());
         self.membership.observe(from, &kind, clock, now);
@@ -203,7 +203,7 @@ impl Director {
         self.directives.borrow().clock.elapsed(self.now())
     }
 
-    /// Adds what a participant delivered to the measurement that it belongs to.
+    /// Adds a participant's figures to the measurement that they belong to.
     fn merge(&mut self, from: usize, delivery: Delivery) {
         let roster = &mut self.membership.roster;
         let measurements = &mut self.measurements;
@@ -247,7 +247,7 @@ impl Director {
         }
     }
 
-    /// Does what the plan asks for.
+    /// Carries out a request of the plan.
     fn handle_plan_request(&mut self, plan_request: PlanCommand) {
         match plan_request {
             PlanCommand::Stop(why) => self.stop(Cause::StoppedByPlan, Some(why)),
@@ -262,7 +262,7 @@ impl Director {
         }
     }
 
-    /// Answers a call.
+    /// Handles a call and replies to it.
     pub(super) fn take(&mut self, call: ControlCall) {
         // Comes first: otherwise a command that resumes the run would be followed by a pause for the time that the
         // process stood still.
@@ -281,7 +281,7 @@ impl Director {
                 let _ignored = reply.send(asked.look_up(&mut self.store));
             }
             ControlCall::Report(detail, reply) => {
-                // Fails if nobody waits for the answer any more.
+                // Fails if nobody waits for the reply any more.
                 let _ignored = reply.send(self.report_now(detail));
             }
         }
@@ -331,7 +331,7 @@ impl Director {
         Ok(())
     }
 
-    /// Lets users take another version of the plan, each from its next iteration on. They keep what `test_start`
+    /// Lets users take another version of the plan, each from its next iteration on. They keep the value that `test_start`
     /// returned.
     pub(super) fn adopt(&mut self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
         if self.is_stopping() {
@@ -412,7 +412,7 @@ impl Director {
             .progress(self.now(), self.is_stopping(), warmup_due)
     }
 
-    /// Returns the current report; all who ask between two ticks get the same one.
+    /// Returns the current report; all requests between two ticks get the same one.
     pub(super) fn report_now(&mut self, detail: Detail) -> Arc<Report> {
         let directive = self.directives.borrow();
         let plan_version = &directive.plan_version;
@@ -453,7 +453,7 @@ impl Director {
                 }
             };
         }
-        if self.membership.stops_on_loss() && !self.is_stopping() {
+        if self.membership.workers.stops_on_loss() && !self.is_stopping() {
             let why = format!("{text} ('--on-worker-loss stop')");
             self.lifecycle.note_trouble(Error::trouble(why));
             self.stop(Cause::Trouble, None);
@@ -479,7 +479,7 @@ impl Director {
         if self.end_if_unreachable() {
             return;
         }
-        if self.membership.is_return_over(self.now()) {
+        if self.membership.workers.is_return_over(self.now()) {
             self.membership.roster.drop_away();
             self.stop(Cause::WorkersLost, None);
         }
@@ -487,7 +487,9 @@ impl Director {
 
     /// Ends the run without its workers if none can be reached and that has lasted long enough; returns whether it did.
     fn end_if_unreachable(&mut self) -> bool {
-        let Some(why) = self.membership.gives_up(self.now(), &self.lifecycle) else {
+        let workers = &self.membership.workers;
+        let (stopped, is_aborting) = (self.lifecycle.stopped(), self.lifecycle.is_aborting());
+        let Some(why) = workers.gives_up(self.now(), stopped, is_aborting) else {
             return false;
         };
         self.store
@@ -591,7 +593,7 @@ impl Director {
         }
     }
 
-    /// Ends the run without a shard that is caught in the plan's code: the others hand over what they have.
+    /// Ends the run without a shard that is caught in the plan's code: the others hand over their figures.
     pub(crate) fn end_without(&mut self, caught: StuckShard) {
         self.lifecycle.note_caught();
         let plan_version = self.directives.borrow().plan_version.clone();
@@ -670,7 +672,7 @@ impl Director {
 
     /// Returns how long the run has lasted, without the wait for workers that may come back.
     pub(crate) fn lasted(&self) -> Duration {
-        let alone_since = self.membership.alone_since();
+        let alone_since = self.membership.workers.alone_since();
         let over_at = alone_since.or_else(|| self.journal.over_at());
         over_at.unwrap_or_else(|| self.now())
     }
@@ -688,7 +690,7 @@ impl Director {
         facts.ending(elapsed)
     }
 
-    /// Reports what was cut off after `--stop-timeout`, as far as participants have said so.
+    /// Reports the tasks that were cut off after `--stop-timeout`, as far as participants have reported them.
     pub(super) fn report_cut_off(&mut self) {
         let cut_off = self.membership.roster.departures().cut_off;
         if self.lifecycle.is_out_of_time() && cut_off > 0 {
@@ -711,7 +713,7 @@ impl Director {
                 | Cause::Aborted
                 | Cause::Trouble
         );
-        if !was_stopped {
+        if !was_stopped || !self.membership.on_workers() {
             return;
         }
         let unstopped = self.membership.unstopped(self.now(), self.orders_lost());
@@ -727,7 +729,7 @@ impl Director {
         self.lifecycle.note_trouble(Error::trouble(why));
     }
 
-    /// Returns what bounds the load of workers that no order reaches.
+    /// Returns the limits on the load of workers that no order reaches.
     fn orders_lost(&self) -> OrdersLost {
         let clock = self.directives.borrow().clock;
         OrdersLost {
@@ -736,15 +738,18 @@ impl Director {
         }
     }
 
-    /// Adds what lost workers left undone to the figures and to how the run has ended.
+    /// Adds the missing load of lost workers to the figures and to the ending of the run.
     pub(super) fn count_missing(&mut self, ending: &mut Ending) {
-        let end = Duration::try_from_secs_f64(ending.at_s).unwrap_or_default();
-        let (orders, suspended) = (self.orders_lost(), self.machine.suspended_in_all());
-        let wall_clock = |time| self.store.wall_clock(time);
-        let missing = self.membership.missing(end, suspended, orders, wall_clock);
-        let Some((missing, sentences)) = missing else {
+        if !self.membership.on_workers() {
             return;
+        }
+        let (workers, orders) = (&self.membership.workers, self.orders_lost());
+        let end = Duration::try_from_secs_f64(ending.at_s).unwrap_or_default();
+        let moment = |worker| {
+            self.store
+                .wall_clock(workers.may_send_until(worker, orders))
         };
+        let (missing, sentences) = workers.missing(end, self.machine.suspended_in_all(), moment);
         ending.missing_load = Some(missing);
         if sentences.is_empty() {
             return;

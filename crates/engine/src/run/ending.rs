@@ -1,4 +1,4 @@
-//! Finds out how a run has ended: who asked for the stop, and how its users came to their end.
+//! Finds out how a run has ended: the cause of its stop, and the departures of its users.
 
 use crate::run::life::Lifecycle;
 use crate::run::membership::Membership;

@@ -1,5 +1,5 @@
-//! Runs the plan's functions for the start and the end of a test, each on a thread of its own, so that the run obeys
-//! commands whatever they do. This is the director's side: it waits for their end, but no longer than it may.
+//! Runs the plan's functions for the start and the end of a test, each on a thread of its own, so that the run handles
+//! commands even while they compute. This is the director's side: it waits for their end within a time limit.
 
 use crate::messages::context::RunContext;
 use crate::messages::plan_requests::PlanCommand;
@@ -33,9 +33,9 @@ const LOOK: Duration = Duration::from_millis(250);
 pub(crate) struct EventResult {
     /// The error that it raised, or that it took too long.
     pub(crate) raised: Option<String>,
-    /// The stop or the abort that was asked for meanwhile.
+    /// The stop or the abort that was requested meanwhile.
     pub(crate) command: Option<Command>,
-    /// What the plan has asked of the run.
+    /// Requests of the plan to the run.
     pub(crate) plan_requests: Vec<PlanCommand>,
     /// Whether it was cut off before its end.
     pub(crate) cut_off: bool,
@@ -224,7 +224,7 @@ impl<'a> RunningEvent<'a> {
             }
             ControlCall::Report(detail, reply) => {
                 let (config, local) = (&self.context.config, &self.context.local);
-                // Fails if nobody waits for the answer any more.
+                // Fails if nobody waits for the reply any more.
                 let _ignored = reply.send(Arc::new(Report {
                     settings: Some(settings_of(config, local, self.plan_version)),
                     ..store.report_so_far(detail)
@@ -250,7 +250,7 @@ impl<'a> RunningEvent<'a> {
         self.until = Instant::now().checked_add(HAND_OVER);
     }
 
-    /// Adds the figures of the event to the store, and returns what has happened.
+    /// Adds the figures of the event to the store, and returns its result.
     fn conclude(
         mut self,
         ended: Option<ThreadResult>,

@@ -31,14 +31,14 @@ pub enum EventOrder {
     CutOff,
 }
 
-/// The task of an event's user: what it is to run, its orders and where its result goes.
+/// The task of an event's user: its event, its orders and the receiver of its result.
 #[derive(Debug)]
 pub struct EventTask {
     pub(crate) context: Arc<RunContext>,
     pub(crate) plan_version: Arc<PlanVersion>,
     /// The event.
     pub event: PlanEvent,
-    /// What its user is to do.
+    /// Orders to its user.
     pub ordered: watch::Receiver<EventOrder>,
     /// Shows the watchdog when the plan's code runs.
     pub(crate) heartbeat: Arc<Heartbeat>,
@@ -51,7 +51,7 @@ pub struct EventTask {
 pub struct EventEnd {
     pub(crate) raised: Option<RaisedError>,
     pub(crate) cut_off: bool,
-    /// What the plan has asked of the run.
+    /// Requests of the plan to the run.
     pub(crate) plan_requests: Vec<PlanCommand>,
     pub(crate) delivery: Delivery,
 }

@@ -1,5 +1,5 @@
-//! The director's journal: records what it was told besides signals, for a director that takes over. In a director
-//! that takes over, it shows how far the other's journal was replayed.
+//! The director's journal: records commands and decisions that no event shows, for a director that takes over. In a
+//! director that takes over, it shows how far the other's journal was replayed.
 
 use crate::messages::journal::{DirectorEvent, DirectorLogEntry};
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl DirectorLog {
         }
     }
 
-    /// Records what the director was told, except during a replay.
+    /// Records an action of the director, except during a replay.
     pub(crate) fn note(&self, at: Duration, action: impl FnOnce() -> DirectorEvent) {
         if let (Some(entries), None) = (&self.entries, self.playing) {
             let action = action();

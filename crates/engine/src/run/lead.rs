@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-/// What a director handles while it leads a run.
+/// A director that leads a run, with its sources of events.
 pub(super) struct Lead<'a> {
     pub(super) director: &'a mut Director,
     pub(super) shards: &'a mut Shards,
@@ -39,7 +39,7 @@ impl Lead<'_> {
                 },
                 Some(call) = self.calls.next() => self.director.take(call),
                 Some(VersionOffer { plan_version, reply }) = self.offers.next() => {
-                    // Fails if nobody waits for the answer any more.
+                    // Fails if nobody waits for the reply any more.
                     let _ignored = reply.send(self.director.take_offer(plan_version));
                 }
                 () = at(stop_at), if stop_at.is_some() => self.director.stop(Cause::TimeUp, None),
@@ -58,7 +58,7 @@ impl Lead<'_> {
     }
 
     /// Returns the time of the next tick, since the run began: a little after that of the shards, so that it includes
-    /// what they hand over.
+    /// their figures.
     fn next_tick(&self) -> Duration {
         let ticks = self.director.now().as_millis() / TICK.as_millis();
         match ticks {
@@ -67,7 +67,7 @@ impl Lead<'_> {
         }
     }
 
-    /// Publishes a snapshot, and checks what only the passing of time changes.
+    /// Publishes a snapshot, and checks everything that changes by the passing of time alone.
     fn tick(&mut self) {
         let director = &mut *self.director;
         director.see_standstill(|standstill| standstill.tick(Instant::now()));

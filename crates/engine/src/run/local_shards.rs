@@ -1,5 +1,5 @@
-//! Shards of this process: their threads, the memory that goes back to them, and facts that only this machine can
-//! tell. Knows neither figures nor the timetable.
+//! Shards of this process: their threads, the memory that goes back to them, and facts of this machine. Knows neither
+//! figures nor the timetable.
 
 use crate::load_model::dispatcher::Transfers;
 use crate::messages::context::RunContext;

@@ -1,9 +1,9 @@
 //! Membership of a run: its participants, which workers are away or lost, and the load that is missing without them.
-//! Kept by the director, which decides what a change means for the run.
+//! Kept by the director, which draws the consequences for the run.
 
 use crate::load_model::clock::RunClock;
 use crate::messages::shard_event::{ShardEventKind, WorkerPause};
-use crate::run::life::{Lifecycle, RunStop};
+use crate::run::life::RunStop;
 use crate::run::roster::Roster;
 use crate::run::worker_watch::{Absence, OrdersLost, SuccessorLoad, WorkerWatch};
 use lgoose_base::units::counted;
@@ -15,8 +15,8 @@ use std::time::Duration;
 pub(crate) struct Membership {
     /// Each participant and how far it has come.
     pub(crate) roster: Roster,
-    /// `None` if users run on threads of this process.
-    workers: Option<WorkerWatch>,
+    /// The load of each worker; empty if users run on threads of this process.
+    pub(crate) workers: WorkerWatch,
 }
 
 impl Membership {
@@ -24,7 +24,7 @@ impl Membership {
     pub(crate) fn of_threads(threads: usize) -> Membership {
         Membership {
             roster: Roster::new((0..threads).map(|shard| shard..shard + 1)),
-            workers: None,
+            workers: WorkerWatch::new(false, std::iter::empty()),
         }
     }
 
@@ -34,19 +34,13 @@ impl Membership {
         let loads = loads.map(|one| (one.name.clone(), one.shards.len()));
         Membership {
             roster: Roster::new(workers.iter().map(|worker| worker.shards.clone())),
-            workers: Some(WorkerWatch::new(stops_on_loss, loads)),
+            workers: WorkerWatch::new(stops_on_loss, loads),
         }
     }
 
     /// Returns whether users run on workers.
     pub(crate) fn on_workers(&self) -> bool {
-        self.workers.is_some()
-    }
-
-    /// Returns whether the loss of a worker ends the run.
-    pub(crate) fn stops_on_loss(&self) -> bool {
-        let workers = self.workers.as_ref();
-        workers.is_some_and(WorkerWatch::stops_on_loss)
+        !self.workers.is_empty()
     }
 
     /// Returns whether nobody takes part any more or can come back.
@@ -54,7 +48,7 @@ impl Membership {
         self.roster.is_over() && !self.roster.any_away()
     }
 
-    /// Records the state of a participant that a signal reports: its work, its users and their pauses.
+    /// Records the state of a participant that an event reports: its work, its users and their pauses.
     pub(crate) fn observe(
         &mut self,
         from: usize,
@@ -71,9 +65,10 @@ impl Membership {
             ShardEventKind::Ended { departures, .. } => self.roster.ended(from, *departures),
             _ => {}
         }
-        let Some(workers) = &mut self.workers else {
+        if !self.on_workers() {
             return;
-        };
+        }
+        let workers = &mut self.workers;
         let active_at = clock.elapsed(match kind {
             ShardEventKind::Ended { at: Some(at), .. } => *at,
             _ => now,
@@ -102,9 +97,7 @@ impl Membership {
     /// Records whether nobody takes part while some may come back.
     pub(crate) fn record_alone(&mut self, now: Duration) {
         let is_alone = self.roster.is_over() && self.roster.any_away();
-        if let Some(workers) = &mut self.workers {
-            workers.record(now, is_alone);
-        }
+        self.workers.record(now, is_alone);
     }
 
     /// Adds a worker that has the load of a lost one, or some shares of it, from `at` of the timetable on.
@@ -115,49 +108,29 @@ impl Membership {
         at: Duration,
         now: Duration,
     ) -> usize {
-        if let Some(workers) = &mut self.workers {
-            let successor = SuccessorLoad {
-                name: identity.name.clone(),
-                shares: identity.shards.len(),
-                at,
-                now,
-            };
-            workers.replace(in_place_of, successor);
-        }
+        let successor = SuccessorLoad {
+            name: identity.name.clone(),
+            shares: identity.shards.len(),
+            at,
+            now,
+        };
+        self.workers.replace(in_place_of, successor);
         self.roster.join(identity.shards.clone())
     }
 
     /// Records that a worker is away, and returns its percentage of the load; `None` if it took no part before.
     pub(crate) fn leave(&mut self, worker: usize, absence: Absence) -> Option<f64> {
-        let workers = self.workers.as_mut()?;
         let took_part = self.roster.away(worker);
-        took_part.then(|| workers.lose(worker, absence))
+        took_part.then(|| self.workers.lose(worker, absence))
     }
 
     /// Records that a worker is back, and returns whether it was away.
     pub(crate) fn come_back(&mut self, worker: usize) -> bool {
         let was_away = self.roster.back(worker);
-        if let Some(workers) = self.workers.as_mut().filter(|_| was_away) {
-            workers.find(worker);
+        if was_away {
+            self.workers.find(worker);
         }
         was_away
-    }
-
-    /// Returns since when no worker has taken part, while some may come back; in time since the run began.
-    pub(crate) fn alone_since(&self) -> Option<Duration> {
-        self.workers.as_ref()?.alone_since()
-    }
-
-    /// Returns whether the workers that are away have had their time to come back, with no other left.
-    pub(crate) fn is_return_over(&self, now: Duration) -> bool {
-        let workers = self.workers.as_ref();
-        workers.is_some_and(|workers| workers.is_return_over(now))
-    }
-
-    /// Returns why no worker can be reached, if the run ends without them for that.
-    pub(crate) fn gives_up(&self, now: Duration, lifecycle: &Lifecycle) -> Option<String> {
-        let (stopped, is_aborting) = (lifecycle.stopped(), lifecycle.is_aborting());
-        self.workers.as_ref()?.gives_up(now, stopped, is_aborting)
     }
 
     /// Returns when the last worker was at work, if all were lost before the stop or the `end` of the timetable.
@@ -166,8 +139,10 @@ impl Membership {
         stopped: Option<&RunStop>,
         end: Option<Duration>,
     ) -> Option<Duration> {
-        let workers = self.workers.as_ref().filter(|_| self.roster.is_over());
-        workers?.lost_at(stopped, end)
+        let all_lost = self.roster.is_over();
+        all_lost
+            .then(|| self.workers.lost_at(stopped, end))
+            .flatten()
     }
 
     /// Returns the workers that have not confirmed a stop and may go on sending, with their verb, and until when at the
@@ -177,7 +152,7 @@ impl Membership {
         now: Duration,
         orders: OrdersLost,
     ) -> Option<(String, Duration)> {
-        let workers = self.workers.as_ref()?;
+        let workers = &self.workers;
         let silent = self.roster.without_end();
         let silent = silent.filter(|worker| workers.is_silent(*worker, now));
         let sending = silent.map(|worker| (worker, workers.may_send_until(worker, orders)));
@@ -185,20 +160,6 @@ impl Membership {
         let latest = sending.iter().map(|(_, until)| *until).max()?;
         let names = sending.iter().map(|(worker, _)| workers.name(*worker));
         Some((named_workers(&names.collect::<Vec<_>>()), latest))
-    }
-
-    /// Returns the load that is in no figure of a run whose users stopped at `end`, as [`WorkerWatch::missing`] does;
-    /// `None` without workers. `wall_clock` formats a time since the run began.
-    pub(crate) fn missing(
-        &self,
-        end: Duration,
-        suspended: Duration,
-        orders: OrdersLost,
-        wall_clock: impl Fn(Duration) -> String,
-    ) -> Option<(f64, Vec<String>)> {
-        let workers = self.workers.as_ref()?;
-        let moment = |worker| wall_clock(workers.may_send_until(worker, orders));
-        Some(workers.missing(end, suspended, moment))
     }
 }
 

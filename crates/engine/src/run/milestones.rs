@@ -6,7 +6,7 @@ use lgoose_plan::config::RunConfig;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// What is ahead by the timetable.
+/// Moments of the timetable that are still ahead.
 #[derive(Debug)]
 pub(crate) struct Milestones {
     end: Option<Duration>,

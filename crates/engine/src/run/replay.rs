@@ -24,7 +24,7 @@ pub(crate) enum ReplayEnd {
     Ended,
     /// Whoever watched it has left; it goes on.
     Detached,
-    /// It could not be followed any further; what becomes of it is not known.
+    /// It could not be followed any further; its end is not known.
     Failed,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Replays what has happened under another director, and follows that one as long as it leads the run.
+    /// Replays the moments of another director, and follows that one as long as it leads the run.
     pub(super) async fn play(mut self, past: PastRun, calls: &mut ControlCalls) -> ReplayEnd {
         self.director.journal.playing = Some(Duration::ZERO);
         let mut moments = past.moments;
@@ -80,7 +80,7 @@ impl<'a> Replay<'a> {
     fn lead_on(&mut self) {
         self.follow_last_order();
         // While all workers are silent, the time in which they may come back goes on, and nothing else is due.
-        let alone_since = self.director.membership.alone_since();
+        let alone_since = self.director.membership.workers.alone_since();
         if alone_since.is_none() && self.director.journal.over_at.is_none() {
             self.pass_until(self.director.context.now());
         }
@@ -100,7 +100,7 @@ impl<'a> Replay<'a> {
         self.director.taken_over(at);
     }
 
-    /// Answers the call of somebody who watches a run that another director leads; returns whether they leave it.
+    /// Replies to the call of somebody who watches a run that another director leads; returns whether they leave it.
     fn watches(&mut self, call: ControlCall) -> bool {
         match call {
             ControlCall::Command(Command::Stop | Command::Interrupt(_) | Command::Abort, reply) => {
@@ -116,7 +116,7 @@ impl<'a> Replay<'a> {
                 false
             }
             ControlCall::Report(detail, reply) => {
-                // Fails if nobody waits for the answer any more.
+                // Fails if nobody waits for the reply any more.
                 let _ignored = reply.send(self.director.report_now(detail));
                 false
             }
@@ -143,7 +143,7 @@ impl<'a> Replay<'a> {
     fn replay_action(&mut self, action: DirectorEvent) {
         match action {
             DirectorEvent::Command(command) => {
-                // The other director has answered it.
+                // The other director has replied to it.
                 let _again = self.director.carry_out(command);
             }
             DirectorEvent::Stop { cause, why } => self.director.stop(cause, why),
@@ -164,8 +164,8 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Takes over the last order that workers were given: a command that reached none of them does not count. What
-    /// has changed since with the passing of time stays.
+    /// Takes over the last order that workers were given: a command that reached none of them does not count. Changes
+    /// since then by the passing of time stay.
     fn follow_last_order(&mut self) {
         let current = self.director.directives.borrow().clone();
         let number = current.plan_version.number;

@@ -22,9 +22,9 @@ pub enum ShardPlacement {
     /// This process, with the functions that start shards and events: on threads, or as tasks of a test in simulated
     /// time.
     Here {
-        /// What starts a shard.
+        /// Starts a shard.
         shard: StartShard,
-        /// What starts the user of an event.
+        /// Starts the user of an event.
         event: StartEvent,
     },
     /// Workers on other machines.
@@ -40,15 +40,15 @@ pub struct WorkerLink {
     pub lead: Duration,
     /// Whether the loss of a worker ends the run.
     pub stops_on_loss: bool,
-    /// What workers send.
+    /// Events of the workers.
     pub signals: mpsc::UnboundedReceiver<ShardEvent>,
     /// Takes the beginning once it is known.
     pub start: oneshot::Sender<LoadStart>,
     /// Takes the plan's events, each to be run on one of the workers.
     pub events: mpsc::UnboundedSender<EventTask>,
-    /// Takes what the director is told besides signals.
+    /// Takes the journal of the director.
     pub journal: mpsc::UnboundedSender<DirectorLogEntry>,
-    /// What has happened before this process joined the run.
+    /// The run before this process joined it.
     pub past: Option<PastRun>,
 }
 
@@ -117,7 +117,7 @@ impl ShardPlacement {
         }
     }
 
-    /// Takes out what has happened before this process joined the run.
+    /// Takes out the run before this process joined it.
     pub(crate) fn take_past(&mut self) -> Option<PastRun> {
         match self {
             ShardPlacement::Here { .. } => None,

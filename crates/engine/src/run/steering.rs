@@ -1,4 +1,4 @@
-//! Steering of the load: what the timetable wants of all users now, and how commands change that. Driven by the
+//! Steering of the load: the users that the timetable requires now, and changes of them by commands. Driven by the
 //! director; knows neither shards nor figures, only the store's list of events.
 
 use crate::load_model::timetable::{LaneLoad, Timetable};
@@ -38,7 +38,7 @@ pub(crate) struct LoadProgress {
 }
 
 impl Steering {
-    /// Makes the steering of a run that begins with what `directives` holds.
+    /// Makes the steering of a run that begins with the directive in `directives`.
     pub(crate) fn new(
         context: Arc<RunContext>,
         milestones: Milestones,
@@ -226,7 +226,7 @@ impl Steering {
         })
     }
 
-    /// Returns the users and the rate that a change counts from: what somebody has set, else those of the timetable
+    /// Returns the users and the rate that a change counts from: those of the last command, else those of the timetable
     /// at this moment. Numbers of users are those of the whole load, whichever part this process has.
     fn current_goal(&self, number: usize, now: Duration) -> (u64, Option<f64>) {
         let directive = self.directives.borrow();
@@ -314,7 +314,7 @@ impl Steering {
     }
 }
 
-/// What somebody wants of a load.
+/// Target of a load that a command sets.
 #[derive(Debug, Clone, Copy)]
 enum LoadTarget {
     Users(u64),

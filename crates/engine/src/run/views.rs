@@ -1,4 +1,4 @@
-//! What the views of a run see: snapshots, the effect of a command at once, and reports on demand. Driven by the
+//! Publishes a run to its views: snapshots, the effect of a command at once, and reports on demand. Driven by the
 //! director.
 
 use crate::run::steering::LoadProgress;
@@ -6,7 +6,7 @@ use lgoose_metrics::{Detail, Progress, Report, RunSettings, Snapshot, Store};
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Views of a run under way. All who ask for a report of the same detail between two snapshots get the same one.
+/// Views of a run under way. All requests for a report of the same detail between two snapshots get the same one.
 #[derive(Debug)]
 pub(crate) struct Views {
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,

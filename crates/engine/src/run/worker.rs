@@ -1,5 +1,5 @@
-//! A worker's side of a run on many machines: drives its shards, adds up what they measured, hands that over once a
-//! second, and reports what only this machine can tell. Knows its orders, not who gives them.
+//! A worker's side of a run on many machines: drives its shards, adds up their figures, hands them over once a second,
+//! and reports events of this machine. Knows its orders, not who gives them.
 
 use crate::messages::context::RunContext;
 use crate::messages::departures::Departures;
@@ -27,7 +27,7 @@ use tokio::time::{Instant, sleep_until};
 const HAND_OVER: Duration = Duration::from_secs(1);
 const AFTER_SECONDS: Duration = Duration::from_millis(60);
 
-/// Time between two looks at what only the passing of time changes.
+/// Time between two checks of everything that changes by the passing of time alone.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Time that other shards have to hand over when this worker cannot go on.
@@ -54,9 +54,9 @@ pub enum WorkerSignal {
     AllStarted,
     /// Its users paused, though the run went on.
     Paused(WorkerPause),
-    /// The plan asks for something.
+    /// A request of the plan.
     PlanRequest(PlanCommand),
-    /// Somebody has told the worker to end: its users stop.
+    /// Somebody has ended the worker: its users stop.
     Leaving,
     /// It cannot go on; the text says why.
     Failed(String),
@@ -127,7 +127,7 @@ pub struct WorkerRun {
 }
 
 impl WorkerRun {
-    /// Runs the users of this worker as its orders say, and sends what they measured, until the last has gone.
+    /// Runs the users of this worker by its orders, and sends their figures, until the last has gone.
     ///
     /// # Errors
     /// Trouble with a thread.
@@ -203,7 +203,7 @@ struct RunningWorker {
     standstill: Standstill,
     /// The version of the directive under which it last had nothing left to do.
     idle: Option<u64>,
-    /// Whether it has told the manager that all of its users have been started.
+    /// Whether it has reported that all of its users have been started.
     all_started: bool,
     /// When tasks that still run are cut off, after a stop: the manager says so, too, unless it cannot be reached.
     cut_off_at: Option<Instant>,
@@ -231,7 +231,7 @@ impl RunningWorker {
                     Some(signal) => self.handle(signal, local),
                     None => return,
                 },
-                // Wakes the loop, which looks at the directive again; shards are told by the same channel.
+                // Wakes the loop, which looks at the directive again; shards receive it by the same channel.
                 changed = orders.changed() => if changed.is_err() { return },
                 () = at(end), if end.is_some() => self.publish(DirectivePhase::Stop),
                 () = at(cut_off_at), if cut_off_at.is_some() => self.publish(DirectivePhase::Abort),
@@ -325,7 +325,7 @@ impl RunningWorker {
         }
     }
 
-    /// Tells the manager why this worker cannot go on, and ends what still runs here.
+    /// Reports why this worker cannot go on, and ends its shards.
     fn fail(&mut self, why: &Error) {
         self.send(WorkerSignal::Failed(why.text()));
         if self.until.is_none() {

@@ -1,4 +1,4 @@
-//! What the director of a run knows of its workers as a whole.
+//! Load of a run's workers: when each was last at work, and the load that is missing without the lost ones.
 
 use crate::messages::shard_event::WorkerPause;
 use crate::run::life::RunStop;
@@ -31,7 +31,7 @@ const QUIET: Duration = Duration::from_millis(2_500);
 /// Time after which workers that cannot be reached will deliver nothing more.
 const NEVER: Duration = WORKER_ALONE.saturating_add(WORKER_FLUSH_TIMEOUT);
 
-/// What a director knows of its workers as a whole.
+/// Workers of a run with their loads.
 #[derive(Debug)]
 pub(crate) struct WorkerWatch {
     /// Whether the loss of a worker ends the run.
@@ -77,11 +77,11 @@ pub(crate) struct SuccessorLoad {
 pub(crate) enum Absence {
     /// Nothing is heard from it: its users may go on.
     Silent,
-    /// It was told to end, and said so.
+    /// It was ended by somebody, and reported that.
     Leaving,
 }
 
-/// What bounds the load of workers that no order reaches.
+/// Limits on the load of workers that no order reaches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OrdersLost {
     /// The end of the timetable, in time since the run began; `None` for never.
@@ -148,8 +148,8 @@ impl WorkerWatch {
         load.last_signal = now;
     }
 
-    /// Records that a worker is lost, and returns its percentage of the load. What it drove since it was last heard is
-    /// missing, too: a worker hands over whole seconds.
+    /// Records that a worker is lost, and returns its percentage of the load. Its load since its last signal is missing,
+    /// too: a worker hands over whole seconds.
     pub(crate) fn lose(&mut self, worker: usize, absence: Absence) -> f64 {
         let whole_seconds = self.loads[worker].last_active.as_secs();
         self.gaps.push(LoadGap {
@@ -161,7 +161,7 @@ impl WorkerWatch {
         self.percent(worker)
     }
 
-    /// Records that a worker is back: what it measured meanwhile counts.
+    /// Records that a worker is back: its figures of the meantime count.
     pub(crate) fn find(&mut self, worker: usize) {
         self.gaps.retain(|gap| gap.worker != worker);
     }
@@ -191,7 +191,7 @@ impl WorkerWatch {
         }
     }
 
-    /// Returns the load that is in no figure of a run whose users were told to stop at `end` of the timetable: its fraction of the
+    /// Returns the load that is in no figure of a run whose users were stopped at `end` of the timetable: its fraction of the
     /// whole, and a sentence for each worker that was lost or paused. This machine was `suspended` for so long, for which the run
     /// paused with it. `moment` returns the latest moment at which a lost worker may have sent, by its number.
     pub(crate) fn missing(
@@ -293,6 +293,11 @@ impl WorkerWatch {
         100.0 * self.loads[worker].shares as f64 / self.shares as f64
     }
 
+    /// Returns whether there are no workers, since users run in this process.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.loads.is_empty()
+    }
+
     /// Returns whether the loss of a worker ends the run.
     pub(crate) fn stops_on_loss(&self) -> bool {
         self.stops_on_loss
@@ -346,7 +351,7 @@ impl WorkerWatch {
     }
 
     /// Returns until when a worker was at work, by the timetable's clock, if nobody takes part any more and that was
-    /// before users were told to stop: nobody knows of any load from then on. `end` is that of the timetable.
+    /// before users were stopped: nobody knows of any load from then on. `end` is that of the timetable.
     pub(crate) fn lost_at(
         &self,
         stopped: Option<&RunStop>,

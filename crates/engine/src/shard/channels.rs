@@ -74,7 +74,7 @@ impl Channels {
 }
 
 impl Drop for Channels {
-    /// Sends a last signal if none was sent, whatever ended the shard: the director must not wait for it.
+    /// Sends a last event if none was sent, however the shard ended: the director must not wait for it.
     fn drop(&mut self) {
         if !self.ended {
             self.send(ShardEventKind::Lost);

@@ -106,7 +106,7 @@ impl ShardUsers {
         }
     }
 
-    /// Tells all to stop; none starts any more.
+    /// Stops all users; none starts any more.
     pub(super) fn stop(&mut self) {
         self.going = false;
         self.pools.iter_mut().for_each(LanePool::release_all);
@@ -321,7 +321,7 @@ impl ShardUsers {
             })
     }
 
-    /// Tells the other shards how many arrivals this one could take over.
+    /// Publishes to the other shards how many arrivals this one could take over.
     pub(super) fn publish_room(&self) {
         for (pool, rooms) in self.pools.iter().zip(&self.context.rooms) {
             if let LanePool::Arrivals(dispatcher) = pool {

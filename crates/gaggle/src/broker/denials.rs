@@ -1,4 +1,4 @@
-//! Permissions that the broker denies. It says so on the connection; whoever asked for it gets no answer.
+//! Permissions that the broker denies. It reports them on the connection; the denied request gets no reply.
 
 use lgoose_base::error::{Error, Trouble};
 use std::collections::BTreeSet;
@@ -7,18 +7,18 @@ use tokio::sync::watch;
 /// The most denials that are remembered.
 const MAX_DENIALS: usize = 64;
 
-/// Returns what an error of the broker denies, such as `Publish to "SUBJECT"`. The protocol of NATS has no other form
+/// Returns the permission that an error of the broker denies, such as `Publish to "SUBJECT"`. The protocol of NATS has no other form
 /// for it than this text.
 pub(super) fn denied_by(error: &str) -> Option<&str> {
     error.strip_prefix("Permissions Violation for ")
 }
 
-/// What the broker has refused for want of permission, each as `publish to "SUBJECT"` or `subscribe to "SUBJECT"`.
+/// Permissions that the broker has denied, each as `publish to "SUBJECT"` or `subscribe to "SUBJECT"`.
 #[derive(Debug, Default)]
 pub(super) struct Denials(BTreeSet<String>);
 
 impl Denials {
-    /// Notes what was denied, as [`denied_by`] returns it; returns whether it is a new denial.
+    /// Records a denied permission, as [`denied_by`] returns it; returns whether it is a new one.
     pub(super) fn note(&mut self, what: &str) -> bool {
         let what = what
             .replacen("Publish", "publish", 1)

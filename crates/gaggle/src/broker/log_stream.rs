@@ -1,4 +1,4 @@
-//! Stream of the log entries of a run's workers. It is bounded, and the manager removes what it has written to files.
+//! Stream of the log entries of a run's workers. It is bounded, and the manager removes the entries that it has written.
 //!
 //! It is not an object store, which would keep everything until the end of the run and has no bound that makes a
 //! writer wait.
@@ -24,7 +24,7 @@ const WAIT: Duration = Duration::from_millis(500);
 /// Makes the log stream of a run, and the consumer that reads it.
 ///
 /// # Errors
-/// Trouble that says what the broker lacks: JetStream, permissions, room.
+/// Trouble that names JetStream, permissions or room, whichever the broker lacks.
 pub(crate) async fn make_log_stream(broker: &Broker, run: &str) -> Result<LogConsumer, Error> {
     let action = "make the stream of the run's logs at the broker";
     let config = Config {

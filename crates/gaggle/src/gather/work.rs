@@ -18,7 +18,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(400);
 const PATIENCE: Duration = Duration::from_millis(600);
 /// Time after a record at which the next one is written in any case, if only as a sign of life.
 const MAX_INTERVAL: Duration = Duration::from_millis(1_250);
-/// Time between two looks at what waits.
+/// Time between two looks at the waiting signals.
 const LOOK: Duration = Duration::from_millis(50);
 /// Time between two attempts at something that failed.
 const RETRY_DELAY: Duration = Duration::from_millis(250);

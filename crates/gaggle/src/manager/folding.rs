@@ -47,7 +47,7 @@ impl PendingFigures {
         true
     }
 
-    /// Takes out what was added up, one signal for workers with the same labels.
+    /// Takes out the sums, one signal for workers with the same labels.
     pub(super) fn take(&mut self) -> impl Iterator<Item = ShardEventKind> + use<> {
         std::mem::take(&mut self.0).into_values().map(|folded| {
             ShardEventKind::Gathered(Delivery::Gathered {

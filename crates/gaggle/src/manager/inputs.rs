@@ -1,5 +1,5 @@
-//! What every worker of a run gets from its manager, and one that joins later gets at once: the plan, the value of
-//! `test_start`, the start, and the latest order.
+//! Inputs of the workers of a run: the plan, the value of `test_start`, the start, and the latest order. A worker that
+//! joins later gets all of them at once.
 
 use super::hand_out::PackedPlan;
 use super::registry::RegisteredWorker;
@@ -102,7 +102,7 @@ impl WorkerInputs {
             .map_or(Duration::ZERO, |(start, _)| start.elapsed())
     }
 
-    /// Returns the request that has a worker start users. One that takes the place of another takes nothing of what was
+    /// Returns the request that has a worker start users. One that takes the place of another takes none of the numbers
     /// `reserved` there before.
     pub(super) fn start_request(
         &self,

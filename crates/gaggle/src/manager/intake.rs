@@ -22,7 +22,7 @@ pub(super) struct SignalIntake {
     pub(super) registry: WorkerRegistry,
     folding: PendingFigures,
     director: mpsc::UnboundedSender<ShardEvent>,
-    /// Workers that were told to end.
+    /// Workers that are ending before the run.
     leaving: Vec<usize>,
 }
 
@@ -107,7 +107,7 @@ impl SignalIntake {
         true
     }
 
-    /// Passes a worker's signal on, and notes what of it concerns the manager. Returns false if it cannot be read.
+    /// Passes a worker's signal on, and records the facts for the manager. Returns false if it cannot be read.
     pub(super) fn handle(&mut self, number: usize, sequence: u64, signal: WorkerSignal) -> bool {
         if let WorkerSignal::Figures { reached, bytes } = &signal
             && self.folding.add(&self.registry, number, *reached, bytes)
@@ -130,19 +130,19 @@ impl SignalIntake {
         true
     }
 
-    /// Passes what was added up on to the director.
+    /// Passes the sums on to the director.
     pub(super) fn pass_on(&mut self) {
         for kind in self.folding.take() {
             self.send(0, kind);
         }
     }
 
-    /// Takes out the workers that were told to end since the last call.
+    /// Takes out the workers that have begun to end since the last call.
     pub(super) fn take_leaving(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.leaving)
     }
 
-    /// Tells a worker that another one has replaced to stop its users and end.
+    /// Requests a worker that another one has replaced to stop its users and end.
     pub(super) fn release(&self, number: usize) {
         let request = WorkerRequest::new(&self.run, RequestKind::Dismiss);
         let broker = self.broker.clone();

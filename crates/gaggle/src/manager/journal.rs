@@ -1,5 +1,5 @@
-//! What a manager keeps in the stream of its run so that another one can go on with it: the record at the beginning,
-//! and a journal of what its director is told.
+//! State of a manager in the stream of its run, so that another one can go on with it: the record at the beginning, and a
+//! journal of the actions of its director.
 
 use super::registry::{RegisteredWorker, WorkerRegistry};
 use super::terms::WorkerLoss;
@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 /// Time between two attempts at something that failed.
 const RETRY_DELAY: Duration = Duration::from_millis(250);
 
-/// What another manager needs to go on with the run: facts for the record, and the journal.
+/// State from which another manager can go on with the run: facts for the record, and the journal.
 pub(super) struct ManagerLog {
     pub(super) facts: RunDescription,
     pub(super) on_loss: WorkerLoss,
@@ -43,7 +43,7 @@ impl ManagerLog {
         });
     }
 
-    /// Writes what the director is told about a worker, if none of the worker's own signals shows it.
+    /// Writes an event of a worker that none of its own signals shows.
     pub(super) fn write_of(&mut self, at: Duration, worker: usize, kind: &ShardEventKind) {
         let line = match kind {
             ShardEventKind::Away(text) => ManagerLogEvent::Away {

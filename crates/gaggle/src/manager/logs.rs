@@ -23,7 +23,7 @@ const WRITING: Duration = Duration::from_secs(5);
 /// Time between two checks whether pieces are written.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What has come from one worker.
+/// Log pieces that have come from one worker.
 struct WorkerLogSource {
     worker: LogWorker,
     /// All pieces up to this number have come; of those after it, the ones in `beyond`.
@@ -159,7 +159,7 @@ impl Collector {
         self.over_since.is_some()
     }
 
-    /// Fetches what is there, and waits until it is written.
+    /// Fetches the pieces that are there, and waits until they are written.
     async fn fetch(&mut self, run_logs: &RunLogs) {
         let batch = self.consumer.batch().await;
         for message in &batch {
@@ -208,7 +208,7 @@ impl Collector {
         }
     }
 
-    /// Tells workers to log nothing more, and returns the lines of those that answer.
+    /// Requests workers to log nothing more, and returns the lines of those that respond.
     async fn end(&self) -> BTreeMap<String, LineCounts> {
         let workers = present(&self.broker).await.unwrap_or_default();
         let own = workers.into_iter().map(|(worker, _)| worker);

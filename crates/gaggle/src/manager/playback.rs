@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// Time between two looks at what changes only with time.
+/// Time between two checks of everything that changes by the passing of time alone.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// A run whose stream is played.

@@ -173,7 +173,7 @@ impl ManagerLoop {
                 }
             };
             tokio::select! {
-                // In this order, so that what has come is taken in before any worker counts as lost.
+                // In this order, so that signals that have come are taken in before any worker counts as lost.
                 biased;
                 _ = &mut over => break,
                 Some(trouble) = self.line.superseded.recv() => {
@@ -216,14 +216,14 @@ impl ManagerLoop {
         }
         drop(tasks);
         self.requests.end().await;
-        // A broker that cannot be reached keeps what workers have still to deliver.
+        // A broker that cannot be reached keeps the signals that workers have still to deliver.
         if leads && self.is_reachable {
             self.release().await;
         }
         self.line.close();
     }
 
-    /// Starts what goes on beside the pump: reading the stream, publishing orders, and keeping the journal. Failures
+    /// Starts the tasks beside the loop: reading the stream, publishing orders, and keeping the journal. Failures
     /// that last are sent to `failed`.
     fn spawn_tasks(
         &mut self,
@@ -266,7 +266,7 @@ impl ManagerLoop {
         }
     }
 
-    /// Tells the director when no worker can be reached any more, or they can be again.
+    /// Reports to the director when no worker can be reached any more, or they can be again.
     fn note_reach(&mut self, is_up: bool) {
         let is_reachable = is_up && !self.path.is_silent();
         if is_reachable == self.is_reachable {
@@ -285,7 +285,7 @@ impl ManagerLoop {
         self.intake.send(0, ShardEventKind::Unreachable(why));
     }
 
-    /// Tells all workers when users begin and what they should do, unless they already know.
+    /// Sends the start and the order to all workers, unless they already have them.
     async fn start_workers(&mut self, start: LoadStart) -> LatestReceiver<Directive> {
         let mut directives = start.directives;
         let order = RunOrder::from(&*directives.borrow_and_update());
@@ -332,7 +332,7 @@ impl ManagerLoop {
         self.intake.warn(text);
     }
 
-    /// Tells the director what this manager has noticed about a worker, which none of the worker's own signals shows.
+    /// Reports an event of a worker to the director that none of the worker's own signals shows.
     fn signal_as_seen(&mut self, from: usize, kind: ShardEventKind) {
         self.chronicle.write_of(self.inputs.elapsed(), from, &kind);
         self.intake.send(from, kind);
@@ -539,7 +539,7 @@ impl ManagerLoop {
         }
     }
 
-    /// Lets all workers and gathers go, and removes what the broker has kept.
+    /// Releases all workers and gathers, and removes the streams of the run.
     async fn release(&mut self) {
         let (broker, run) = (&self.line.broker, &self.line.run);
         let present = self.intake.registry.0.iter().filter(|member| !member.away);

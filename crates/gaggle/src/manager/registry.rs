@@ -38,17 +38,17 @@ pub(super) struct RegisteredWorker {
     pub(super) away: bool,
     /// Whether it has sent its last signal.
     pub(super) ended: bool,
-    /// Whether it was told to end, so that it will not answer any more.
+    /// Whether it was released, so that it will not respond any more.
     pub(super) released: bool,
     /// Whether another worker has taken its place.
     pub(super) replaced: bool,
-    /// What was reserved before in its place.
+    /// Numbers that were reserved before in its place.
     pub(super) reserved: ReservedNumbers,
     /// Messages in its name that could not be read.
     pub(super) skipped: u64,
 }
 
-/// What the arrival of a worker's signals means.
+/// Consequences of the arrival of a worker's signals.
 #[derive(Debug, Default)]
 pub(super) struct SignalArrival {
     /// News for the director.
@@ -272,7 +272,7 @@ impl WorkerRegistry {
         members.any(|member| member.place.slot.as_deref() == Some(slot) && !member.ended)
     }
 
-    /// Counts the silence of a slot's workers from now on: what they sent before may wait for a gather.
+    /// Counts the silence of a slot's workers from now on: their earlier signals may wait for a gather.
     pub(super) fn excuse(&mut self, slot: &str, now: Instant) {
         for member in &mut self.0 {
             if member.place.slot.as_deref() == Some(slot) && !member.away {

@@ -26,7 +26,7 @@ pub(super) enum CompletedRequest {
     PlanVersion(VersionOffer, Result<(PackedPlan, ClockOffsets), Error>),
     /// Workers can take the place of the one with that number, or none can, and why.
     Replacement(usize, Result<Vec<RegisteredWorker>, String>),
-    /// What the one with that number had reserved is known, and it reserves nothing more.
+    /// The reservations of the one with that number are known, and it reserves nothing more.
     Succession(usize, Result<Vec<RegisteredWorker>, String>),
     /// The run stops, so that a change is no longer wanted.
     GivenUp,
@@ -79,7 +79,7 @@ impl PendingRequests {
         completed
     }
 
-    /// Asks workers, by number and identity, to start their users.
+    /// Requests workers, by number and identity, to start their users.
     pub(super) fn start(&mut self, workers: Vec<(usize, String)>, request: WorkerRequest) {
         let broker = self.broker.clone();
         self.running.spawn(async move {
@@ -188,7 +188,7 @@ async fn release_members(broker: &Broker, run: &str, members: &[RegisteredWorker
     futures_util::future::join_all(released).await;
 }
 
-/// A change with what it needs.
+/// A change with everything that it needs.
 struct Change {
     broker: Broker,
     run: String,

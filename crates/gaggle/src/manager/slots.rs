@@ -44,7 +44,7 @@ struct Slot {
     name: String,
     /// Labels of its workers.
     labels: BTreeMap<String, String>,
-    /// Identity and name of the gather that was asked last.
+    /// Identity and name of the latest gather.
     gather: (String, String),
     /// Number of the last record, within the slot and in the run's stream.
     number: u64,
@@ -88,7 +88,7 @@ enum EventKind {
     Unreadable(Error),
     /// The manager's own record could not be written.
     NotTakenOver(PublishFailure),
-    /// A gather with a fitting label has answered.
+    /// A gather with a fitting label has responded.
     Found(GatherPresence),
 }
 
@@ -400,7 +400,7 @@ impl Slots {
             {
                 tokio::time::sleep(WRITE_AGAIN).await;
             }
-            // If the gather does not answer, its silence will be noticed.
+            // If the gather does not respond, its silence will be noticed.
             let _gone = request_gather(&broker, &id, &run, &name).await;
         });
     }
@@ -434,7 +434,7 @@ impl Slot {
     }
 }
 
-/// Takes in what a gather has added up.
+/// Takes in the sums of a gather.
 fn take_gathered(
     intake: &mut SignalIntake,
     members: &[SignalProgress],

@@ -26,7 +26,7 @@ const SILENCE: Duration = Duration::from_millis(3_500);
 /// A run found at a broker.
 #[derive(Debug)]
 pub struct BrokerRun {
-    /// What the run is.
+    /// Description of the run.
     pub facts: RunDescription,
     /// Whether another manager leads the run.
     pub is_led: bool,
@@ -118,7 +118,7 @@ impl Takeover {
                 Ok(Some(line)) => taken = Some(line),
                 // Another process took the lead first.
                 Ok(None) => (self.last_sign, is_led) = (Instant::now(), true),
-                // The broker does not answer: try again.
+                // The broker does not respond: try again.
                 Err(error) => failing.note(&broker, error),
             }
             let denied = broker

@@ -50,7 +50,7 @@ pub(super) struct WorkerDuty {
     first_shard: u64,
     /// The slot under which signals are published, if a gather adds them up.
     slot: Option<String>,
-    /// Whether users take only what is reserved.
+    /// Whether users take only reserved numbers.
     reserves: bool,
     prepared: PreparedWorker,
     following: Option<OrderFollower>,
@@ -65,9 +65,9 @@ pub(super) struct WorkerDuty {
     /// Whether the duty ends as soon as everything is handed over.
     released: bool,
     started: bool,
-    /// Reserves what users want to take.
+    /// Reserves numbers for users.
     reserving: JoinSet<bool>,
-    /// The way to what users of all workers share, and what sends their calls.
+    /// The way to the state that users of all workers share, and the task that sends their calls.
     shared: SharedLink,
     _sharing: JoinSet<()>,
 }
@@ -295,7 +295,7 @@ impl WorkerDuty {
         }
     }
 
-    /// Ends the duty because this worker was told to end, and tells the manager.
+    /// Ends the duty because somebody ends this worker, and reports that to the manager.
     pub(super) fn leave(&mut self) {
         let signals = self.signals.as_ref().and_then(WeakUnboundedSender::upgrade);
         let works = self.following.as_ref().is_some_and(OrderFollower::goes_on);
@@ -306,7 +306,7 @@ impl WorkerDuty {
         self.stop_users();
     }
 
-    /// Aborts what still runs: the run is over, and nothing more is collected.
+    /// Aborts the users: the run is over, and nothing more is collected.
     fn end_at_once(&mut self) {
         self.released = true;
         self.logs = None;
@@ -323,7 +323,7 @@ impl WorkerDuty {
         }
     }
 
-    /// Returns what this worker reserves, if it does.
+    /// Returns the reservations of this worker, if it makes any.
     fn reservations(&self) -> Option<Arc<Reservations>> {
         self.prepared.run.as_ref()?.reservations.clone()
     }
@@ -422,7 +422,7 @@ impl WorkerDuty {
             return refuse("no plan was loaded");
         };
         if self.started {
-            // This is a repeat: the answer to the first request was lost.
+            // This is a repeat: the reply to the first request was lost.
             return WorkerReply::Done;
         }
         let Some(following) = OrderFollower::start(revision, order, &self.prepared.versions) else {

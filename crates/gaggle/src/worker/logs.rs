@@ -52,7 +52,7 @@ impl PieceOrigin {
 }
 
 impl PartLogs {
-    /// Hands over from now on what `entered` delivers for these logs.
+    /// Hands over the entries that `entered` delivers for these logs from now on.
     pub(super) fn start(
         broker: Broker,
         sender: PieceOrigin,

@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 64 << 20;
 /// Time between two attempts to hand a signal over.
 const RETRY_DELAY: Duration = Duration::from_millis(250);
 
-/// Time without success at a reachable broker after which the manager is told why.
+/// Time without success at a reachable broker after which the reason is reported.
 const STUCK: Duration = Duration::from_secs(2);
 
 /// Signals that the broker does not have yet.
@@ -68,8 +68,8 @@ pub(super) enum HandOverEnd {
     RunOver,
 }
 
-/// Hands signals over to the broker until it has the last one. Whatever fails is tried again: the number of a signal
-/// tells readers whether it is a repeat.
+/// Hands signals over to the broker until it has the last one. Failures are tried again: readers recognise a repeat by
+/// the number of the signal.
 pub(super) async fn hand_over(
     broker: Broker,
     run: String,

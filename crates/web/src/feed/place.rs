@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a reader has got.
+/// Position of a reader in the feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FeedPosition {
     epoch: u32,

@@ -69,7 +69,7 @@ impl ReportFacts {
     /// Reads the figures from the JSON of a report.
     ///
     /// # Errors
-    /// Returns what is wrong with the report, in words.
+    /// Returns the fault of the report, in words.
     pub(super) fn read(json: &[u8]) -> Result<ReportFacts, String> {
         let read: ReportExcerpt = serde_json::from_slice(json)
             .map_err(|error| short(format!("'report.json' is not a report of lgoose: {error}")))?;

@@ -1,4 +1,4 @@
-//! What a hosted run is told, and what it tells its host: a line of JSON each over the socket that is its standard input.
+//! Order of a hosted run, and its messages to its host: a line of JSON each over the socket that is its standard input.
 
 use lgoose_base::error::Error;
 use rustix::fs::OFlags;
@@ -23,7 +23,7 @@ const MAX_ORDER_BYTES: u64 = 1 << 20;
 /// The most bytes of errors that are sent to the host, which reads them at the end.
 const MAX_ERROR_BYTES: usize = 16 << 10;
 
-/// Time for sending a message: what the socket does not take at once is not sent.
+/// Time for sending a message: bytes that the socket does not take at once are not sent.
 const SENDING: Duration = Duration::from_millis(200);
 
 /// The file that this process keeps locked.
@@ -59,7 +59,7 @@ struct Host {
     room: usize,
 }
 
-/// What a hosted process is to do.
+/// Order of a hosted process.
 #[derive(Serialize, Deserialize)]
 pub struct ProcessOrder {
     /// The arguments of its command line.
@@ -118,7 +118,7 @@ impl ProcessOrder {
         Ok(())
     }
 
-    /// Receives the order of this process over its standard input; the socket is for the answer.
+    /// Receives the order of this process over its standard input; the socket is for the reply.
     ///
     /// # Errors
     /// Trouble if nobody hosts this process.
@@ -146,7 +146,7 @@ impl ProcessOrder {
     }
 }
 
-/// Tells the host where the interface of this run is to be found.
+/// Sends the address of the interface of this run to the host.
 ///
 /// # Errors
 /// The host has gone.
@@ -154,7 +154,7 @@ pub fn send_address(link: &UnixStream, address: SocketAddr) -> std::io::Result<(
     HostedMessage::Address(address).send(link)
 }
 
-/// Tells the host, if this process has one, an error or a reason for the verdict, as it is printed.
+/// Sends an error or a reason for the verdict, as it is printed, to the host of this process, if it has one.
 pub fn report_error(text: &str) {
     let Some(host) = HOST.get() else { return };
     let mut host = host.lock().unwrap_or_else(PoisonError::into_inner);

@@ -79,7 +79,7 @@ impl Plans {
             Component::Normal(name) => !is_hidden(name),
             _ => false,
         });
-        // What would be another name for the same: 'a//b.lua', 'a/./b.lua'.
+        // Other names of the same file, such as 'a//b.lua', 'a/./b.lua', are refused.
         let plain = below && path.components().collect::<PathBuf>().as_os_str() == path.as_os_str();
         let is_name = plain && name.ends_with(".lua") && !name.contains('\0');
         if !is_name {

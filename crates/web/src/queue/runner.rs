@@ -1,4 +1,4 @@
-//! The runner: carries on one run after another, until it is told to end.
+//! The runner: carries on one run after another, until it is interrupted.
 
 use super::order::ProcessOrder;
 use super::process::{ExitedProcess, Process, interrupt};
@@ -26,8 +26,8 @@ pub enum RunnerEnd {
     Hurried,
 }
 
-/// Carries on what waits until the first interrupt, which stops the run that goes on; the second aborts it. What is worth
-/// telling goes to `tell`.
+/// Carries on the queued runs until the first interrupt, which stops the run that goes on; the second aborts it. Messages
+/// go to `notify`.
 pub async fn run_all(
     runs: &Runs,
     read_only: bool,
@@ -96,7 +96,7 @@ pub async fn run_all(
             files: Some(runs.data.files_path(&id)),
             lock: Some((runs.data.running_path(), id.clone())),
         };
-        // What cannot be kept of it now is told at its end.
+        // A record that cannot be kept now is reported at its end.
         let _later = runs.data.write_record(&id, &record);
         let gone = one(runs, &id, &plan, &order, address, &mut interrupts).await;
         let end = match gone {

@@ -167,7 +167,7 @@ impl Runs {
     }
 
     /// Returns all runs: the current one, the queued ones in order, then the finished ones, the latest first. Also
-    /// returns what keeps other runs from being listed, if anything does.
+    /// returns the error that keeps other runs from being listed, if there is one.
     pub(crate) fn rows(&self) -> (Vec<RunRow>, Option<String>) {
         let (mut rows, unsaved) = {
             let state = self.state();
@@ -342,7 +342,7 @@ impl Runs {
     }
 }
 
-/// Returns the arguments that name the plan, whatever its name looks like.
+/// Returns the arguments that name the plan, even if its name looks like an option.
 pub(super) fn plan_arguments(plan: &std::path::Path) -> [String; 2] {
     ["--".to_owned(), plan.to_string_lossy().into_owned()]
 }

@@ -114,7 +114,7 @@ pub(super) fn capacity(options: &cli::CapacityArgs, handler: &SignalHandler) -> 
     report(&base, &run, handler, aims, &search, found, trouble)
 }
 
-/// Returns what of the time is left for the next run.
+/// Returns the time that is left for the next run.
 fn time_left(
     clock: &SearchClock,
     search: &Search,
@@ -128,7 +128,7 @@ fn time_left(
     }
 }
 
-/// Lets the site recover from a step that did not hold, for `left` at most. If it no longer answers, this ends the search.
+/// Lets the site recover from a step that did not hold, for `left` at most. If it no longer responds, this ends the search.
 fn pause(
     steps: &StepRunner<'_>,
     search: &mut Search,

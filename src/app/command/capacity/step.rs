@@ -56,7 +56,7 @@ const FIRST_SECONDS: usize = 2;
 /// Seconds by which the whole seconds of a step may be fewer than the time that it lasted.
 const LAST_SECOND: f64 = 2.0;
 
-/// Seconds at the end of a step that show what the site can do at most.
+/// Seconds at the end of a step that show the greatest throughput of the site.
 const LAST_SECONDS: usize = 5;
 
 /// Common parts of the steps of a search.
@@ -84,7 +84,7 @@ struct KnownIterations {
 pub(super) struct StepPause {
     pub(super) seconds: f64,
     pub(super) recovered: bool,
-    /// Whether the site answered nothing until the end of the pause.
+    /// Whether the site sent no response until the end of the pause.
     pub(super) is_down: bool,
     /// Whether somebody stopped the search.
     pub(super) stopped: bool,
@@ -106,13 +106,13 @@ pub(super) struct FinishedStep {
 /// Time that is left of a search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimeLeft {
-    /// What the next run may take at most; `None` for any.
+    /// Time limit of the next run; `None` for any.
     pub(super) run: Option<Duration>,
-    /// What the search is likely to take, the next run included.
+    /// Likely time of the search, the next run included.
     pub(super) search: Duration,
 }
 
-/// What to do with a run after a look at it.
+/// Action on a run after a look at it.
 enum StepAction {
     GoOn,
     Anew,
@@ -263,7 +263,7 @@ impl<'a> StepRunner<'a> {
         }
     }
 
-    /// Returns how long a step goes on at most, by what the plan declares.
+    /// Returns how long a step goes on at most, by the declarations of the plan.
     pub(super) fn longest(&self) -> Duration {
         let usual = cli::STEP_TIME_MAX + Duration::from_secs_f64(self.pauses_s());
         self.options.step_time_max.unwrap_or(usual)
@@ -331,7 +331,7 @@ impl<'a> StepRunner<'a> {
         self.options.confirm_time.max(whole)
     }
 
-    /// Lets the site recover under the load of the first step; `None` if the options, or what is left of the time, allow none
+    /// Lets the site recover under the load of the first step; `None` if the options, or the remaining time, allow none
     /// for this.
     ///
     /// # Errors
@@ -417,7 +417,7 @@ impl<'a> StepRunner<'a> {
         config
     }
 
-    /// Runs to the end, and until then does what `act` returns for each snapshot.
+    /// Runs to the end, and until then takes the action that `act` returns for each snapshot.
     fn conduct(
         &self,
         config: Config,
@@ -451,7 +451,7 @@ impl TimeLeft {
         self.run.map_or(f64::INFINITY, |left| left.as_secs_f64())
     }
 
-    /// Limits the times of a step to what is left.
+    /// Limits the times of a step to the remaining time.
     fn cut(self, lengths: StepLengths) -> StepLengths {
         StepLengths {
             most_s: lengths.most_s.min(self.run_s()),
@@ -608,7 +608,7 @@ impl WatchedStep<'_> {
     }
 }
 
-/// Passes each snapshot of a run to `act` and does what it returns. Never ends.
+/// Passes each snapshot of a run to `act` and takes the action that it returns. Never ends.
 async fn watch(
     handle: Handle,
     mut act: impl FnMut(&Snapshot, &[SeriesPoint]) -> StepAction,

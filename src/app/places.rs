@@ -49,7 +49,7 @@ enum FileIdentity {
     New(PathBuf),
 }
 
-/// Has the files that the plan's settings name keep to the rules of its folder, and checks them, but for those that a flag
+/// Keeps the files that the plan's settings name to the rules of its folder, and checks them, but for those that a flag
 /// replaces.
 ///
 /// # Errors

@@ -105,7 +105,7 @@ pub(super) struct PreparedRun {
     pub(super) notes: Vec<String>,
 }
 
-/// Where users run, and how they get new versions of the plan.
+/// Place of the users, and the channels for new versions of the plan.
 pub(super) struct Placement {
     pub(super) place: lgoose_engine::ShardPlacement,
     pub(super) offers: VersionOffers,

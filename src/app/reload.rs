@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Reads the test with the current text of its plan.
 type ReadTest = Box<dyn FnMut() -> Result<TestInput, Error> + Send>;
 
-/// Where the plan of a run is reloaded from.
+/// Source from which the plan of a run is reloaded.
 pub(super) struct ReloadSource {
     /// Whether a change of its files triggers a reload.
     pub(super) watch: bool,

@@ -218,7 +218,7 @@ pub struct RunDescription {
     pub name: String,
     /// The target as reports show it.
     pub target: String,
-    /// When the manager began, by its clock.
+    /// Start of the manager, by its clock.
     pub(crate) started: SystemTime,
     pub plan: PlanFacts,
     /// Whether the loss of a worker ends the run.

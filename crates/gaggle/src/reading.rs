@@ -26,7 +26,7 @@ pub(super) struct RunMessage {
     pub(super) sender: String,
     /// Sequence number in the run's stream.
     pub(super) number: u64,
-    /// When the broker stored it, in nanoseconds since 1970.
+    /// Time at which the broker stored it, in nanoseconds since 1970.
     pub(super) stored_at: i128,
     /// Whether no other message followed when it was read.
     pub(super) is_last: bool,
@@ -47,7 +47,7 @@ impl FailureTracker {
         }
     }
 
-    /// Notes a failure, and reports it once failures have lasted for [`PATIENCE`].
+    /// Records a failure, and reports it once failures have lasted for [`PATIENCE`].
     pub(super) fn note(&mut self, broker: &Broker, error: Error) {
         tracing::debug!(target: "lgoose::gaggle", "{error}");
         if *broker.contact().borrow() != ContactState::Up {

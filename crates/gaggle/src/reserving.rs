@@ -167,7 +167,7 @@ mod tests {
     struct FaultyLog {
         stored: Arc<Mutex<Vec<Announcement>>>,
         random: Arc<Mutex<StdRng>>,
-        /// Until when nothing gets through, and who of both sides is cut off.
+        /// Time until which nothing gets through.
         cut: Arc<Mutex<Instant>>,
     }
 

@@ -134,7 +134,7 @@ fn entrance(failure: &ErrorResponse) -> Response {
         .into_response()
 }
 
-/// How a request comes in.
+/// Way in of a request.
 enum Entrance {
     Open,
     /// By the address with the token, which a cookie replaces.

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How many of the latest intervals count: the longest of them lets two scrapers take turns.
+/// Number of the latest intervals that count: the longest of them lets two scrapers take turns.
 const INTERVALS: usize = 4;
 
-/// How much later than its interval a scrape may come: scrapers and busy machines are not exact.
+/// Time by which a scrape may come later than its interval: scrapers and busy machines are not exact.
 const LATE: Duration = Duration::from_secs(1);
 
 /// The longest wait unless the user sets it: a scraper that comes less often is not waited for.
@@ -25,7 +25,7 @@ pub(super) struct Scrapes {
 }
 
 impl Scrapes {
-    /// Notes a scrape that comes at that time.
+    /// Records a scrape that comes at that time.
     pub(super) fn record(&mut self, at: Instant) {
         if let Some(latest) = self.latest.replace(at) {
             if self.intervals.len() == INTERVALS {
@@ -35,7 +35,7 @@ impl Scrapes {
         }
     }
 
-    /// Notes that a scrape has had the figures of the report.
+    /// Records that a scrape has had the figures of the report.
     pub(super) fn record_final(&mut self) {
         self.has_final = true;
     }

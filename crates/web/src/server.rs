@@ -35,7 +35,7 @@ const LAST_LOOK: Duration = Duration::from_secs(2);
 /// Time for responses that are under way then.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where a server is to be found.
+/// Address on which a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListenAddress {
     /// An address or a name of this machine.

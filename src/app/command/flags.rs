@@ -132,14 +132,14 @@ pub(super) struct PlanText {
     pub(super) target: PlanTarget,
 }
 
-/// Where the requests of a plan go.
+/// Target of the requests of a plan.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PlanTarget {
-    /// Where the plan says, which a person wrote.
+    /// The target in the plan, which a person wrote.
     InPlan,
-    /// To the targets of a list, which stands for a plan.
+    /// The targets of a list, which stands for a plan.
     List,
-    /// To this host, whose URL stands for a plan.
+    /// This host, whose URL stands for a plan.
     Url(String),
 }
 

@@ -80,7 +80,7 @@ fn to_result(troubles: Vec<Error>) -> Result<(), Vec<Error>> {
     }
 }
 
-/// Why an output was not written.
+/// Reason for which an output was not written.
 enum OutputFailure {
     Interrupted,
     Trouble(Error),

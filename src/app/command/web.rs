@@ -63,15 +63,11 @@ pub(super) fn serve(
 /// Ends the server of a run that is over and whose outputs are written, once those that read the page or scrape the metrics have
 /// its end. A signal ends the wait, and nothing else.
 pub(super) async fn leave(server: RunServer, context: RunContext<'_>) {
-    let RunContext {
-        flags,
-        handler,
-        handle,
-    } = context;
-    handler.note_concluded();
-    let skipped = handler.interrupted();
+    let flags = context.flags;
+    context.handler.note_concluded();
+    let skipped = context.handler.interrupted();
     let linger = server.thread.linger(flags.linger.web_linger);
-    let linger = linger.filter(|_| !handle.is_aborted());
+    let linger = linger.filter(|_| !context.handle.is_aborted());
     if let Some(linger) = linger
         && !flags.screen.quiet
     {

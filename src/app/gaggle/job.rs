@@ -26,7 +26,7 @@ const MAX_UNPACKED_BYTES: u64 = 4 << 30;
 /// The most memory that log entries may take on a worker until the broker has them, in bytes.
 const MAX_LOGGED_BYTES: usize = 64 << 20;
 
-/// How many unique rows and shared iterations a worker reserves ahead of its users: two for each, within these bounds.
+/// Bounds on the unique rows and shared iterations that a worker reserves ahead of its users, two for each.
 const MIN_RESERVED_AHEAD: u64 = 16;
 const MAX_RESERVED_AHEAD: u64 = 1_000;
 

@@ -34,7 +34,7 @@ pub(super) struct RunTeardown {
 }
 
 impl RunTeardown {
-    /// Lets the workers go, and ends the broker if it was started for this run.
+    /// Releases the workers, and ends the broker if it was started for this run.
     pub(super) fn now(self) {
         self.leave.now();
         drop(self.server);

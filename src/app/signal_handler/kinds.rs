@@ -14,7 +14,7 @@ const ECHO: Duration = Duration::from_secs(2);
 pub(super) struct Hangups {
     /// `None` in a process that was started to outlive its terminal, as by 'nohup'.
     signals: Option<Signal>,
-    /// When the latest came.
+    /// Time of the latest.
     latest: Option<Instant>,
 }
 

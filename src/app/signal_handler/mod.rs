@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 const PATIENCE: Duration = Duration::from_millis(650);
 
 /// The same while outputs are still to be made and written, which may take long on a busy machine. Another signal ends that,
-/// too, and who reads none of it is not waited for.
+/// too, and a reader that takes nothing is not waited for.
 const PATIENCE_FOR_OUTPUTS: Duration = Duration::from_secs(10);
 
 /// Time for the last bytes to the terminal: enough for a thread that writes them beside others that compute.
@@ -39,7 +39,7 @@ struct AttendedRun {
     outlives_terminal: bool,
 }
 
-/// How far a run has come.
+/// Stage of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum RunStage {
     #[default]
@@ -114,7 +114,7 @@ impl SignalHandler {
         self.attend_to(run, false);
     }
 
-    /// Does the same for a run that goes on when the terminal has gone: it ends by itself.
+    /// Makes signals interrupt a run that goes on when the terminal has gone: it ends by itself.
     pub(super) fn attend_without_terminal(&self, run: &Handle) {
         self.attend_to(run, true);
     }
@@ -139,23 +139,23 @@ impl SignalHandler {
         self.0.run.send_replace(None);
     }
 
-    /// Notes that the run has outputs that have not been written yet.
+    /// Records that the run has outputs that have not been written yet.
     pub(super) fn note_outputs_due(&self) {
         self.0.outputs_due.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that all outputs are written, and with which exit code the run ends.
+    /// Records that all outputs are written, and with which exit code the run ends.
     pub(super) fn note_outputs_written(&self, exit_code: u8) {
         self.0.exit_code.store(exit_code, Ordering::Relaxed);
         self.0.outputs_due.store(false, Ordering::Release);
     }
 
-    /// Notes that the run is over: until the next run, each signal ends a wait for readers.
+    /// Records that the run is over: until the next run, each signal ends a wait for readers.
     pub(super) fn note_over(&self) {
         self.0.stage.send_replace(RunStage::Over);
     }
 
-    /// Notes that everything is written and the exit code is known: until the next run, any signal ends a wait for readers, and nothing
+    /// Records that everything is written and the exit code is known: until the next run, any signal ends a wait for readers, and nothing
     /// else.
     pub(super) fn note_concluded(&self) {
         self.0.stage.send_replace(RunStage::Concluded);
@@ -174,7 +174,7 @@ impl SignalHandler {
         self.0.signals.send_modify(|signals| *signals += 1);
     }
 
-    /// Notes whether the run can be steered without its terminal, as over HTTP.
+    /// Records whether the run can be steered without its terminal, as over HTTP.
     pub(super) fn note_steered_from_afar(&self, steered: bool) {
         self.0.steered_from_afar.store(steered, Ordering::Relaxed);
     }

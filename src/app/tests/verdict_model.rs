@@ -32,7 +32,7 @@ struct Row {
     name: String,
     scenario: String,
     tags: String,
-    /// When it ended, in nanoseconds since the measurement began; below 0 in the warm-up.
+    /// Its end, in nanoseconds since the measurement began; below 0 in the warm-up.
     end: i64,
     ms: f64,
     failed: bool,
@@ -213,10 +213,10 @@ fn figure(kind: Kind, rows: &[&Row], of: &Threshold, seconds: f64) -> Option<f64
 struct Course {
     /// The seed and the commands to the run.
     steps: String,
-    /// When it began to stop, and when it was over.
+    /// Beginning of the stop, and the end.
     stop: i64,
     end: i64,
-    /// When no task started, from and to.
+    /// Times in which no task started, from and to.
     pauses: Vec<(i64, i64)>,
     /// Whether the measurement began with the run.
     is_whole: bool,
@@ -465,7 +465,7 @@ struct Case {
     /// Parts that are run for themselves and joined.
     parts: u64,
     commands: Vec<(Duration, Command)>,
-    /// When the same plan is loaded again.
+    /// Time at which the same plan is loaded again.
     reloaded: Option<Duration>,
     /// Whether the same run is played again, on two workers with one of its two threads each.
     on_workers: bool,

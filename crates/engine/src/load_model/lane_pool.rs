@@ -89,7 +89,7 @@ impl LanePool {
         }
     }
 
-    /// Notes that a user has ended, and returns the one to start in its place if its number is to run again.
+    /// Records that a user has ended, and returns the one to start in its place if its number is to run again.
     pub(crate) fn ended(&mut self, number: u64) -> Option<UserStart> {
         match self {
             LanePool::Users(pool) => pool.ended(number),

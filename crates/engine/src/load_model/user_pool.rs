@@ -27,7 +27,7 @@ pub(crate) struct UserPool {
     members: HashMap<u64, PoolUser>,
     /// Users that ended by themselves and are to run again.
     again: Vec<u64>,
-    /// How often the user with a number was released or replaced; numbers that never were are not listed.
+    /// Count of releases and replacements of the user with a number; numbers without any are not listed.
     lives: HashMap<u64, u64>,
 }
 
@@ -139,7 +139,7 @@ impl UserPool {
         self.members.insert(number, member);
     }
 
-    /// Notes that a user has ended, and returns the one to start in its place if its number is to run again.
+    /// Records that a user has ended, and returns the one to start in its place if its number is to run again.
     pub(crate) fn ended(&mut self, number: u64) -> Option<UserStart> {
         let member = self.members.remove(&number)?;
         (member.leaving && member.restarts).then(|| self.start(number))

@@ -24,7 +24,7 @@ pub struct RunContext {
     pub(crate) local: LocalConfig,
     pub(crate) client: ClientConfig,
     pub(crate) resolver: Arc<Resolver>,
-    /// How many arrivals of other shards each shard could take over, by lane and by shard.
+    /// Number of arrivals of other shards that each shard could take over, by lane and by shard.
     pub(crate) rooms: Vec<Vec<AtomicU64>>,
     pub(crate) throttle: Option<Arc<Throttle>>,
     /// The hosts that are down, for whose return users wait.
@@ -37,7 +37,7 @@ pub struct RunContext {
     /// Heartbeat of each shard, which shows its progress.
     pub(crate) heartbeats: Vec<Arc<Heartbeat>>,
     pub(crate) start: Instant,
-    /// When this process joined the run, in the place of a lost worker; `None` if it is there from the start.
+    /// Time at which this process joined the run in the place of a lost worker; `None` if it is there from the start.
     pub(crate) joined: Option<Instant>,
     /// Origin of the times in logs: before `test_start`.
     pub(crate) origin: Instant,

@@ -62,10 +62,10 @@ impl Directive {
 /// Phases of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DirectivePhase {
-    /// They go on.
+    /// Users go on.
     Go,
-    /// They stop once their task has ended.
+    /// Users stop once their task has ended.
     Stop,
-    /// They are cut off.
+    /// Users are cut off.
     Abort,
 }

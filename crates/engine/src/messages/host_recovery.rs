@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 /// The hosts that users of a process wait for.
 #[derive(Debug, Default)]
 pub(crate) struct HostRecovery {
-    /// How many users wait: while none does, a response costs one load.
+    /// Number of users that wait: while none does, a response costs one load.
     waiting: AtomicUsize,
     hosts: Mutex<HashMap<Box<str>, Arc<Notify>>>,
 }

@@ -110,11 +110,11 @@ impl PlanFacts {
 /// A run that another director leads, or led until it was lost.
 #[derive(Debug)]
 pub struct PastRun {
-    /// When users began.
+    /// Start of the users.
     pub start: Instant,
-    /// How long that is after the origin of the times in logs.
+    /// Time from the origin of the times in logs to that start.
     pub since_origin: Duration,
-    /// When the run began, by the clock of its first manager.
+    /// Start of the run, by the clock of its first manager.
     pub started: SystemTime,
     /// Figures of `test_start`, encoded.
     pub test_start: Option<Vec<u8>>,

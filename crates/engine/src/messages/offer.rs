@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 pub struct VersionOffer {
     /// The version that is offered.
     pub plan_version: Arc<PlanVersion>,
-    /// Where the reply goes.
+    /// Channel for the reply.
     pub reply: oneshot::Sender<Result<(), Refusal>>,
 }
 

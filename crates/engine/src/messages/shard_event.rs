@@ -33,7 +33,7 @@ pub enum ShardEventKind {
     Idle {
         /// The version of the directive.
         version: u64,
-        /// How its users have left so far.
+        /// Departures of its users so far.
         departures: Departures,
     },
     /// It has started all users that it will have at a time.
@@ -43,9 +43,9 @@ pub enum ShardEventKind {
     /// The participant's last signal: its last user has gone, and everything was handed over. A worker says when that was
     /// since the run began.
     Ended {
-        /// How its users have left so far.
+        /// Departures of its users so far.
         departures: Departures,
-        /// When that was since the run began.
+        /// Time of that since the run began.
         at: Option<Duration>,
     },
     /// The shard sends nothing any more, and its last figures are lost.
@@ -59,7 +59,7 @@ pub enum ShardEventKind {
         /// A sentence that says so.
         text: String,
     },
-    /// Nothing is heard from the worker; it may come back. Whether its users go on is not known.
+    /// The worker is silent; it may come back. Whether its users go on is not known.
     Away(String),
     /// The worker is ending on request: its users stop, and it hands its figures over.
     Leaving(String),

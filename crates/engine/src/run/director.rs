@@ -86,7 +86,7 @@ impl Director {
 
     /// Returns how long the run has gone on.
     pub(crate) fn now(&self) -> Duration {
-        self.journal.now().unwrap_or_else(|| self.context.now())
+        self.journal.playing.unwrap_or_else(|| self.context.now())
     }
 
     /// Returns whether the run is on its way to its end.
@@ -396,14 +396,9 @@ impl Director {
 
     /// Enters the load of this moment into the store, and returns the loads of lanes.
     fn enter_progress(&mut self) -> Arc<[LiveLoad]> {
-        let LoadProgress {
-            phase,
-            aim,
-            played,
-            loads,
-        } = self.progress();
-        self.store.enter(phase, aim, played);
-        loads
+        let load = self.progress();
+        self.store.enter(load.phase, load.aim, load.played);
+        load.loads
     }
 
     fn progress(&self) -> LoadProgress {
@@ -439,7 +434,7 @@ impl Director {
         self.report_worker(text);
     }
 
-    /// Goes on without a worker that is no longer heard from, or stops the run if it is to stop on a loss.
+    /// Goes on without a worker that is silent or leaving, or stops the run if it is to stop on a loss.
     fn mark_away(&mut self, worker: usize, mut text: String, absence: Absence) {
         let Some(percent) = self.membership.leave(worker, absence) else {
             return;
@@ -659,7 +654,7 @@ impl Director {
         !(self.journal.test_stop_started || self.journal.superseded)
     }
 
-    /// Notes why the run ends here.
+    /// Records why the run ends here.
     pub(crate) fn note(&mut self, cause: Cause, why: Option<String>) {
         let at = self.directives.borrow().clock.elapsed(self.now());
         self.lifecycle.note_stop(RunStop {
@@ -673,7 +668,7 @@ impl Director {
     /// Returns how long the run has lasted, without the wait for workers that may come back.
     pub(crate) fn lasted(&self) -> Duration {
         let alone_since = self.membership.workers.alone_since();
-        let over_at = alone_since.or_else(|| self.journal.over_at());
+        let over_at = alone_since.or(self.journal.over_at);
         over_at.unwrap_or_else(|| self.now())
     }
 
@@ -761,10 +756,5 @@ impl Director {
         let from = self.directives.borrow().clock.elapsed(from);
         let due = self.steering.arrivals_between(from, end);
         self.store.set_arrivals_due(due);
-    }
-
-    /// Returns the report of the run, with that of its warm-up.
-    pub(crate) fn report(&mut self, elapsed: Duration) -> Report {
-        self.measurements.report(elapsed, &mut self.store)
     }
 }

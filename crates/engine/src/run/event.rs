@@ -130,9 +130,9 @@ struct RunningEvent<'a> {
     plan_version: &'a PlanVersion,
     orders: watch::Sender<EventOrder>,
     happened: EventResult,
-    /// Why it is cut off at `until`, or was cut off.
+    /// Reason for which it is cut off at `until`, or was cut off.
     why: EventCutoff,
-    /// When it is cut off or, once it was, given up; `None` for never.
+    /// Time at which it is cut off or, once it was, given up; `None` for never.
     until: Option<Instant>,
 }
 
@@ -233,7 +233,7 @@ impl<'a> RunningEvent<'a> {
         }
     }
 
-    /// Has the function come to its end as a task does after a stop, within `--stop-timeout`.
+    /// Lets the function end as a task does after a stop, within `--stop-timeout`.
     fn stop(&mut self) {
         self.orders.send_replace(EventOrder::Stop);
         let latest = Instant::now().checked_add(self.context.config.stop_timeout);

@@ -42,7 +42,7 @@ pub struct EventTask {
     pub ordered: watch::Receiver<EventOrder>,
     /// Shows the watchdog when the plan's code runs.
     pub(crate) heartbeat: Arc<Heartbeat>,
-    /// Where its end goes.
+    /// Channel for its result.
     pub result: oneshot::Sender<Result<EventEnd, Error>>,
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct DirectorLog {
     entries: Option<mpsc::UnboundedSender<DirectorLogEntry>>,
     /// The moment that is being replayed, in time since the run began; `None` outside a replay.
     pub(super) playing: Option<Duration>,
-    /// When the last participant was gone, if the replay has come that far.
+    /// End of the last participant, if the replay has come that far.
     pub(super) over_at: Option<Duration>,
     /// Whether `test_stop` has begun under another director.
     pub(super) test_stop_started: bool,
@@ -35,15 +35,5 @@ impl DirectorLog {
             // Fails if whoever keeps the journal has ended.
             let _over = entries.send(DirectorLogEntry { at, action });
         }
-    }
-
-    /// Returns the moment that is being replayed; `None` outside a replay.
-    pub(crate) fn now(&self) -> Option<Duration> {
-        self.playing
-    }
-
-    /// Returns when the run was over, if the replay has come that far.
-    pub(crate) fn over_at(&self) -> Option<Duration> {
-        self.over_at
     }
 }

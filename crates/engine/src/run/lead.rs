@@ -5,7 +5,7 @@ use crate::messages::offer::{VersionOffer, VersionOffers};
 use crate::messages::shard_event::ShardEvent;
 use crate::run::director::{AFTER_SHARDS, Director, NextDue, TICK};
 use crate::run::life::Life;
-use crate::run::shards::Shards;
+use crate::run::local_shards::LocalShards;
 use crate::timing::at;
 use lgoose_metrics::Cause;
 use lgoose_metrics::control::ControlCalls;
@@ -16,7 +16,8 @@ use tokio::time::{Instant, sleep_until};
 /// A director that leads a run, with its sources of events.
 pub(super) struct Lead<'a> {
     pub(super) director: &'a mut Director,
-    pub(super) shards: &'a mut Shards,
+    /// Shards of this process; `None` if users run on workers.
+    pub(super) shards: Option<&'a mut LocalShards>,
     pub(super) signals: mpsc::UnboundedReceiver<ShardEvent>,
     pub(super) calls: &'a mut ControlCalls,
     pub(super) offers: VersionOffers,
@@ -51,8 +52,9 @@ impl Lead<'_> {
                 () = sleep_until(memory_due) => self.director.look_at_memory(),
                 _ = tick.tick() => self.tick(),
             }
-            for delta in self.director.measurements.take_emptied() {
-                self.shards.recycle(delta);
+            let emptied = self.director.measurements.take_emptied();
+            if let Some(shards) = &self.shards {
+                emptied.for_each(|delta| shards.recycle(delta));
             }
         }
     }
@@ -73,12 +75,16 @@ impl Lead<'_> {
         director.see_standstill(|standstill| standstill.tick(Instant::now()));
         director.look_at_machine();
         let connections = director.show();
-        if let Some(warning) = self.shards.scarce_ports(connections) {
-            director.store.warn(warning);
-        }
+        let mut shards = self.shards.as_deref_mut();
+        let warning = shards
+            .as_mut()
+            .and_then(|shards| shards.scarce_ports(connections));
+        warning
+            .into_iter()
+            .for_each(|warning| director.store.warn(warning));
         director.look_at_time();
         director.look_for_workers();
-        let caught = self.shards.caught();
+        let caught = shards.and_then(LocalShards::caught);
         if let Some(caught) = caught.filter(|_| !director.lifecycle.is_caught()) {
             director.end_without(caught);
         }

@@ -75,7 +75,7 @@ impl Lifecycle {
         }
     }
 
-    /// Notes a stop. The first one decides whether the run was stopped in its warm-up.
+    /// Records a stop. The first one decides whether the run was stopped in its warm-up.
     pub(crate) fn note_stop(&mut self, mut stopped: RunStop) {
         if let Some(before) = &self.stopped {
             stopped.in_warmup = before.in_warmup;
@@ -105,7 +105,7 @@ impl Lifecycle {
         self.caught
     }
 
-    /// Notes a reason for which the plan fails the run: each once, and no more than a reader can take in.
+    /// Records a reason for which the plan fails the run: each once, and no more than a reader can take in.
     pub(crate) fn note_failed(&mut self, why: String) {
         const MAX_FAILURES: usize = 20;
         if self.failed.len() < MAX_FAILURES && !self.failed.contains(&why) {
@@ -117,7 +117,7 @@ impl Lifecycle {
         &self.failed
     }
 
-    /// Notes trouble inside lgoose; the first counts.
+    /// Records trouble inside lgoose; the first counts.
     pub(crate) fn note_trouble(&mut self, trouble: Error) {
         self.trouble.get_or_insert(trouble);
     }

@@ -19,7 +19,7 @@ const AHEAD: Duration = Duration::from_millis(50);
 pub(crate) struct Measurements {
     /// The directive, which announces the next measurement to shards.
     directives: watch::Sender<Directive>,
-    /// When the figures are reset by the timetable.
+    /// Time of the reset by the timetable.
     due: Option<Duration>,
     /// Whether that is the end of the warm-up.
     warmup_due: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Measurements {
     under_way: Option<PendingMeasurement>,
     /// The reset that follows the one under way.
     again: Option<ResetCause>,
-    /// When the measurement would have begun that a stop called off.
+    /// Beginning of the measurement that a stop called off.
     called_off: Option<Duration>,
     /// Whether the run is on its way to its end, and no other measurement begins.
     closed: bool,

@@ -3,9 +3,8 @@
 
 use crate::load_model::clock::RunClock;
 use crate::messages::shard_event::{ShardEventKind, WorkerPause};
-use crate::run::life::RunStop;
 use crate::run::roster::Roster;
-use crate::run::worker_watch::{Absence, OrdersLost, SuccessorLoad, WorkerWatch};
+use crate::run::worker_watch::{Absence, OrdersLost, WorkerLoad, WorkerWatch};
 use lgoose_base::units::counted;
 use lgoose_metrics::{Delivery, WorkerIdentity};
 use std::time::Duration;
@@ -108,11 +107,11 @@ impl Membership {
         at: Duration,
         now: Duration,
     ) -> usize {
-        let successor = SuccessorLoad {
+        let successor = WorkerLoad {
             name: identity.name.clone(),
             shares: identity.shards.len(),
-            at,
-            now,
+            last_active: at,
+            last_signal: now,
         };
         self.workers.replace(in_place_of, successor);
         self.roster.join(identity.shards.clone())
@@ -131,18 +130,6 @@ impl Membership {
             self.workers.find(worker);
         }
         was_away
-    }
-
-    /// Returns when the last worker was at work, if all were lost before the stop or the `end` of the timetable.
-    pub(crate) fn lost_at(
-        &self,
-        stopped: Option<&RunStop>,
-        end: Option<Duration>,
-    ) -> Option<Duration> {
-        let all_lost = self.roster.is_over();
-        all_lost
-            .then(|| self.workers.lost_at(stopped, end))
-            .flatten()
     }
 
     /// Returns the workers that have not confirmed a stop and may go on sending, with their verb, and until when at the

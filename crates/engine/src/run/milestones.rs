@@ -66,13 +66,13 @@ impl Milestones {
         }
     }
 
-    /// Notes that somebody has set the users or the rate: they hold from now on, and no stage is to come.
+    /// Records that somebody has set the users or the rate: they hold from now on, and no stage is to come.
     pub(crate) fn set_load(&mut self) {
         self.load_set = true;
         self.to_come.clear();
     }
 
-    /// Notes that somebody has set the load of that lane, which is a scenario's own.
+    /// Records that somebody has set the load of that lane, which is a scenario's own.
     pub(crate) fn set_own_load(&mut self, lane: usize) {
         self.own_set.insert(lane);
     }

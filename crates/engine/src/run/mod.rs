@@ -156,7 +156,7 @@ async fn lead(
     let (mut shards, signals) = place.start(&director.context, &director.directives)?;
     let lead = Lead {
         director,
-        shards: &mut shards,
+        shards: shards.as_mut(),
         signals,
         calls,
         offers,
@@ -164,7 +164,9 @@ async fn lead(
     lead.lead().await;
     // After an abort, threads are not waited for: a caught one ends only with the process, and one that was cut off is
     // still freeing the memory of its users.
-    shards.join(director.lifecycle.is_aborting());
+    if let Some(shards) = shards {
+        shards.join(director.lifecycle.is_aborting());
+    }
     Ok(())
 }
 
@@ -194,13 +196,13 @@ async fn finish(
     if cleans_up && ending.cause != Cause::Aborted {
         clean_up(&mut director, &plan_version, &mut ending, events, calls).await?;
     }
-    let (report, context) = (director.report(elapsed), director.context.clone());
+    let report = director.measurements.report(elapsed, &mut director.store);
     let trouble = director.lifecycle.into_trouble();
     Ok(Outcome::new(
         report,
         ending,
         trouble,
-        &context,
+        &director.context,
         &plan_version,
     ))
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Age below which views are shown a moment of the past.
 const RECENT: Duration = Duration::from_secs(1);
 
-/// How the replay of a run has ended.
+/// End of a run's replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplayEnd {
     /// This process leads the run from now on.
@@ -31,7 +31,7 @@ pub(crate) enum ReplayEnd {
 /// A replay under way.
 pub(super) struct Replay<'a> {
     director: &'a mut Director,
-    /// When the next snapshot is due, in time since the run began.
+    /// Time of the next snapshot since the run began.
     next_tick: Duration,
     /// The last order that workers were given, as far as the replay has come.
     order: Option<RunOrder>,

@@ -8,9 +8,8 @@ use crate::run::event_user::{EventTask, StartEvent, start_event_thread};
 use crate::run::journal::DirectorLog;
 use crate::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::run::membership::Membership;
-use crate::run::watchdog::StuckShard;
 use lgoose_base::error::Error;
-use lgoose_metrics::{Delta, WorkerIdentity};
+use lgoose_metrics::WorkerIdentity;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -62,9 +61,9 @@ impl WorkerLink {
 /// The beginning of the load.
 #[derive(Debug)]
 pub struct LoadStart {
-    /// When users begin.
+    /// Start of the users.
     pub at: Instant,
-    /// How long that is after the origin of the times in logs.
+    /// Time from the origin of the times in logs to that start.
     pub since_origin: Duration,
     /// The directive, now and from now on.
     pub directives: watch::Receiver<Directive>,
@@ -151,7 +150,7 @@ impl ShardPlacement {
         }
     }
 
-    /// Starts all shards, and returns the receiver of their signals.
+    /// Starts all shards, and returns those of this process and the receiver of all events.
     ///
     /// # Errors
     /// Trouble with a thread.
@@ -159,11 +158,11 @@ impl ShardPlacement {
         self,
         context: &Arc<RunContext>,
         directives: &watch::Sender<Directive>,
-    ) -> Result<(Shards, mpsc::UnboundedReceiver<ShardEvent>), Error> {
+    ) -> Result<(Option<LocalShards>, mpsc::UnboundedReceiver<ShardEvent>), Error> {
         match self {
             ShardPlacement::Here { shard, .. } => {
                 let (local, signals) = LocalShards::start(shard, context, directives)?;
-                Ok((Shards::Local(local), signals))
+                Ok((Some(local), signals))
             }
             ShardPlacement::Workers(link) => {
                 let start = LoadStart {
@@ -172,53 +171,10 @@ impl ShardPlacement {
                     directives: directives.subscribe(),
                 };
                 match link.start.send(start) {
-                    Ok(()) => Ok((Shards::Workers, link.signals)),
+                    Ok(()) => Ok((None, link.signals)),
                     Err(_) => Err(Error::trouble("no worker can be reached any more")),
                 }
             }
-        }
-    }
-}
-
-/// Shards of a run that has begun.
-#[derive(Debug)]
-pub(crate) enum Shards {
-    /// Threads of this process.
-    Local(LocalShards),
-    /// Each worker looks after its own.
-    Workers,
-}
-
-impl Shards {
-    /// Returns the threads of this process.
-    fn local(&mut self) -> Option<&mut LocalShards> {
-        match self {
-            Shards::Local(local) => Some(local),
-            Shards::Workers => None,
-        }
-    }
-
-    /// Gives an emptied delta back to its shard.
-    pub(crate) fn recycle(&mut self, delta: Delta) {
-        if let Some(local) = self.local() {
-            local.recycle(delta);
-        }
-    }
-
-    /// Returns the shard that is caught in the plan's code, if there is one.
-    pub(crate) fn caught(&mut self) -> Option<StuckShard> {
-        self.local()?.caught()
-    }
-
-    /// Returns a warning when local ports run out; `connections` are those open now.
-    pub(crate) fn scarce_ports(&mut self, connections: u64) -> Option<String> {
-        self.local()?.scarce_ports(connections)
-    }
-
-    /// Waits for all threads to end; if `leaves`, waits for none.
-    pub(crate) fn join(self, leaves: bool) {
-        if let Shards::Local(local) = self {
-            local.join(leaves);
         }
     }
 }

@@ -31,28 +31,22 @@ impl Views {
 
     /// Publishes a command's effect at once, without newer figures.
     pub(crate) fn publish_load(&self, load: LoadProgress) {
-        let LoadProgress {
-            phase,
-            aim,
-            played,
-            loads,
-        } = load;
         self.snapshots.send_if_modified(|latest| {
             let Some(snapshot) = latest else {
                 return false;
             };
-            let changed = snapshot.progress.phase != phase
-                || snapshot.progress.wanted != aim
-                || snapshot.loads != loads;
+            let changed = snapshot.progress.phase != load.phase
+                || snapshot.progress.wanted != load.aim
+                || snapshot.loads != load.loads;
             if changed {
                 *snapshot = Arc::new(Snapshot {
                     progress: Progress {
-                        phase,
-                        wanted: aim,
-                        played,
+                        phase: load.phase,
+                        wanted: load.aim,
+                        played: load.played,
                         ..snapshot.progress
                     },
-                    loads,
+                    loads: load.loads,
                     ..Snapshot::clone(snapshot)
                 });
             }

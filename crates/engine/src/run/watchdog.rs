@@ -13,7 +13,7 @@ use tokio::time::Instant;
 /// Processor time beyond twice the hooks' limit after which a thread counts as caught.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How many times that time a thread may sleep in the kernel, which uses no processor time: a disk may be slow.
+/// Multiple of that time for which a thread may sleep in the kernel, which uses no processor time: a disk may be slow.
 const WITHOUT_PROCESSOR: u32 = 10;
 
 /// The most time that one look counts: a process that was stopped, or a late tick, must not look like a long wait.
@@ -30,7 +30,7 @@ pub struct Watchdog {
 #[derive(Debug)]
 struct WatchedShard {
     heartbeat: Arc<Heartbeat>,
-    /// How often the thread had come back to its loop at the latest look, if it has one.
+    /// Returns of the thread to its loop at the latest look, if it has one.
     returns: Option<u64>,
     /// The plan's code that was seen since.
     seen: SeenCode,

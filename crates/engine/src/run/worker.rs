@@ -47,7 +47,7 @@ pub enum WorkerSignal {
     Idle {
         /// The version of the directive.
         version: u64,
-        /// How its users have left so far.
+        /// Departures of its users so far.
         departures: Departures,
     },
     /// It has started all users that it will have at a time.
@@ -62,9 +62,9 @@ pub enum WorkerSignal {
     Failed(String),
     /// Its last signal: its last user has gone, and everything was handed over.
     Ended {
-        /// How its users have left so far.
+        /// Departures of its users so far.
         departures: Departures,
-        /// When that was, since the run began: the signal may come much later.
+        /// Time of that since the run began: the signal may come much later.
         at: Duration,
     },
 }
@@ -112,9 +112,9 @@ impl WorkerSignal {
 pub struct WorkerRun {
     /// The run.
     pub run: Run,
-    /// When users begin.
+    /// Start of the users.
     pub start: Instant,
-    /// How long that is after the origin of the times in logs.
+    /// Time from the origin of the times in logs to that start.
     pub since_origin: Duration,
     /// Whether it joins a run under way, in the place of a lost worker.
     pub joins: bool,
@@ -205,9 +205,9 @@ struct RunningWorker {
     idle: Option<u64>,
     /// Whether it has reported that all of its users have been started.
     all_started: bool,
-    /// When tasks that still run are cut off, after a stop: the manager says so, too, unless it cannot be reached.
+    /// Time at which tasks that still run are cut off after a stop: the manager orders that, too, if it can be reached.
     cut_off_at: Option<Instant>,
-    /// When shards that have not ended are given up, after an abort.
+    /// Time at which shards that have not ended are given up after an abort.
     until: Option<Instant>,
     /// Whether a shard is caught in the plan's code.
     caught: bool,

@@ -6,11 +6,11 @@ use lgoose_base::units::show_percent;
 use lgoose_metrics::Cause;
 use std::time::Duration;
 
-/// Time that workers which are no longer heard from have to come back when no other is left.
+/// Time that silent workers have to come back when no other is left.
 const RETURN: Duration = Duration::from_secs(10);
 
-/// Time between two deliveries of a worker: one that is heard no longer than that before the end was there until the
-/// end.
+/// Time between two deliveries of a worker: one whose last signal came no longer than that before the end was there
+/// until the end.
 const DELIVERY: Duration = Duration::from_secs(1);
 
 /// Time without its manager's broker after which a worker stops its users, so that no load goes on that nobody can stop.
@@ -36,9 +36,9 @@ const NEVER: Duration = WORKER_ALONE.saturating_add(WORKER_FLUSH_TIMEOUT);
 pub(crate) struct WorkerWatch {
     /// Whether the loss of a worker ends the run.
     stops_on_loss: bool,
-    /// Since when no worker has taken part, while some may come back; in time since the run began.
+    /// Time since the run began from which no worker has taken part, while some may come back.
     alone_since: Option<Duration>,
-    /// Since when no worker can be reached, in time since the run began, and why.
+    /// Time since the run began from which no worker can be reached, and the reason.
     unreachable: Option<(Duration, String)>,
     /// Each worker's own, by its number.
     loads: Vec<WorkerLoad>,
@@ -51,31 +51,20 @@ pub(crate) struct WorkerWatch {
 
 /// A worker's load.
 #[derive(Debug)]
-struct WorkerLoad {
-    name: String,
-    /// How many shares of the load it drives.
-    shares: usize,
-    /// Until when it was at work: when it was last heard, or when it said that it ended; by the timetable's clock.
-    last_active: Duration,
-    /// When it was last heard, in time since the run began.
-    last_signal: Duration,
-}
-
-/// The load of a worker that takes the place of a lost one.
-#[derive(Debug)]
-pub(crate) struct SuccessorLoad {
+pub(crate) struct WorkerLoad {
     pub(crate) name: String,
+    /// Number of shares of the load that it drives.
     pub(crate) shares: usize,
-    /// When it begins, by the timetable's clock.
-    pub(crate) at: Duration,
-    /// The same moment in time since the run began.
-    pub(crate) now: Duration,
+    /// End of its known work, its last signal or its reported end, by the timetable's clock.
+    pub(crate) last_active: Duration,
+    /// Time of its last signal since the run began.
+    pub(crate) last_signal: Duration,
 }
 
-/// Why a worker takes no part any more.
+/// Reason for which a worker takes no part any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Absence {
-    /// Nothing is heard from it: its users may go on.
+    /// It sends no signals: its users may go on.
     Silent,
     /// It was ended by somebody, and reported that.
     Leaving,
@@ -96,7 +85,7 @@ struct LoadGap {
     worker: usize,
     absence: Absence,
     from: Duration,
-    /// When another took its place.
+    /// Time at which another took its place.
     until: Option<Duration>,
 }
 
@@ -141,7 +130,7 @@ impl WorkerWatch {
         }
     }
 
-    /// Records that a worker was at work until that time of the timetable, which was heard at `now`.
+    /// Records that a worker was at work until that time of the timetable, by a signal that came at `now`.
     pub(crate) fn note_active(&mut self, worker: usize, at: Duration, now: Duration) {
         let load = &mut self.loads[worker];
         load.last_active = at;
@@ -172,19 +161,9 @@ impl WorkerWatch {
     }
 
     /// Records that another worker has the load of a lost one, or some shares of it.
-    pub(crate) fn replace(&mut self, lost: usize, successor: SuccessorLoad) {
-        let SuccessorLoad {
-            name,
-            shares,
-            at,
-            now,
-        } = successor;
-        self.loads.push(WorkerLoad {
-            name,
-            shares,
-            last_active: at,
-            last_signal: now,
-        });
+    pub(crate) fn replace(&mut self, lost: usize, successor: WorkerLoad) {
+        let at = successor.last_active;
+        self.loads.push(successor);
         let mut gaps = self.gaps.iter_mut();
         if let Some(gap) = gaps.find(|gap| gap.worker == lost && gap.until.is_none()) {
             gap.until = Some(at);
@@ -428,11 +407,11 @@ mod tests {
         let mut watch = WorkerWatch::new(false, workers.into_iter());
         watch.note_active(1, seconds(10.06), seconds(10.06));
         assert_eq!(watch.lose(1, Absence::Silent), 50.0);
-        let successor = SuccessorLoad {
+        let successor = WorkerLoad {
             name: "d".to_owned(),
             shares: 2,
-            at: seconds(16.0),
-            now: seconds(16.0),
+            last_active: seconds(16.0),
+            last_signal: seconds(16.0),
         };
         watch.replace(1, successor);
         watch.note_active(0, seconds(20.06), seconds(20.06));

@@ -53,7 +53,7 @@ impl EffortMeter {
         self.lateness.clone()
     }
 
-    /// Notes that the shard's timer was due at `due` and woke it now; the process has stood still for `lost` in all.
+    /// Records that the shard's timer was due at `due` and woke it now; the process has stood still for `lost` in all.
     pub(crate) fn woke(&mut self, due: Instant, lost: Duration) {
         self.lag = Some(due.elapsed().saturating_sub(lost - self.lost));
     }

@@ -65,14 +65,14 @@ pub(crate) struct Shard {
     context: Arc<RunContext>,
     shared: Rc<ShardState>,
     pub(crate) users: ShardUsers,
-    /// When the next measurement begins; the shard hands over then.
+    /// Beginning of the next measurement; the shard hands over then.
     measurement_start: Option<Instant>,
     /// The version of the plan that users take then.
     next: Option<Arc<PlanVersion>>,
     meter: EffortMeter,
     /// Shows the watchdog that the thread comes back.
     watched_loop: WatchedLoop,
-    /// How much of the time in which the process stood still has been taken out of the timetable.
+    /// Standstill of the process that has been taken out of the timetable.
     shifted: Duration,
     /// The version of the directive under which it last had nothing left to do.
     idle: Option<u64>,

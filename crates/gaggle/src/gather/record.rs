@@ -23,7 +23,7 @@ pub(crate) struct SlotRecord {
     pub(crate) kind: RecordKind,
 }
 
-/// How far the signals of a worker are accounted for.
+/// Progress of the accounting of a worker's signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SignalProgress {
     /// Identity of the worker, as [`names::worker_number`](crate::names::worker_number) reads it.

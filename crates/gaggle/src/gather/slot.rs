@@ -15,7 +15,7 @@ pub(super) struct SlotState {
     number: u64,
     /// Sequence number in the stream of the last signal that is in a record.
     through: u64,
-    /// How far records account for the signals of each worker.
+    /// Progress of the records for each worker.
     members: BTreeMap<u64, SlotMember>,
     /// Signals that are in no record yet, in the order of the stream.
     waiting: Vec<RunMessage>,

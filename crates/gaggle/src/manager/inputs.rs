@@ -21,7 +21,7 @@ pub(super) struct WorkerInputs {
     pub(super) plan: Option<Arc<PackedPlan>>,
     /// The value that `test_start` returned, as JSON.
     pub(super) shared: Option<String>,
-    /// When users began, and how long that was after the origin of log times.
+    /// Start of the users, and its time since the origin of log times.
     start: Option<(Instant, Duration)>,
     /// The latest order.
     order: watch::Sender<Option<RevisedOrder>>,
@@ -87,7 +87,7 @@ impl WorkerInputs {
         let _stopped = orders.wait_for(stops).await;
     }
 
-    /// Notes when users begin, and how long that is after the origin of log times.
+    /// Records when users begin, and how long that is after the origin of log times.
     pub(super) fn start(&mut self, at: Instant, since_origin: Duration) {
         self.start = Some((at, since_origin));
     }

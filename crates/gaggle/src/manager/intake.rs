@@ -88,7 +88,7 @@ impl SignalIntake {
         }
     }
 
-    /// Notes that `signals` more signals of a worker have come, of which the last has the number `sequence`; returns
+    /// Records that `signals` more signals of a worker have come, of which the last has the number `sequence`; returns
     /// whether they are new.
     pub(super) fn advance(&mut self, number: usize, sequence: u64, signals: u64) -> bool {
         let now = Instant::now();

@@ -48,7 +48,7 @@ impl WorkerLogSource {
         }
     }
 
-    /// Notes a piece; returns false if it came before.
+    /// Records a piece; returns false if it came before.
     fn note(&mut self, piece: &LogPiece) -> bool {
         if piece.number <= self.whole || !self.beyond.insert(piece.number) {
             return false;
@@ -78,9 +78,9 @@ pub(super) struct Collector {
     /// By identity of the worker.
     sources: BTreeMap<String, WorkerLogSource>,
     over: oneshot::Receiver<()>,
-    /// When the run was found to be over.
+    /// Time at which the run was found to be over.
     over_since: Option<Instant>,
-    /// When a piece last came or was written.
+    /// Time at which a piece last came or was written.
     progress: Instant,
     /// Whether the files take nothing more.
     stuck: bool,
@@ -94,12 +94,7 @@ pub(super) async fn collect(
     workers: Vec<(String, String)>,
     fetcher: LogFetcher,
 ) {
-    let LogFetcher {
-        started,
-        over,
-        ended,
-    } = fetcher;
-    if let Ok(run_logs) = started.await {
+    if let Ok(run_logs) = fetcher.started.await {
         let sources = workers.into_iter().enumerate();
         let sources = sources.map(|(number, (id, name))| (id, WorkerLogSource::new(number, &name)));
         let collector = Collector {
@@ -107,14 +102,14 @@ pub(super) async fn collect(
             run,
             consumer,
             sources: sources.collect(),
-            over,
+            over: fetcher.over,
             over_since: None,
             progress: Instant::now(),
             stuck: false,
         };
         let warnings = collector.collect(&run_logs).await;
         // Nobody receives them if the wait for the logs was interrupted.
-        let _unheard = ended.send(warnings);
+        let _unheard = fetcher.ended.send(warnings);
     }
 }
 

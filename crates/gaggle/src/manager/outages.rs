@@ -14,7 +14,7 @@ pub(super) struct Outages {
 }
 
 impl Outages {
-    /// Notes the state of the contact, and returns a warning when an outage is over.
+    /// Records the state of the contact, and returns a warning when an outage is over.
     pub(super) fn note(&mut self, contact: ContactState) -> Option<String> {
         match contact {
             ContactState::Down(since) => {

@@ -24,13 +24,13 @@ pub(super) struct Playback {
     pub(super) broker: Broker,
     pub(super) run: String,
     pub(super) registry: WorkerRegistry,
-    /// When users began.
+    /// Start of the users.
     pub(super) start: Instant,
-    /// When the broker stored the record, in nanoseconds since 1970 by its clock.
+    /// Time at which the broker stored the record, in nanoseconds since 1970 by its clock.
     recorded: i128,
     ahead: Duration,
     moments: mpsc::Sender<ReplayMoment>,
-    /// When each worker was last heard, as time since the run began.
+    /// Time of each worker's last signal since the run began.
     last_signals: Vec<Duration>,
     /// The manager that leads the run, as of the moment played last.
     leader: String,

@@ -8,7 +8,7 @@ use super::journal::{ManagerLog, store_lines};
 use super::outages::Outages;
 use super::playback::Playback;
 use super::recruit::release;
-use super::registry::RegisteredWorker;
+use super::registry::{RegisteredWorker, WorkerRegistry};
 use super::requests::{ChangeRequest, CompletedRequest, PendingRequests};
 use super::signal_path::SignalPath;
 use super::slots::Slots;
@@ -71,52 +71,32 @@ pub(super) struct ManagerLoop {
 /// A place that could not be filled so far.
 struct Vacancy {
     why: String,
-    /// When it was tried last.
+    /// Time of the last attempt.
     tried: Instant,
 }
 
 impl ManagerLoop {
+    /// Makes the pump of a run that is to begin.
     pub(super) fn new(
         prepared: PreparedWorkers,
         ends: ManagerChannels,
         facts: RunDescription,
         on_loss: WorkerLoss,
     ) -> ManagerLoop {
-        let PreparedWorkers {
-            line,
-            registry,
-            slots,
-            plan,
-            ..
-        } = prepared;
         let (sender, lines) = mpsc::unbounded_channel();
+        let chronicle = ManagerLog {
+            facts,
+            on_loss,
+            test_start: None,
+            leader: prepared.line.leader.clone(),
+            number: 0,
+            lines: sender,
+        };
+        let (line, inputs) = (prepared.line, WorkerInputs::new(prepared.plan));
         ManagerLoop {
-            intake: SignalIntake::new(
-                line.broker.clone(),
-                &line.run,
-                registry,
-                ends.signals.clone(),
-            ),
-            slots,
-            inputs: WorkerInputs::new(plan),
-            requests: PendingRequests::new(line.broker.clone(), &line.run),
-            ends,
-            chronicle: ManagerLog {
-                facts,
-                on_loss,
-                test_start: None,
-                leader: line.leader.clone(),
-                number: 0,
-                lines: sender,
-            },
-            lines: Some(lines),
+            slots: prepared.slots,
             reads: (names::all_signals(&line.run), 1),
-            line,
-            up_since: Instant::now(),
-            path: SignalPath::new(),
-            is_reachable: true,
-            outages: Outages::default(),
-            vacancies: BTreeMap::new(),
+            ..ManagerLoop::with(line, prepared.registry, ends, inputs, chronicle, lines)
         }
     }
 
@@ -130,17 +110,32 @@ impl ManagerLoop {
         let (sender, lines) = mpsc::unbounded_channel();
         let start = (playback.start, record.since_origin);
         let chronicle = playback.chronicle(record, line.leader.clone(), sender);
-        let (registry, signals) = (playback.registry, ends.signals.clone());
+        let inputs = WorkerInputs::of_run_under_way(start, playback.order);
         ManagerLoop {
-            intake: SignalIntake::new(line.broker.clone(), &line.run, registry, signals),
-            // Without slots, the pump reads the signals of all workers itself, also those that gathers add up.
+            reads: (String::new(), playback.next),
+            ..ManagerLoop::with(line, playback.registry, ends, inputs, chronicle, lines)
+        }
+    }
+
+    /// Makes a pump without slots, which reads the signals of all workers itself, also those that gathers add up.
+    fn with(
+        line: ManagerConnection,
+        registry: WorkerRegistry,
+        ends: ManagerChannels,
+        inputs: WorkerInputs,
+        chronicle: ManagerLog,
+        lines: mpsc::UnboundedReceiver<ManagerLogLine>,
+    ) -> ManagerLoop {
+        let (broker, signals) = (line.broker.clone(), ends.signals.clone());
+        ManagerLoop {
+            intake: SignalIntake::new(broker.clone(), &line.run, registry, signals),
             slots: Slots::none(),
-            inputs: WorkerInputs::of_run_under_way(start, playback.order),
-            requests: PendingRequests::new(line.broker.clone(), &line.run),
+            inputs,
+            requests: PendingRequests::new(broker, &line.run),
             ends,
             chronicle,
             lines: Some(lines),
-            reads: (String::new(), playback.next),
+            reads: (String::new(), 1),
             line,
             up_since: Instant::now(),
             path: SignalPath::new(),
@@ -256,7 +251,7 @@ impl ManagerLoop {
         }
     }
 
-    /// Notes whether the broker can be reached.
+    /// Records whether the broker can be reached.
     fn note(&mut self, contact: ContactState) {
         if contact == ContactState::Up {
             self.up_since = Instant::now();
@@ -480,7 +475,7 @@ impl ManagerLoop {
         }
     }
 
-    /// Notes that the place of a lost worker could not be filled, for another attempt.
+    /// Records that the place of a lost worker could not be filled, for another attempt.
     fn leave_vacant(&mut self, number: usize, why: String) {
         let tried = Instant::now();
         let vacancy = Vacancy {

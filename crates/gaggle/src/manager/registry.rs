@@ -32,7 +32,7 @@ pub(super) struct RegisteredWorker {
     pub(super) offset: Option<ClockOffset>,
     /// Number of its latest signal.
     pub(super) sequence: u64,
-    /// When the manager last heard from it.
+    /// Time of its last signal.
     pub(super) last_signal: Instant,
     /// Whether it counts as away, because it was silent for too long.
     pub(super) away: bool,
@@ -81,7 +81,7 @@ impl WorkerRegistry {
         WorkerRegistry(members.collect())
     }
 
-    /// Notes the offsets of clocks.
+    /// Records the offsets of clocks.
     pub(super) fn note(&mut self, offsets: ClockOffsets) {
         for (number, offset) in offsets.0 {
             self.0[number].offset = Some(offset);
@@ -111,7 +111,7 @@ impl WorkerRegistry {
         self.0.iter().position(|member| member.presence.id == id)
     }
 
-    /// Notes that `signals` more signals of a worker have come after `silent` without any, of which the last has the
+    /// Records that `signals` more signals of a worker have come after `silent` without any, of which the last has the
     /// number `sequence`. Returns `None` if they came before.
     pub(super) fn come_to(
         &mut self,

@@ -107,7 +107,7 @@ impl PendingRequests {
         self.changes.push_back(request);
     }
 
-    /// Lets go of a worker that was claimed.
+    /// Releases a worker that was claimed.
     pub(super) fn release(&self, id: String) {
         let (broker, run) = (self.broker.clone(), self.run.clone());
         tokio::spawn(async move { release(&broker, &run, &id).await });
@@ -169,7 +169,7 @@ impl PendingRequests {
         };
     }
 
-    /// Gives up the change that is under way, and lets go of whom it has claimed.
+    /// Gives up the change that is under way, and releases the workers that it has claimed.
     pub(super) async fn end(&mut self) {
         self.over.send_replace(true);
         while self.is_changing {

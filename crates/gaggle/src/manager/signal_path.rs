@@ -21,7 +21,7 @@ const SILENT: Duration = Duration::from_secs(10);
 pub(super) struct SignalPath {
     last_message: Instant,
     last_probe: Option<Instant>,
-    /// Since when messages have come without a gap.
+    /// Time from which messages have come without a gap.
     works_since: Instant,
     /// Whether the stream has taken a probe. A manager that may not publish one goes by signals alone.
     is_probed: bool,
@@ -41,7 +41,7 @@ impl SignalPath {
         }
     }
 
-    /// Notes a message of the stream that has come now.
+    /// Records a message of the stream that has come now.
     pub(super) fn note(&mut self) {
         self.note_at(Instant::now());
     }

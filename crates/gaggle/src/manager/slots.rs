@@ -51,14 +51,14 @@ struct Slot {
     stream: u64,
     /// Sequence number in the run's stream of the last signal that is accounted for.
     through: u64,
-    /// When the last record came.
+    /// Time of the last record.
     last_signal: Instant,
     turn: Turn,
     /// Messages on its subject that are no records.
     skipped: u64,
 }
 
-/// Who reads the signals of a slot.
+/// Reader of the signals of a slot.
 #[derive(Debug)]
 enum Turn {
     Gather,
@@ -66,7 +66,7 @@ enum Turn {
     TakingOver,
     Manager {
         reading: AbortHandle,
-        /// When it last looked for a gather.
+        /// Time of the last search for a gather.
         last_search: Instant,
     },
     /// The manager is handing the slot back to a gather.
@@ -164,7 +164,7 @@ impl Slots {
         self.events.recv().await
     }
 
-    /// Lets all gathers of the run go.
+    /// Releases all gathers of the run.
     pub(super) async fn release(&self, broker: &Broker, run: &str) {
         let ids: BTreeSet<&String> = self.all.iter().map(|slot| &slot.gather.0).collect();
         for id in ids {
@@ -405,7 +405,7 @@ impl Slots {
         });
     }
 
-    /// Notes that a gather adds up the slot's signals again.
+    /// Records that a gather adds up the slot's signals again.
     fn go_on_with_gather(&mut self, intake: &mut SignalIntake, at: usize) {
         let slot = &mut self.all[at];
         slot.last_signal = Instant::now();

@@ -81,7 +81,7 @@ struct Takeover {
     beats: Subscriber,
     /// The manager that was last heard, or that led when nobody was.
     leader: Option<Bytes>,
-    /// When the manager was last heard.
+    /// Time of the manager's last sign of life.
     last_sign: Instant,
 }
 

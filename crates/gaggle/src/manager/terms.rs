@@ -33,9 +33,9 @@ impl WorkerLoss {
 /// Requirements of a run on workers.
 #[derive(Debug, Clone)]
 pub struct Recruitment {
-    /// How many workers take part.
+    /// Number of workers that take part.
     pub workers: usize,
-    /// How long to wait for them.
+    /// Time limit for them to come.
     pub timeout: Duration,
     /// Policy for the loss of a worker.
     pub on_loss: WorkerLoss,
@@ -43,7 +43,7 @@ pub struct Recruitment {
     pub logs: bool,
 }
 
-/// How a run is named in views and reports.
+/// Name and target of a run in views and reports.
 #[derive(Debug, Clone)]
 pub struct RunTitle {
     /// Name of the plan.

@@ -42,7 +42,7 @@ pub(super) struct WorkerDuty {
     down: Subscriber,
     contact: watch::Receiver<ContactState>,
     look: Interval,
-    /// When the manager last gave a sign of life.
+    /// Time of the manager's last sign of life.
     last_sign: Instant,
     /// The plan as the manager packed it, by version.
     packed: BTreeMap<u64, Vec<u8>>,

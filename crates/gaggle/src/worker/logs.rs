@@ -28,7 +28,7 @@ const AROUND: usize = 1 << 10;
 /// Logs of this worker's part of a run. Hands over nothing more once it is dropped.
 pub(super) struct PartLogs {
     run_logs: RunLogs,
-    /// When the logs ended.
+    /// End of the logs.
     ended: watch::Sender<Option<Instant>>,
     handing_over: JoinSet<()>,
 }

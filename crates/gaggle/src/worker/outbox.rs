@@ -57,7 +57,7 @@ impl Outbox {
     }
 }
 
-/// How the handing over of signals has ended.
+/// End of the handing over of signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HandOverEnd {
     /// The broker has all of them.

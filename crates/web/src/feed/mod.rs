@@ -23,7 +23,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// How often figures are sent.
+/// Time between two events with figures.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// The most points in one event, which bounds the memory for a reader that does not read.

@@ -36,7 +36,7 @@ static HOST: OnceLock<Mutex<Host>> = OnceLock::new();
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum HostedMessage {
-    /// Where the interface of the run is to be found.
+    /// Address of the interface of the run.
     Address(SocketAddr),
     /// An error or a reason for the verdict, as it is printed.
     Error(String),

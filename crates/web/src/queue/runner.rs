@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_millis(800);
 /// Time between two looks whether a run of an earlier server is over.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How the runner has ended.
+/// End of the runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunnerEnd {
     /// Nothing goes on any more.

@@ -314,7 +314,7 @@ impl Runs {
         }
     }
 
-    /// Notes the end of the current run.
+    /// Records the end of the current run.
     ///
     /// # Errors
     /// Returns trouble with the folder of the run; its end is then known only until this process ends.

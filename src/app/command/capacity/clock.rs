@@ -11,7 +11,7 @@ const RUN: Duration = Duration::from_secs(2);
 /// Typical time between two steps, half of which are followed by a pause.
 const PAUSE: Duration = Duration::from_secs(3);
 
-/// How much longer than the shortest a step is on average: those near the limit are judged for longer.
+/// Ratio of an average step to the shortest one: steps near the limit are judged for longer.
 const LONGER: f64 = 1.6;
 
 /// The clock of a search.

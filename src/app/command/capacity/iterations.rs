@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Iterations by which rounding may change a scenario's share of the starts.
 const ROUNDING: f64 = 1.0;
 
-/// How far two snapshots of the same measurement may differ in when it began.
+/// Time by which two snapshots of the same measurement may differ in its beginning.
 const SAME_MEASUREMENT: Duration = Duration::from_millis(100);
 
 /// Iterations of a run since its beginning.

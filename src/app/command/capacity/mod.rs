@@ -41,7 +41,7 @@ struct SearchRuns {
     /// The run to report, with its rank: the confirming one, else the one with the greatest load that held, else the
     /// last.
     reported: Option<(f64, SearchRun)>,
-    /// How quick the site is if it has recovered, by the first step that held.
+    /// Speed of the site once it has recovered, by the first step that held.
     recovery: Option<Recovery>,
 }
 
@@ -163,14 +163,9 @@ fn pause(
 impl SearchRuns {
     /// Keeps a step, and its run if that is to be reported in place of the earlier one.
     fn store(&mut self, finished: FinishedStep) {
-        let FinishedStep {
-            step,
-            run: ended,
-            first_ms,
-            ..
-        } = finished;
+        let (step, ended) = (finished.step, finished.run);
         if step.result == StepResult::Held && self.recovery.is_none() {
-            self.recovery = Some(Recovery::like(&step, first_ms));
+            self.recovery = Some(Recovery::like(&step, finished.first_ms));
         }
         let rank = |step: &CapacityStep| match (step.confirms, step.result) {
             (true, StepResult::Held) => f64::INFINITY,

@@ -71,7 +71,7 @@ pub(super) struct StepRunner<'a> {
     has_recruited: Cell<bool>,
 }
 
-/// How long iterations take, by the first step that held.
+/// Length of iterations, by the first step that held.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct KnownIterations {
     /// Seconds within which nearly all of them are over.
@@ -534,7 +534,7 @@ impl WatchedStep<'_> {
         }
     }
 
-    /// Notes the figures of the complete seconds so far.
+    /// Records the figures of the complete seconds so far.
     fn note(&mut self, now: &Snapshot, points: &[SeriesPoint], iterations: StepIterations<'_>) {
         let seconds = points.len() as f64;
         if points.is_empty() {

@@ -49,7 +49,7 @@ pub(super) struct TerminalView {
     /// Sender of the run's responses to this view, which goes on with keys and figures meanwhile.
     back: mpsc::UnboundedSender<ViewMessage>,
     responses: mpsc::UnboundedReceiver<ViewMessage>,
-    /// When a report was last requested.
+    /// Time of the last request for a report.
     report_requested: Option<Instant>,
     /// The tag whose figures were last requested, whether all of them, and when.
     tag_requested: Option<((Arc<str>, bool), Instant)>,

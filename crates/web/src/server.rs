@@ -25,7 +25,7 @@ use tokio_rustls::TlsAcceptor;
 /// The most connections at a time.
 const MAX_CONNECTIONS: u32 = 512;
 
-/// The port unless one is said, and how many after it are tried if it is taken.
+/// The default port, and the number of ports after it that are tried if it is taken.
 const PORT: u16 = 7_400;
 const PORTS: u16 = 100;
 
@@ -40,7 +40,7 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 pub struct ListenAddress {
     /// An address or a name of this machine.
     pub host: String,
-    /// The port; 7400 or one that follows if it is not said.
+    /// The port; 7400 or one that follows if none is given.
     pub port: Option<u16>,
 }
 
@@ -49,7 +49,7 @@ pub struct ListenAddress {
 pub struct ServerOptions {
     /// Address to listen on.
     pub place: ListenAddress,
-    /// The token; a random one unless said.
+    /// The token; a random one if none is given.
     pub token: Option<String>,
     /// Whether nobody may steer the run.
     pub read_only: bool,

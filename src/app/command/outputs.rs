@@ -39,7 +39,7 @@ pub(super) async fn write_until(
     report: &Report,
 ) -> Result<(), Vec<Error>> {
     let mut interrupted = pin!(context.interrupted());
-    // From here on it hears of signals, also while files are written.
+    // From here on it receives signals, also while files are written.
     let mut is_interrupted = tokio::select! {
         biased;
         () = &mut interrupted => true,

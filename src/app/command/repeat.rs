@@ -176,7 +176,7 @@ impl<'a> RepeatedRuns<'a> {
         Ok(Some(sides))
     }
 
-    /// Runs the plan once for that side, and returns its report and whether somebody wanted it to stop, even when it
+    /// Runs the plan once for that side, and returns its report and whether it was to be stopped, even when it
     /// was over; `label` names the run in messages.
     fn run_once(
         &self,

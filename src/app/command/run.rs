@@ -29,7 +29,7 @@ use std::time::Duration;
 /// Time without progress at the end of the process, after which the rest of standard output is given up.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The same after a signal: whoever reads gets all.
+/// The same after a signal: a reader that reads gets all.
 const HURRIED: Duration = Duration::from_millis(200);
 
 /// Runs the plan at that path, and returns the exit code.

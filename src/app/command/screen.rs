@@ -103,12 +103,12 @@ pub(super) fn shows_view(flags: &cli::RunArgs) -> bool {
     std::io::stdout().is_terminal() && !dumb && !unwanted && !writes_to_stdout(flags)
 }
 
-/// Returns whether somebody can give commands to the run.
+/// Returns whether the run can get commands.
 pub(super) fn can_steer(flags: &cli::RunArgs) -> bool {
     is_steered_from_afar(flags) || shows_view(flags)
 }
 
-/// Returns whether the run obeys commands that come over HTTP.
+/// Returns whether the run takes commands over HTTP.
 pub(super) fn is_steered_from_afar(flags: &cli::RunArgs) -> bool {
     flags.web.web.is_some() && !flags.web.web_read_only
 }

@@ -1,4 +1,4 @@
-//! `lgoose serve`: holds the queue of runs, serves it over HTTP and works it off, until somebody interrupts.
+//! `lgoose serve`: holds the queue of runs, serves it over HTTP and works it off, until it is interrupted.
 
 use super::web::{announce, options};
 use crate::app::runtime;

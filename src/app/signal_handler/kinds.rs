@@ -98,7 +98,7 @@ impl KillNotices {
     }
 }
 
-/// Listens for a kind of signal; `None` if whoever started this process wants it to ignore that kind.
+/// Listens for a kind of signal; `None` if this process was started to ignore that kind.
 pub(in crate::app) fn listen_for(kind: RawSignal) -> Option<std::io::Result<Signal>> {
     let is_ignored = machine::ignores(kind.as_raw());
     (!is_ignored).then(|| signal(SignalKind::from_raw(kind.as_raw())))

@@ -109,7 +109,7 @@ impl SignalHandler {
     }
 
     /// Makes signals interrupt this run from now on. Where one run follows another, a signal may have come just after
-    /// the other was over, when nobody heeded it any more: it interrupts this one.
+    /// the other was over, when it had no effect any more: it interrupts this one.
     pub(super) fn attend(&self, run: &Handle) {
         self.attend_to(run, false);
     }

@@ -29,7 +29,7 @@ pub struct DirectorLogEntry {
 /// An action of the director that no signal of a worker shows: a command, or a decision of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum DirectorEvent {
-    /// A command that was obeyed.
+    /// A command that was executed.
     Command(Command),
     /// Users were stopped.
     Stop {
@@ -134,7 +134,7 @@ pub struct ReplayMoment {
 /// Event of a moment.
 #[derive(Debug)]
 pub enum ReplayEvent {
-    /// A signal came.
+    /// An event of a participant.
     Event(ShardEvent),
     /// The director did something.
     Action(DirectorEvent),

@@ -1,5 +1,5 @@
 //! Protocol between the director and the shards: the context of the run, the directive that goes to the shards and the
-//! signals that come back.
+//! events that come back.
 
 pub(super) mod context;
 pub(super) mod departures;

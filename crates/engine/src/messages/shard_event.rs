@@ -20,14 +20,14 @@ pub struct ShardEvent {
 /// Content of an event.
 #[derive(Debug)]
 pub enum ShardEventKind {
-    /// Figures since the last signal. Sequence numbers rise from 1, so that a repeat counts once.
+    /// Figures since the last ones. Sequence numbers rise from 1, so that a repeat counts once.
     Delivery {
         /// Its number.
         sequence: u64,
         /// The figures.
         delivery: Delivery,
     },
-    /// Figures of several workers since the last signal of this kind; the sender makes sure that each counts once.
+    /// Figures of several workers since the last ones of this kind; the sender makes sure that each counts once.
     Gathered(Delivery),
     /// The participant has nothing left to do under that version of the directive.
     Idle {
@@ -40,7 +40,7 @@ pub enum ShardEventKind {
     AllStarted,
     /// A request of the plan.
     PlanRequest(PlanCommand),
-    /// The participant's last signal: its last user has gone, and everything was handed over. A worker says when that was
+    /// The participant's last event: its last user has gone, and everything was handed over. A worker adds the time
     /// since the run began.
     Ended {
         /// Departures of its users so far.

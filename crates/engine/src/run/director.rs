@@ -100,7 +100,7 @@ impl Director {
     }
 
     /// Checks everything that changes by the passing of time alone.
-    pub(super) fn look_at_time(&mut self) {
+    pub(super) fn on_tick(&mut self) {
         // Those whom the others waited for may be lost by now.
         self.open_if_all_started();
         self.steering.record_stages(self.now(), &mut self.store);
@@ -116,7 +116,7 @@ impl Director {
 
     /// Counts time in which the process stood still as a pause: somebody stopped and continued it, or its machine was
     /// frozen.
-    pub(super) fn see_standstill(&mut self, look: impl FnOnce(&mut Standstill) -> Duration) {
+    pub(super) fn check_standstill(&mut self, look: impl FnOnce(&mut Standstill) -> Duration) {
         let lost = look(&mut self.standstill);
         if lost.is_zero()
             || self.membership.on_workers()
@@ -138,7 +138,7 @@ impl Director {
     }
 
     /// Records suspensions of the machine and limits on processor time since the last tick.
-    pub(super) fn look_at_machine(&mut self) {
+    pub(super) fn check_machine(&mut self) {
         if let Some(time) = self.machine.suspended() {
             let text = format!(
                 "the machine was suspended for {:.1} s: the clock of the run stood still meanwhile",
@@ -168,7 +168,7 @@ impl Director {
             ShardEventKind::Gathered(delivery) => self.merge(from, delivery),
             ShardEventKind::Idle { .. } => self.stop_if_all_idle(),
             ShardEventKind::AllStarted => self.open_if_all_started(),
-            ShardEventKind::PlanRequest(plan_request) => self.handle_plan_request(plan_request),
+            ShardEventKind::PlanRequest(plan_request) => self.execute_plan_request(plan_request),
             ShardEventKind::Ended { .. } => {
                 self.store.worker_ended(from);
                 self.finish_reset_if_all_reached();
@@ -184,7 +184,7 @@ impl Director {
                 in_place_of,
                 identity,
                 text,
-            } => self.take_in(from, in_place_of, identity, text),
+            } => self.admit_worker(from, in_place_of, identity, text),
             ShardEventKind::Away(text) => self.mark_away(from, text, Absence::Silent),
             ShardEventKind::Leaving(text) => self.mark_away(from, text, Absence::Leaving),
             ShardEventKind::Back(text) => self.mark_back(from, text),
@@ -248,7 +248,7 @@ impl Director {
     }
 
     /// Carries out a request of the plan.
-    fn handle_plan_request(&mut self, plan_request: PlanCommand) {
+    fn execute_plan_request(&mut self, plan_request: PlanCommand) {
         match plan_request {
             PlanCommand::Stop(why) => self.stop(Cause::StoppedByPlan, Some(why)),
             PlanCommand::Fail(why) => self.lifecycle.note_failed(why),
@@ -266,11 +266,11 @@ impl Director {
     pub(super) fn take(&mut self, call: ControlCall) {
         // Comes first: otherwise a command that resumes the run would be followed by a pause for the time that the
         // process stood still.
-        self.see_standstill(|standstill| standstill.see(Instant::now()));
+        self.check_standstill(|standstill| standstill.see(Instant::now()));
         match call {
             ControlCall::Command(command, reply) => {
                 let at = self.now();
-                let result = self.carry_out(command.clone());
+                let result = self.execute(command.clone());
                 if result.is_ok() {
                     self.journal.note(at, || DirectorEvent::Command(command));
                 }
@@ -287,8 +287,8 @@ impl Director {
         }
     }
 
-    /// Obeys a command, or returns why it cannot.
-    pub(super) fn carry_out(&mut self, command: Command) -> CommandResult {
+    /// Executes a command, or returns the refusal.
+    pub(super) fn execute(&mut self, command: Command) -> CommandResult {
         let now = self.now();
         match command {
             Command::Stop if self.is_stopping() => Err(Refusal::Stopping),
@@ -318,7 +318,7 @@ impl Director {
                 self.measurements.reset_on_request(now)?;
                 Ok(Done::Reset)
             }
-            change => self.steering.carry_out(change, now, &mut self.store),
+            change => self.steering.execute(change, now, &mut self.store),
         }
     }
 
@@ -389,7 +389,7 @@ impl Director {
     }
 
     /// Lets a tick pass without a snapshot for views.
-    pub(super) fn let_pass(&mut self) {
+    pub(super) fn skip_snapshot(&mut self) {
         self.enter_progress();
         self.store.advance(self.now());
     }
@@ -416,7 +416,7 @@ impl Director {
     }
 
     /// Takes in a worker that joins a run that is under way, in the place of a lost one.
-    fn take_in(
+    fn admit_worker(
         &mut self,
         worker: usize,
         in_place_of: usize,
@@ -470,7 +470,7 @@ impl Director {
     }
 
     /// Gives up the workers that are away, once no other has been left for a while, and ends the run.
-    pub(super) fn look_for_workers(&mut self) {
+    pub(super) fn give_up_absent_workers(&mut self) {
         if self.end_if_unreachable() {
             return;
         }
@@ -555,7 +555,7 @@ impl Director {
         self.publish(|directive| directive.phase = DirectivePhase::Stop);
     }
 
-    /// Aborts the run: cuts requests off at somebody's command.
+    /// Aborts the run at a command: cuts requests off.
     fn abort(&mut self) {
         self.note(Cause::Aborted, None);
         self.cut_off(Some(self.now() + ABORT_HAND_OVER));
@@ -577,7 +577,7 @@ impl Director {
 
     /// Ends the run at once when the process takes more memory than it may: letting users finish their tasks would
     /// take more.
-    pub(crate) fn look_at_memory(&mut self) {
+    pub(crate) fn check_memory(&mut self) {
         let Some(trouble) = self.memory.look() else {
             return;
         };
@@ -589,7 +589,7 @@ impl Director {
     }
 
     /// Ends the run without a shard that is caught in the plan's code: the others hand over their figures.
-    pub(crate) fn end_without(&mut self, caught: StuckShard) {
+    pub(crate) fn end_without_shard(&mut self, caught: StuckShard) {
         self.lifecycle.note_caught();
         let plan_version = self.directives.borrow().plan_version.clone();
         self.lifecycle
@@ -600,7 +600,7 @@ impl Director {
 
     /// Gives up the shards that have not handed over in time: they are computing, and only the end of the process
     /// stops them.
-    pub(crate) fn leave_behind(&mut self) {
+    pub(crate) fn give_up_late_shards(&mut self) {
         if self.end_if_unreachable() {
             return;
         }

@@ -25,12 +25,8 @@ impl EndFacts<'_> {
         let roster = &self.membership.roster;
         let departures = roster.departures();
         let stopped = self.lifecycle.stopped();
-        let workers = &self.membership.workers;
-        let workers_lost_at = if roster.is_over() {
-            workers.lost_at(stopped, self.end)
-        } else {
-            None
-        };
+        let lost_at = || self.membership.workers.lost_at(stopped, self.end);
+        let workers_lost_at = roster.is_over().then(lost_at).flatten();
         let cause = self.cause(workers_lost_at.is_some());
         let at = stopped.map_or(elapsed, |stopped| stopped.at);
         let at = match (cause, self.end) {

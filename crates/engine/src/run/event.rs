@@ -201,7 +201,7 @@ impl<'a> RunningEvent<'a> {
         }
     }
 
-    /// Handles a call of somebody who steers or watches the run.
+    /// Handles a call of a view.
     fn take(&mut self, call: ControlCall, store: &mut Store) {
         match call {
             ControlCall::Command(Command::Abort, reply) => {

@@ -32,7 +32,7 @@ impl DirectorLog {
     pub(crate) fn note(&self, at: Duration, action: impl FnOnce() -> DirectorEvent) {
         if let (Some(entries), None) = (&self.entries, self.playing) {
             let action = action();
-            // Fails if whoever keeps the journal has ended.
+            // Fails if the keeper of the journal has ended.
             let _over = entries.send(DirectorLogEntry { at, action });
         }
     }

@@ -1,4 +1,4 @@
-//! Leads a run: waits for signals, calls, versions of the plan and the moments of the timetable, and has the director
+//! Leads a run: waits for events, calls, versions of the plan and the moments of the timetable, and has the director
 //! handle each. Knows nothing of their meaning.
 
 use crate::messages::offer::{VersionOffer, VersionOffers};
@@ -47,9 +47,9 @@ impl Lead<'_> {
                 () = at(reset_at), if reset_at.is_some() => self.director.measurements.reset_at_its_time(),
                 () = at(until), if until.is_some() => match self.director.lifecycle.life() {
                     Life::Stopping { .. } => self.director.cut_off_late_tasks(),
-                    Life::Going | Life::Aborting { .. } => return self.director.leave_behind(),
+                    Life::Going | Life::Aborting { .. } => return self.director.give_up_late_shards(),
                 },
-                () = sleep_until(memory_due) => self.director.look_at_memory(),
+                () = sleep_until(memory_due) => self.director.check_memory(),
                 _ = tick.tick() => self.tick(),
             }
             let emptied = self.director.measurements.take_emptied();
@@ -72,21 +72,19 @@ impl Lead<'_> {
     /// Publishes a snapshot, and checks everything that changes by the passing of time alone.
     fn tick(&mut self) {
         let director = &mut *self.director;
-        director.see_standstill(|standstill| standstill.tick(Instant::now()));
-        director.look_at_machine();
+        director.check_standstill(|standstill| standstill.tick(Instant::now()));
+        director.check_machine();
         let connections = director.show();
-        let mut shards = self.shards.as_deref_mut();
-        let warning = shards
-            .as_mut()
-            .and_then(|shards| shards.scarce_ports(connections));
-        warning
-            .into_iter()
-            .for_each(|warning| director.store.warn(warning));
-        director.look_at_time();
-        director.look_for_workers();
-        let caught = shards.and_then(LocalShards::caught);
+        if let Some(shards) = &mut self.shards
+            && let Some(warning) = shards.scarce_ports(connections)
+        {
+            director.store.warn(warning);
+        }
+        director.on_tick();
+        director.give_up_absent_workers();
+        let caught = self.shards.as_mut().and_then(|shards| shards.caught());
         if let Some(caught) = caught.filter(|_| !director.lifecycle.is_caught()) {
-            director.end_without(caught);
+            director.end_without_shard(caught);
         }
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct LocalShards {
 }
 
 impl LocalShards {
-    /// Starts all shards, and returns the receiver of their signals.
+    /// Starts all shards, and returns the receiver of their events.
     ///
     /// # Errors
     /// Trouble with a thread.

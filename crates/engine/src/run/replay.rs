@@ -1,4 +1,4 @@
-//! Replays a run that another director has led: signals, commands and orders in the order of time, each at its own
+//! Replays a run that another director has led: events, commands and orders in the order of time, each at its own
 //! moment, so that the figures are those of a single director.
 
 use crate::messages::directive::DirectivePhase;
@@ -58,7 +58,7 @@ impl<'a> Replay<'a> {
                         self.director.mark_superseded(why);
                         break ReplayEnd::Failed;
                     }
-                    Some(moment) => self.live_through(moment),
+                    Some(moment) => self.replay_moment(moment),
                     None => break ReplayEnd::Leads,
                 },
                 Some(call) = calls.next() => if self.watches(call) {
@@ -67,7 +67,7 @@ impl<'a> Replay<'a> {
             }
         };
         match played {
-            ReplayEnd::Leads => self.lead_on(),
+            ReplayEnd::Leads => self.take_lead(),
             ReplayEnd::Ended if self.director.has_test_stop() => self.director.store.warn(
                 "the run was watched beside its manager: what test_stop measured is in the report of that".to_owned(),
             ),
@@ -77,7 +77,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Leads the run from here on.
-    fn lead_on(&mut self) {
+    fn take_lead(&mut self) {
         self.follow_last_order();
         // While all workers are silent, the time in which they may come back goes on, and nothing else is due.
         let alone_since = self.director.membership.workers.alone_since();
@@ -100,7 +100,7 @@ impl<'a> Replay<'a> {
         self.director.taken_over(at);
     }
 
-    /// Replies to the call of somebody who watches a run that another director leads; returns whether they leave it.
+    /// Replies to the call of a view of a run that another director leads; returns whether it ends the replay.
     fn watches(&mut self, call: ControlCall) -> bool {
         match call {
             ControlCall::Command(Command::Stop | Command::Interrupt(_) | Command::Abort, reply) => {
@@ -124,7 +124,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Replays a moment, after letting the time before it pass.
-    fn live_through(&mut self, ReplayMoment { at, what }: ReplayMoment) {
+    fn replay_moment(&mut self, ReplayMoment { at, what }: ReplayMoment) {
         self.pass_until(at);
         self.director.journal.playing = Some(at);
         match what {
@@ -144,7 +144,7 @@ impl<'a> Replay<'a> {
         match action {
             DirectorEvent::Command(command) => {
                 // The other director has replied to it.
-                let _again = self.director.carry_out(command);
+                let _again = self.director.execute(command);
             }
             DirectorEvent::Stop { cause, why } => self.director.stop(cause, why),
             DirectorEvent::PlanVersion(facts) => {
@@ -204,7 +204,7 @@ impl<'a> Replay<'a> {
                 match self.director.lifecycle.life() {
                     Life::Stopping { .. } => self.director.cut_off_late_tasks(),
                     Life::Going | Life::Aborting { .. } => {
-                        self.director.leave_behind();
+                        self.director.give_up_late_shards();
                         self.director
                             .lifecycle
                             .enter(Life::Aborting { until: None });
@@ -215,9 +215,9 @@ impl<'a> Replay<'a> {
                 if self.director.context.now().saturating_sub(next) < RECENT {
                     let _tick = self.director.show();
                 } else {
-                    self.director.let_pass()
+                    self.director.skip_snapshot()
                 }
-                self.director.look_at_time();
+                self.director.on_tick();
             }
         }
     }

@@ -1,5 +1,5 @@
 //! Roster of a run: each participant, a shard of this process or a worker, takes part from the start to its last
-//! signal. One that is lost or away is not waited for.
+//! event. One that is lost or away is not waited for.
 
 use crate::messages::departures::Departures;
 use std::ops::Range;

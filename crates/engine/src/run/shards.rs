@@ -35,7 +35,7 @@ pub enum ShardPlacement {
 pub struct WorkerLink {
     /// Workers in the order of their numbers.
     pub workers: Vec<WorkerIdentity>,
-    /// Time between the decision to begin and the beginning, so that all workers hear of it before.
+    /// Time between the decision to begin and the beginning, so that all workers know of it before.
     pub lead: Duration,
     /// Whether the loss of a worker ends the run.
     pub stops_on_loss: bool,

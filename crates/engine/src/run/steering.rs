@@ -162,8 +162,8 @@ impl Steering {
         Ok(Done::Resumed)
     }
 
-    /// Obeys a command that changes the load.
-    pub(crate) fn carry_out(
+    /// Executes a command that changes the load.
+    pub(crate) fn execute(
         &mut self,
         command: Command,
         now: Duration,
@@ -179,7 +179,7 @@ impl Steering {
             | Command::AddRateOf(owner, _)
             | Command::SetUsersOf(owner, _)
             | Command::SetRateOf(owner, _) => self.own_lane(owner)?,
-            // These are obeyed elsewhere.
+            // Other commands are executed elsewhere.
             _ => return Err(Refusal::Over),
         };
         let goal = match command {

@@ -56,7 +56,7 @@ pub enum WorkerSignal {
     Paused(WorkerPause),
     /// A request of the plan.
     PlanRequest(PlanCommand),
-    /// Somebody has ended the worker: its users stop.
+    /// The worker is ending on request: its users stop.
     Leaving,
     /// It cannot go on; the text says why.
     Failed(String),
@@ -404,7 +404,7 @@ impl RunningWorker {
     }
 
     fn send(&self, signal: WorkerSignal) {
-        // Fails if whoever passes signals on has ended.
+        // Fails if the task that passes signals on has ended.
         let _unheard = self.signals.send(signal);
     }
 }

@@ -66,7 +66,7 @@ pub(crate) struct WorkerLoad {
 pub(crate) enum Absence {
     /// It sends no signals: its users may go on.
     Silent,
-    /// It was ended by somebody, and reported that.
+    /// It has reported that it ends on request.
     Leaving,
 }
 
@@ -389,7 +389,7 @@ mod tests {
         let seconds = Duration::from_secs;
         let workers = ["a", "b"].map(|name| (name.to_owned(), 1));
         let mut watch = WorkerWatch::new(false, workers.into_iter());
-        // Both were cut off at 5 s, and ended by themselves; all of it is heard at 65 s.
+        // Both were cut off at 5 s, and ended by themselves; all of it is known at 65 s.
         for (worker, ended) in [(0, 45), (1, 44)] {
             watch.note_active(worker, seconds(65), seconds(65));
             watch.note_active(worker, seconds(ended), seconds(65));
@@ -530,7 +530,7 @@ mod tests {
             };
             watch.may_send_until(worker, lost).as_secs()
         };
-        // When it was last heard, or the end of the timetable.
+        // The last signal, or the end of the timetable.
         for (worker, end, expected) in [
             (0, None, 20 + 61 + 30),
             (1, None, 100 + 61 + 30),

@@ -18,7 +18,7 @@ pub struct Channels {
     returned: mpsc::UnboundedReceiver<Box<Delta>>,
     /// Sequence number of the latest delta.
     sequence: u64,
-    /// Whether the shard has sent its last signal.
+    /// Whether the shard has sent its last event.
     ended: bool,
 }
 
@@ -41,12 +41,12 @@ impl Channels {
         }
     }
 
-    /// Returns this shard's number and the channel for its signals to the director.
+    /// Returns this shard's number and the channel for its events to the director.
     pub(super) fn to_director(&self) -> (usize, mpsc::UnboundedSender<ShardEvent>) {
         (self.shard, self.signals.clone())
     }
 
-    /// Sends a signal; a closed channel means that the run is over.
+    /// Sends an event; a closed channel means that the run is over.
     pub(super) fn send(&self, kind: ShardEventKind) {
         let from = self.shard;
         let _over = self.signals.send(ShardEvent { from, kind });

@@ -180,7 +180,7 @@ pub(super) fn cannot_connect(address: &BrokerAddress, error: &async_nats::Connec
     .into()
 }
 
-/// Returns whether whoever listens there responds to a handshake of TLS with something else.
+/// Returns whether the listener there responds to a handshake of TLS with something else.
 pub(super) fn is_without_tls(error: &async_nats::ConnectError) -> bool {
     use rustls::InvalidMessage::InvalidContentType;
     matches!(

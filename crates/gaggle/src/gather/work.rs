@@ -90,7 +90,7 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
         let since = written.elapsed();
         let late = waiting.is_some_and(|waiting| waiting.elapsed() >= PATIENCE);
         let due = since >= MAX_INTERVAL || since >= MIN_INTERVAL && (late || slot.is_complete());
-        // Written even if all known workers have ended: the manager may wait for a lost one that was never heard
+        // Written even if all known workers have ended: the manager may wait for a lost one that never sent a signal
         // here.
         if !due {
             continue;

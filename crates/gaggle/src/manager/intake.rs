@@ -81,7 +81,7 @@ impl SignalIntake {
         }
     }
 
-    /// Skips a message in the name of a worker that cannot be read: whoever sent it, it ends no run.
+    /// Skips a message in the name of a worker that cannot be read: no sender can end the run by it.
     fn skip(&mut self, number: usize, why: &Error) {
         if let Some(warning) = self.registry.skip(number, why) {
             self.send(number, warning);

@@ -311,8 +311,8 @@ impl Playback {
         self.moments.send(ReplayMoment { at, what }).await.is_ok()
     }
 
-    /// Returns the chronicle that continues the journal.
-    pub(super) fn chronicle(
+    /// Returns the log that continues the journal.
+    pub(super) fn log(
         &self,
         record: ManagerRecord,
         leader: String,

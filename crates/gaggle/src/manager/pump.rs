@@ -56,7 +56,7 @@ pub(super) struct ManagerLoop {
     inputs: WorkerInputs,
     requests: PendingRequests,
     ends: ManagerChannels,
-    chronicle: ManagerLog,
+    log: ManagerLog,
     /// Journal lines for the stream, until a task keeps them there.
     lines: Option<mpsc::UnboundedReceiver<ManagerLogLine>>,
     /// The subjects to read (`""` for all), and the sequence number in the stream to start from.
@@ -84,7 +84,7 @@ impl ManagerLoop {
         on_loss: WorkerLoss,
     ) -> ManagerLoop {
         let (sender, lines) = mpsc::unbounded_channel();
-        let chronicle = ManagerLog {
+        let log = ManagerLog {
             facts,
             on_loss,
             test_start: None,
@@ -96,7 +96,7 @@ impl ManagerLoop {
         ManagerLoop {
             slots: prepared.slots,
             reads: (names::all_signals(&line.run), 1),
-            ..ManagerLoop::with(line, prepared.registry, ends, inputs, chronicle, lines)
+            ..ManagerLoop::with(line, prepared.registry, ends, inputs, log, lines)
         }
     }
 
@@ -109,11 +109,11 @@ impl ManagerLoop {
     ) -> ManagerLoop {
         let (sender, lines) = mpsc::unbounded_channel();
         let start = (playback.start, record.since_origin);
-        let chronicle = playback.chronicle(record, line.leader.clone(), sender);
+        let log = playback.log(record, line.leader.clone(), sender);
         let inputs = WorkerInputs::of_run_under_way(start, playback.order);
         ManagerLoop {
             reads: (String::new(), playback.next),
-            ..ManagerLoop::with(line, playback.registry, ends, inputs, chronicle, lines)
+            ..ManagerLoop::with(line, playback.registry, ends, inputs, log, lines)
         }
     }
 
@@ -123,7 +123,7 @@ impl ManagerLoop {
         registry: WorkerRegistry,
         ends: ManagerChannels,
         inputs: WorkerInputs,
-        chronicle: ManagerLog,
+        log: ManagerLog,
         lines: mpsc::UnboundedReceiver<ManagerLogLine>,
     ) -> ManagerLoop {
         let (broker, signals) = (line.broker.clone(), ends.signals.clone());
@@ -133,7 +133,7 @@ impl ManagerLoop {
             inputs,
             requests: PendingRequests::new(broker, &line.run),
             ends,
-            chronicle,
+            log,
             lines: Some(lines),
             reads: (String::new(), 1),
             line,
@@ -189,7 +189,7 @@ impl ManagerLoop {
                     _ => directives = None,
                 },
                 Some(DirectorLogEntry { at, action }) = self.ends.journal.recv() => {
-                    self.chronicle.write(at, ManagerLogEvent::Action(action));
+                    self.log.write(at, ManagerLogEvent::Action(action));
                 }
                 Some(message) = received.recv() => self.receive(&message),
                 Some(event) = self.slots.next() => self.slots.handle(&mut self.intake, event),
@@ -313,7 +313,7 @@ impl ManagerLoop {
         let ahead = start.saturating_duration_since(Instant::now());
         let (broker, run) = (&self.line.broker, &self.line.run);
         let stored = self
-            .chronicle
+            .log
             .store_record(broker, run, &self.intake.registry, ahead, since_origin)
             .await;
         if let Err(error) = stored {
@@ -329,7 +329,7 @@ impl ManagerLoop {
 
     /// Reports an event of a worker to the director that none of the worker's own signals shows.
     fn signal_as_seen(&mut self, from: usize, kind: ShardEventKind) {
-        self.chronicle.write_of(self.inputs.elapsed(), from, &kind);
+        self.log.write_of(self.inputs.elapsed(), from, &kind);
         self.intake.send(from, kind);
     }
 
@@ -338,7 +338,7 @@ impl ManagerLoop {
         if task.event == PlanEvent::TestStop {
             let at = self.inputs.elapsed();
             let event = ManagerLogEvent::Action(DirectorEvent::TestStop);
-            self.chronicle.write(at, event);
+            self.log.write(at, event);
         }
         self.run_event(task);
     }
@@ -361,7 +361,7 @@ impl ManagerLoop {
             Ok(ended) => {
                 if task.event == PlanEvent::TestStart {
                     self.inputs.shared = ended.shared.clone();
-                    self.chronicle.test_start = Some(ended.bytes.clone());
+                    self.log.test_start = Some(ended.bytes.clone());
                 }
                 Ok(ended)
             }
@@ -425,7 +425,7 @@ impl ManagerLoop {
                 }
             }
             CompletedRequest::Succession(number, Ok(successors)) => {
-                self.take_in(number, successors);
+                self.admit_workers(number, successors);
             }
             CompletedRequest::Replacement(number, Err(why))
             | CompletedRequest::Succession(number, Err(why)) => self.leave_vacant(number, why),
@@ -449,7 +449,7 @@ impl ManagerLoop {
         self.requests.advance(&self.inputs, &self.intake.registry);
     }
 
-    /// Counts workers as lost of which nothing has been heard for too long, since messages have come at all.
+    /// Counts workers as lost that have been silent for too long, since messages have come at all.
     fn look_for_lost(&mut self, since: Instant) {
         self.slots.look(&mut self.intake, since);
         for number in self.intake.registry.newly_away(since) {
@@ -459,7 +459,7 @@ impl ManagerLoop {
         }
     }
 
-    /// Counts a worker as lost that has not said that its users began.
+    /// Counts a worker as lost that has not confirmed its start.
     fn lose(&mut self, number: usize, text: String) {
         self.intake.registry.0[number].away = true;
         self.signal_as_seen(number, ShardEventKind::Away(text));
@@ -468,7 +468,7 @@ impl ManagerLoop {
 
     /// Lets others take the place of a lost worker, if the run wants that.
     fn replace(&mut self, number: usize) {
-        let on_loss = self.chronicle.on_loss;
+        let on_loss = self.log.on_loss;
         if on_loss.fills_places() && self.inputs.order_goes_on() {
             self.requests
                 .change(ChangeRequest::Replacement(number, on_loss));
@@ -504,7 +504,7 @@ impl ManagerLoop {
     }
 
     /// Gives workers the place of a lost one, and has them start its users.
-    fn take_in(&mut self, number: usize, successors: Vec<RegisteredWorker>) {
+    fn admit_workers(&mut self, number: usize, successors: Vec<RegisteredWorker>) {
         if !self.intake.registry.0[number].is_lost() {
             // It has come back just now, and can reserve nothing more.
             self.intake.release(number);
@@ -520,7 +520,7 @@ impl ManagerLoop {
                 member: Box::new(member.recorded()),
                 text: text.clone(),
             };
-            self.chronicle.write(self.inputs.elapsed(), line);
+            self.log.write(self.inputs.elapsed(), line);
             let reserved = member.reserved.clone();
             let new = self.intake.registry.replace(number, member);
             let joined = ShardEventKind::Joined {

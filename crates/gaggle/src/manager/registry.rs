@@ -1,4 +1,4 @@
-//! Registry of a run's workers: who they are, and which shards each one has.
+//! Registry of a run's workers: their identities, states and shards.
 
 use super::events::EventWorkers;
 use super::hand_out::ClockOffsets;
@@ -321,7 +321,7 @@ impl RegisteredWorker {
         self.presence.process == other.presence.process
     }
 
-    /// Returns whether its part of the load is nobody's.
+    /// Returns whether no worker has its part of the load.
     pub(super) fn is_lost(&self) -> bool {
         (self.away || self.released) && !self.replaced
     }

@@ -32,7 +32,7 @@ pub(super) enum CompletedRequest {
     GivenUp,
 }
 
-/// A request that changes which workers there are, or which plan they have. There is one at a time, since whoever joins needs
+/// A request that changes the workers of the run, or their plan. There is one at a time, since a worker that joins needs
 /// the plan that the others have.
 pub(super) enum ChangeRequest {
     PlanVersion(VersionOffer),

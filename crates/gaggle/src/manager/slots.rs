@@ -311,7 +311,7 @@ impl Slots {
             let id = format!("{subject}:{}", record.number);
             let bytes = messages::encode(&record);
             if let Err(why) = broker.store_after(subject, &id, last, bytes).await {
-                // It is tried again, unless the gather was heard meanwhile.
+                // It is tried again, unless the gather has responded meanwhile.
                 let kind = EventKind::NotTakenOver(why);
                 let _over = sender.send(SlotEvent { slot: at, kind });
             }

@@ -79,7 +79,7 @@ struct Takeover {
     record: ManagerRecord,
     ends: ManagerChannels,
     beats: Subscriber,
-    /// The manager that was last heard, or that led when nobody was.
+    /// The manager that gave the last sign of life, or that led before any.
     leader: Option<Bytes>,
     /// Time of the manager's last sign of life.
     last_sign: Instant,
@@ -109,7 +109,7 @@ impl Takeover {
             let after = lead.as_ref().map_or(0, |lead| lead.sequence);
             let last = lead.map(|lead| lead.payload);
             if last.is_some() && last != self.leader {
-                // Another has taken the lead, of whom nothing was heard yet: it is not the one that is silent.
+                // Another has taken the lead, which has given no sign of life yet: it is not the silent one.
                 (self.last_sign, is_led) = (Instant::now(), true);
                 self.leader = last;
                 return LeadState::Led;

@@ -24,7 +24,7 @@ pub enum WorkerLoss {
 }
 
 impl WorkerLoss {
-    /// Returns whether somebody takes over the part of a lost worker.
+    /// Returns whether other workers take over the part of a lost one.
     pub(super) fn fills_places(self) -> bool {
         matches!(self, WorkerLoss::Replace | WorkerLoss::Spread)
     }

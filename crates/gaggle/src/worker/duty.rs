@@ -295,7 +295,7 @@ impl WorkerDuty {
         }
     }
 
-    /// Ends the duty because somebody ends this worker, and reports that to the manager.
+    /// Ends the duty because this worker is to end, and reports that to the manager.
     pub(super) fn leave(&mut self) {
         let signals = self.signals.as_ref().and_then(WeakUnboundedSender::upgrade);
         let works = self.following.as_ref().is_some_and(OrderFollower::goes_on);

@@ -1,5 +1,5 @@
 //! The options of a run as JSON, which become arguments of a command line. Only those that decide the load, the target and
-//! the verdict: whoever may start runs writes no other files, reads none of this machine's and raises no limit.
+//! the verdict: a client that may start runs writes no other files, reads none of this machine's and raises no limit.
 
 use lgoose_base::error::masked_url;
 use serde_json::{Map, Value};

@@ -93,7 +93,7 @@ impl ProcessOrder {
         line
     }
 
-    /// Locks the file of the order for as long as this process is there; waits while somebody looks whether it is locked.
+    /// Locks the file of the order for as long as this process is there; waits while another process checks whether it is locked.
     ///
     /// # Errors
     /// Trouble with the file.

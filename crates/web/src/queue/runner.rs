@@ -144,7 +144,7 @@ async fn free(runs: &Runs) {
     }
 }
 
-/// Carries on one run to its end; `None` if that takes too long for somebody in a hurry.
+/// Carries on one run to its end; `None` if that takes too long after a second interrupt.
 async fn one(
     runs: &Runs,
     id: &str,

@@ -166,7 +166,7 @@ impl RunFolder {
         self.root.join(RUNNING)
     }
 
-    /// Returns the run whose process is there, whoever has started it; `None` if there is none.
+    /// Returns the run whose process is there, even if another server has started it; `None` if there is none.
     pub(super) fn running(&self) -> Option<String> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(CWD, &self.root, flags, Mode::empty()).ok()?;

@@ -99,7 +99,7 @@ impl Membership {
         self.workers.record(now, is_alone);
     }
 
-    /// Adds a worker that has the load of a lost one, or some shares of it, from `at` of the timetable on.
+    /// Adds a worker with the load of a lost one, or some shares of it, from `at` of the timetable on. Returns its number.
     pub(crate) fn join(
         &mut self,
         in_place_of: usize,

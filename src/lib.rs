@@ -24,7 +24,7 @@
 //! [`Running`] test, which can be watched and steered through its [`Handle`](control::Handle). A [`Supervisor`] runs
 //! one test after another.
 //!
-//! | feature | what it adds |
+//! | feature | adds |
 //! |---|---|
 //! | `cli` | the command |
 //! | `tui` | the command's live view |
@@ -34,7 +34,7 @@
 //! | `web` | the command's HTTP interface, and `lgoose serve` |
 //! | `otlp` | the command's export to OpenTelemetry |
 //!
-//! All are enabled by default; a program that embeds lgoose can leave out what it does not need:
+//! All are enabled by default; a program that embeds lgoose can leave out those that it does not need:
 //!
 //! ```toml
 //! lgoose = { version = "0.2", default-features = false }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// The time for which the allocator keeps what was freed, `mi_option_purge_delay` of `mimalloc.h`.
+/// The time for which the allocator keeps freed memory, `mi_option_purge_delay` of `mimalloc.h`.
 const PURGE_DELAY: mi_option_t = 15;
 
 /// Its value in milliseconds. Until the default of a second has passed, large bodies that come one after another take

@@ -1,4 +1,4 @@
-//! lgoose as a Rust library: a test, its options and its report. Does what the command does, but reads no flags,
+//! lgoose as a Rust library: a test, its options and its report. Works like the command, but reads no flags,
 //! handles no signals and prints nothing; the plan's log goes to `tracing`.
 
 use super::loading;
@@ -199,7 +199,7 @@ impl Running {
     }
 
     /// Sends a command to the run: to pause it, to change the number of users, and so on. A command that comes too late
-    /// is not an error; use the [`handle`](Running::handle) to learn what became of it.
+    /// is not an error; use the [`handle`](Running::handle) to learn its effect.
     pub fn command(&self, command: Command) {
         drop(self.handle.send(command));
     }
@@ -217,7 +217,7 @@ impl Running {
     /// Waits for the end of the run.
     ///
     /// # Errors
-    /// Returns the trouble that kept the run from starting. Later trouble is in the outcome, next to what was measured.
+    /// Returns the trouble that kept the run from starting. Later trouble is in the outcome, next to the figures.
     pub fn wait(self) -> Result<Outcome, Error> {
         let fault = |_| Error::trouble("the run ended because of a bug in lgoose".to_owned());
         self.thread.join().map_err(fault)?
@@ -227,10 +227,10 @@ impl Running {
 /// Result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The figures, how the run ended and what determined its load. Without a verdict as long as logs are still being
+    /// The figures, the ending of the run and the settings of its load. Without a verdict as long as logs are still being
     /// written.
     pub report: Report,
-    /// Trouble inside lgoose, if any; the report is still correct for what was measured.
+    /// Trouble inside lgoose, if any; the figures of the report are still correct.
     pub trouble: Option<Error>,
     /// The plan as it was at the end, if it has an `on("report")` function.
     reporting: Option<Arc<Program>>,
@@ -247,7 +247,7 @@ impl From<lgoose_engine::Outcome> for Outcome {
 }
 
 impl Outcome {
-    /// Passes the report to the plan's `on("report")` function, and returns what it asks to have written: at most one
+    /// Passes the report to the plan's `on("report")` function, and returns the texts and files that it makes: at most one
     /// text, or files in the order of their names. Writes nothing itself; returns nothing if the plan has no such
     /// function.
     ///

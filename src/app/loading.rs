@@ -55,7 +55,7 @@ impl WorkClock {
 
 /// Loads a plan as [`lgoose_lua::load`] does, and gives it up if its top level cannot be ended. Without a typed seed, a plan
 /// that sets one is loaded again, so that its top level sees that seed, too; `usual` is the seed if it sets none. The process
-/// may take `most_memory` bytes, or what the machine can give.
+/// may take `most_memory` bytes, or the memory of the machine.
 ///
 /// # Errors
 /// The mistake in the plan.
@@ -63,7 +63,8 @@ pub(super) fn load(
     name: &str,
     source: &str,
     variables: EnvVariables,
-    (typed_seed, usual): (Option<u64>, u64),
+    typed_seed: Option<u64>,
+    usual: u64,
     folder: &PlanFolder,
     most_memory: Option<u64>,
 ) -> Result<Loaded, Error> {
@@ -76,7 +77,7 @@ pub(super) fn load(
     };
     let seed = typed_seed.unwrap_or(usual);
     let loaded = with_seed(seed).map_err(|error| match foreign_formats::recognise(source) {
-        // Only what is no plan is looked at: whatever a plan has in it, it is one.
+        // Only a text that is no plan is checked for other formats.
         Some(tool) if matches!(error, Error::Mistake(_)) => tool.mistake(name).into(),
         _ => error,
     })?;
@@ -128,7 +129,7 @@ fn report(
     )
 }
 
-/// Returns what passes the report to the plan's `on("report")` function: within that memory of the process in bytes, until it is
+/// Returns the call that passes the report to the plan's `on("report")` function: within that memory of the process in bytes, until it is
 /// given up.
 ///
 /// # Errors

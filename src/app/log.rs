@@ -51,19 +51,21 @@ struct LogDestinations {
 struct LogFileWriter {
     path: PathBuf,
     stream: OutputStream,
-    /// Missing lines that a report tells of.
+    /// Missing lines that a report mentions.
     reported: AtomicU64,
 }
 
 /// Starts the log. With `hold`, its lines are kept for the file that [`write_to`] sets.
 pub(super) fn start(verbose: bool, quiet: bool, hold: bool) {
     places(|places| places.held = hold.then(Vec::new));
-    let level = match (verbose, quiet) {
-        (true, _) => tracing::Level::DEBUG,
-        (false, true) => tracing::Level::ERROR,
-        (false, false) => tracing::Level::INFO,
+    let level = if verbose {
+        tracing::Level::DEBUG
+    } else if quiet {
+        tracing::Level::ERROR
+    } else {
+        tracing::Level::INFO
     };
-    // lgoose itself reports what matters about the connection to a broker.
+    // lgoose itself reports the state of the connection to a broker.
     let levels = Targets::new()
         .with_default(level)
         .with_target("async_nats", LevelFilter::OFF);
@@ -95,7 +97,7 @@ pub(super) fn write_to(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Waits until the file has taken what was written during a run, and adds to the outcome what is missing there: lines
+/// Waits until the file has taken the lines of a run, and adds the missing ones to the outcome: lines
 /// that were left out are a warning, and a file that cannot be written is trouble. Ctrl-C and SIGTERM end the wait.
 pub(super) async fn enter(outcome: &mut Outcome, signals: &Signals, run: &Handle) {
     let Some(file) = FILE.get() else {
@@ -114,13 +116,13 @@ pub(super) async fn enter(outcome: &mut Outcome, signals: &Signals, run: &Handle
 /// Waits at the end of the process until the file has taken all lines.
 ///
 /// # Errors
-/// Returns trouble if lines are missing that no report tells of.
+/// Returns trouble if lines are missing that no report mentions.
 pub(super) fn end() -> Result<(), Error> {
     let Some(file) = FILE.get() else {
         return Ok(());
     };
     let all_reported = || file.stream.count().missing <= file.reported.load(Ordering::Relaxed);
-    // What a report tells of has been given up.
+    // Lines that a report mentions have been given up.
     if all_reported() {
         return Ok(());
     }

@@ -7,8 +7,6 @@ mod command;
 mod embed;
 #[cfg(feature = "cli")]
 mod gaggle;
-#[cfg(feature = "cli")]
-mod guard;
 mod loading;
 #[cfg(feature = "cli")]
 mod log;
@@ -17,6 +15,8 @@ mod preflight;
 mod prepare;
 mod reload;
 mod retained_logs;
+#[cfg(feature = "cli")]
+mod signal_handler;
 mod signals;
 mod sites;
 mod supervisor;

@@ -11,9 +11,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// The most links in a row that Linux follows.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
-/// A file of a run, with a description of what it is.
+/// A file of a run, with its description.
 #[derive(Debug, Clone)]
 pub(super) struct RunFile {
     what: String,
@@ -49,7 +49,7 @@ enum FileIdentity {
     New(PathBuf),
 }
 
-/// Has the files that the plan's settings name keep to the rules of its folder, and checks them, but for those that a flag
+/// Keeps the files that the plan's settings name to the rules of its folder, and checks them, but for those that a flag
 /// replaces.
 ///
 /// # Errors
@@ -164,7 +164,7 @@ pub(super) fn apart(read: &[RunFile], written: &[RunFile]) -> Result<(), Diagnos
     Ok(())
 }
 
-/// Returns what a path leads to; `None` for a pipe or a device, which cannot be overwritten.
+/// Returns the identity of the file at a path; `None` for a pipe or a device, which cannot be overwritten.
 fn identity(path: &Path) -> Option<FileIdentity> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => Some(FileIdentity::Inode(found.dev(), found.ino())),
@@ -181,7 +181,7 @@ fn identity(path: &Path) -> Option<FileIdentity> {
 /// the file that it points to.
 pub(super) fn made_by(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(target) = fs::read_link(&path) else {
             break;
         };

@@ -67,7 +67,7 @@ pub(super) fn preflight(prepared: &PreparedRun) -> Vec<Diagnostic> {
     shortages(&need, &supply)
 }
 
-/// Returns what this many users of one site would lack, with one connection each.
+/// Returns the shortages for this many users of one site, with one connection each.
 #[cfg(feature = "cli")]
 pub(super) fn for_users(users: u64) -> Vec<Diagnostic> {
     let need = ResourceNeed {

@@ -1,5 +1,5 @@
 //! The way of a test to its run: [`resolve`] loads its plan and merges its options over the plan's own, [`prepare`]
-//! determines the target, starts it if it is a built-in site, and returns what the engine runs.
+//! determines the target, starts it if it is a built-in site, and returns a run for the engine.
 
 use super::client::client;
 use super::loading;
@@ -20,7 +20,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What was typed for a test, or set by a program that embeds lgoose.
+/// Test as it was typed, or set by a program that embeds lgoose.
 #[derive(Debug, Clone)]
 pub(super) struct TestInput {
     /// Path of the plan, or its name in messages.
@@ -52,12 +52,12 @@ impl TestInput {
     }
 }
 
-/// What only a command line says about a test. A program that embeds lgoose has the defaults.
+/// Settings of a test that only a command line has. A program that embeds lgoose has the defaults.
 #[derive(Debug, Clone)]
 pub(super) struct CommandOptions {
     /// Files that are read and written in addition to those that the plan and its options name.
     pub(super) others: OtherFiles,
-    /// What is shown of the only iteration of `--once`, if it is set.
+    /// Level at which the only iteration of `--once` is shown, if it is set.
     pub(super) once: Option<ShowLevel>,
     /// Whether the run waits for a command before its first user.
     pub(super) paused: bool,
@@ -83,29 +83,29 @@ pub(super) struct OtherFiles {
     pub(super) written: Vec<RunFile>,
 }
 
-/// What a test means: its plan, loaded, and the configuration of its run. Nothing is started yet.
+/// Resolved test: its plan, loaded, and the configuration of its run. Nothing is started yet.
 pub(super) struct Resolved {
     pub(super) program: Arc<Program>,
     pub(super) plan: Plan,
     pub(super) config: Config,
     pub(super) name: String,
-    /// What the selection of scenarios and tasks has taken away with them, in sentences.
+    /// Other parts of the plan that the selection of scenarios and tasks leaves out, in sentences.
     pub(super) notes: Vec<String>,
 }
 
-/// What runs: a run that is ready to start, with what this process does around it.
+/// A run that is ready to start, with the sites and the screen of this process.
 pub(super) struct PreparedRun {
     pub(super) run: lgoose_engine::Run,
-    /// What the terminal shows of the run.
+    /// Configuration of the terminal's output.
     pub(super) screen: ScreenConfig,
     /// The built-in sites that run for this test.
     pub(super) sites: Sites,
     pub(super) placement: Placement,
-    /// What the test leaves out, in sentences.
+    /// Parts of the plan that the test leaves out, in sentences.
     pub(super) notes: Vec<String>,
 }
 
-/// Where users run, and how they get new versions of the plan.
+/// Place of the users, and the channels for new versions of the plan.
 pub(super) struct Placement {
     pub(super) place: lgoose_engine::ShardPlacement,
     pub(super) offers: VersionOffers,
@@ -249,7 +249,8 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         &name,
         &test.source,
         test.variables,
-        (typed.seed, seed),
+        typed.seed,
+        seed,
         &test.folder,
         typed.memory,
     )?;
@@ -310,7 +311,7 @@ fn not_empty(config: &Config) -> Result<(), Diagnostic> {
     Err(Diagnostic::new(message).help("raise '--users', or cut the load into fewer parts"))
 }
 
-/// Checks that the memory limit is above what the process uses before any user runs.
+/// Checks that the memory limit is above the memory of the process before any user runs.
 fn enough_memory(ceiling: Option<u64>) -> Result<(), Diagnostic> {
     let (Some(ceiling), Some(taken)) = (ceiling, machine::taken_memory()) else {
         return Ok(());

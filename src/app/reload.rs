@@ -16,13 +16,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast;
 
-/// Interval at which `--watch` checks the files. What an editor writes in two steps has settled by the next check.
+/// Interval at which `--watch` checks the files. A file that an editor writes in two steps has settled by the next check.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Reads the test with the current text of its plan.
 type ReadTest = Box<dyn FnMut() -> Result<TestInput, Error> + Send>;
 
-/// Where the plan of a run is reloaded from.
+/// Source from which the plan of a run is reloaded.
 pub(super) struct ReloadSource {
     /// Whether a change of its files triggers a reload.
     pub(super) watch: bool,
@@ -52,7 +52,7 @@ impl Reloader {
     ) -> Reloader {
         let mut watched = WatchedFiles::default();
         if source.watch {
-            // Before the run begins, so that whatever is saved after its first request counts as a change.
+            // Before the run begins, so that a file saved after its first request counts as changed.
             watched.look(program.files());
         }
         Reloader {

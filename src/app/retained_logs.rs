@@ -43,7 +43,7 @@ impl RetainedLogs {
         self.writer.as_ref().map(LogWriter::run_logs)
     }
 
-    /// Waits for the remaining entries of workers, and writes what is left. Ctrl-C and SIGTERM end the wait.
+    /// Waits for the remaining entries of workers, and writes them. Ctrl-C and SIGTERM end the wait.
     ///
     /// # Errors
     /// Returns trouble with the thread that writes.
@@ -73,7 +73,7 @@ async fn fetch(workers: WorkerLogs, signals: &Signals, run: &Handle) -> Vec<Stri
     }
 }
 
-/// Writes what is left. The reader of a pipe may read as slowly as it likes.
+/// Writes the remaining entries. The reader of a pipe may read as slowly as it likes.
 async fn write(writer: LogWriter, signals: &Signals, run: &Handle) -> Result<WrittenLogs, Error> {
     let abandon = writer.abandon();
     let mut finishing = tokio::task::spawn_blocking(|| writer.finish());

@@ -1,11 +1,11 @@
-//! Signals that end or suspend a run: Ctrl-C, SIGTERM and the end of the terminal as interrupts, which the guard handles;
+//! Signals that end or suspend a run: Ctrl-C, SIGTERM and the end of the terminal as interrupts, which the signal handler handles;
 //! and Ctrl-Z.
 
 use lgoose_base::error::Error;
 use lgoose_metrics::control::Handle;
 #[cfg(feature = "cli")]
 use {
-    super::{guard::Guard, suspension::Suspension},
+    super::{signal_handler::SignalHandler, suspension::Suspension},
     std::time::Duration,
 };
 
@@ -18,10 +18,10 @@ const AFTER_ABORT: Duration = Duration::from_millis(200);
 pub(super) enum Signals {
     /// The test: the first stops it, the second aborts it.
     #[cfg(feature = "cli")]
-    Obeyed(Guard),
+    Obeyed(SignalHandler),
     /// The same for a test that is one of several: without a terminal, nobody could stop them all.
     #[cfg(feature = "cli")]
-    ObeyedByAll(Guard),
+    ObeyedByAll(SignalHandler),
     /// The program that embeds lgoose.
     Ignored,
 }
@@ -35,13 +35,13 @@ impl Signals {
         let _ends_by_itself = has_end;
         match self {
             #[cfg(feature = "cli")]
-            Signals::Obeyed(guard) if has_end => {
-                guard.attend_without_terminal(handle);
+            Signals::Obeyed(handler) if has_end => {
+                handler.attend_without_terminal(handle);
                 listen(handle).await
             }
             #[cfg(feature = "cli")]
-            Signals::Obeyed(guard) | Signals::ObeyedByAll(guard) => {
-                guard.attend(handle);
+            Signals::Obeyed(handler) | Signals::ObeyedByAll(handler) => {
+                handler.attend(handle);
                 listen(handle).await
             }
             Signals::Ignored => std::future::pending().await,
@@ -52,13 +52,13 @@ impl Signals {
     pub(super) async fn interrupted(&self, run: &Handle) {
         match self {
             #[cfg(feature = "cli")]
-            Signals::Obeyed(guard) | Signals::ObeyedByAll(guard) => {
+            Signals::Obeyed(handler) | Signals::ObeyedByAll(handler) => {
                 let aborted = async {
                     run.aborted().await;
                     tokio::time::sleep(AFTER_ABORT).await;
                 };
                 tokio::select! {
-                    () = guard.interrupted() => {}
+                    () = handler.interrupted() => {}
                     () = aborted => {}
                 }
             }

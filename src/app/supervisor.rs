@@ -124,7 +124,7 @@ impl Drop for Reservation {
     }
 }
 
-/// The place of the one test that runs, and what steers and watches it. Dropping this gives the place up.
+/// The place of the one test that runs, and its handle and controls. Dropping this gives the place up.
 pub(super) struct Slot {
     signals: Signals,
     reservation: Reservation,
@@ -137,17 +137,17 @@ impl Slot {
         &self.handle
     }
 
-    /// Runs the test to its end and judges it. The plan can be reloaded if there is a `source`. The future of `beside`
+    /// Runs the test to its end and judges it. The plan can be reloaded if there is a `source`. The future of `companion`
     /// is polled during the run; it ends the run only by returning an error.
     ///
     /// # Errors
-    /// Returns the trouble that kept the run from starting, or the error of `beside`. Later trouble is in the outcome,
-    /// next to what was measured.
+    /// Returns the trouble that kept the run from starting, or the error of `companion`. Later trouble is in the outcome,
+    /// next to the figures.
     pub(super) async fn run<F: Future<Output = Error>>(
         self,
         mut prepared: PreparedRun,
         source: Option<ReloadSource>,
-        beside: impl FnOnce(Handle) -> F,
+        companion: impl FnOnce(Handle) -> F,
     ) -> Result<Outcome, Error> {
         let Slot {
             signals,
@@ -159,8 +159,8 @@ impl Slot {
             let of_workers = prepared.placement.logs.take();
             let logs = RetainedLogs::start(&prepared.run.local.logs, of_workers)?;
             prepared.run.run_logs = logs.run_logs();
-            let beside = beside(handle.clone());
-            let outcome = conduct(&signals, (&handle, control), prepared, source, beside).await;
+            let companion = companion(handle.clone());
+            let outcome = conduct(&signals, &handle, control, prepared, source, companion).await;
             let written = logs.finish(&signals, &handle).await;
             let mut outcome = outcome?;
             written?.enter(&mut outcome);
@@ -184,10 +184,11 @@ impl Slot {
 /// Drives the run and everything that accompanies it until the run is over, or until one of them fails.
 async fn conduct(
     signals: &Signals,
-    (handle, control): (&Handle, Control),
+    handle: &Handle,
+    control: Control,
     prepared: PreparedRun,
     source: Option<ReloadSource>,
-    beside: impl Future<Output = Error>,
+    companion: impl Future<Output = Error>,
 ) -> Result<Outcome, Error> {
     let Control {
         calls,
@@ -233,7 +234,7 @@ async fn conduct(
         biased;
         error = signals.listen(handle, has_end) => Err(error),
         error = reloading => Err(error),
-        error = beside => Err(error),
+        error = companion => Err(error),
         outcome = lgoose_engine::run_at(place, run, calls, offers, snapshots) => outcome,
     }
 }

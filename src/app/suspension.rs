@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 
 /// Time limit for the terminal to restore its former contents.
-const FAREWELL: Duration = Duration::from_secs(1);
+const RESTORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The most time that shards need to notice a pause.
 const AHEAD: Duration = Duration::from_millis(50);
@@ -18,7 +18,7 @@ const AHEAD: Duration = Duration::from_millis(50);
 /// process with the terminal as it is.
 static REQUESTED: Notify = Notify::const_new();
 
-/// Asks the listener of the run to suspend the process, as the signal does.
+/// Requests the listener of the run to suspend the process, as the signal does.
 pub(super) fn request() {
     REQUESTED.notify_one();
 }
@@ -41,7 +41,7 @@ impl Suspension {
         })
     }
 
-    /// Waits until the process is asked to suspend. Cancel safe.
+    /// Waits for a request to suspend the process. Cancel safe.
     pub(super) async fn wait_for_request(&mut self) {
         tokio::select! {
             // A stream of signals never ends.
@@ -59,10 +59,10 @@ impl Suspension {
         }
         let paused = matches!(handle.send(Command::Pause).await, Ok(Done::Paused));
         let had_terminal = lgoose_tui::hand_back();
-        console::out().settled_within(FAREWELL).await;
+        console::out().settled_within(RESTORE_TIMEOUT).await;
         tokio::time::sleep(AHEAD).await;
         let own = rustix::process::getpid();
-        // SIGTSTP has a listener now, so SIGSTOP is what stops the process.
+        // SIGTSTP has a listener now, so only SIGSTOP stops the process.
         if rustix::process::kill_process(own, rustix::process::Signal::STOP).is_ok() {
             let _signal = self.go_on.recv().await;
         }

@@ -22,7 +22,7 @@ pub(super) fn brief(command: &Command) -> String {
             headings.push(heading);
         }
     }
-    // How to ask for help is told at the end.
+    // The hint about more help comes at the end.
     for heading in headings.into_iter().filter(|heading| *heading != HELP) {
         let of_heading = command
             .get_arguments()

@@ -13,7 +13,7 @@ pub(super) const HEADING: &str = "Search";
 /// Time for which a step whose figures are not steady goes on if no option says so, beside that of an iteration.
 pub(crate) const STEP_TIME_MAX: Duration = Duration::from_secs(90);
 
-/// Options of a run that say what the search decides, or that belong to a single run, and what to do instead.
+/// Options of a run that the search decides itself, or that belong to a single run, and the advice for each.
 const REFUSED: [(&[&str], &str); 6] = [
     (
         &[
@@ -60,7 +60,7 @@ const REFUSED: [(&[&str], &str); 6] = [
     ),
 ];
 
-/// What a search raises.
+/// Load that a search raises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SearchVariable {
     /// Iterations started per second, however long answers take.

@@ -1,10 +1,10 @@
-//! Options that other load testers have and lgoose calls by another name. `words` tells them.
+//! Options that other load testers have and lgoose calls by another name. `words` shows them.
 
-/// What to write instead of a name or a password of the site.
+/// Advice for a name or a password of the site.
 const CREDENTIALS: &str = "'-e NAME=VALUE' or '--env-file FILE' gives the plan what 'env \"NAME\"' reads; 'user:basic_auth(name, password)' \
                            in the plan is basic authentication";
 
-/// Options of other load testers (ab, artillery, Goose, gocannon, hey, k6, Locust, oha, wrk), and what to write here.
+/// Options of other load testers (ab, artillery, Goose, gocannon, hey, k6, Locust, oha, wrk), and the advice for each.
 pub(super) const ELSEWHERE: [(&str, &str); 54] = [
     ("--concurrency", "'-u N' (--users) is the users at a time"),
     (
@@ -191,7 +191,7 @@ pub(super) const ELSEWHERE: [(&str, &str); 54] = [
     ),
 ];
 
-/// Options of one letter of other load testers, and what to write here.
+/// Options of one letter of other load testers, and the advice for each.
 pub(super) const LETTERS: [(&str, &str); 11] = [
     ("-b", "'--body TEXT' is the body of the request to a URL"),
     (

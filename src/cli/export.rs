@@ -21,7 +21,7 @@ fn collector(text: &str) -> Result<String, String> {
     if fits {
         Ok(text.to_owned())
     } else {
-        // What stands there may hold a password, unless it is a plan in the wrong place.
+        // The value may hold a password, unless it is a plan in the wrong place.
         Err(
             "a collector is named by its URL, such as http://collector:4318; put '--otlp' after the plan for the usual one"
                 .to_owned(),

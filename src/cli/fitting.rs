@@ -1,4 +1,4 @@
-//! Whether the options of a command line fit each other and what is run.
+//! Checks that the options of a command line fit each other and the plan or URL that is run.
 
 use super::capacity::{self, CapacityArgs};
 use super::run::RunArgs;
@@ -6,10 +6,10 @@ use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 
-/// What is wrong with options that do not fit, and its kind.
+/// Error in options that do not fit, with its kind.
 pub(super) type OptionMisfit = (ErrorKind, String);
 
-/// Checks that the options fit what is run: no `--host` beside a URL, no `--method`, `--body` and `--stream` without one.
+/// Checks that the options fit the plan or URL: no `--host` beside a URL, no `--method`, `--body` and `--stream` without one.
 pub(super) fn fitting(matches: &ArgMatches, run: &RunArgs) -> Result<(), OptionMisfit> {
     let typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
     if run.screen.http_debug && !run.load.once {

@@ -69,7 +69,7 @@ pub(crate) struct GaggleArgs {
     pub on_worker_loss: Option<OnLoss>,
 }
 
-/// What becomes of a run that loses a worker.
+/// Policy of a run that loses a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnLoss {
     Continue,

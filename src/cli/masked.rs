@@ -1,4 +1,4 @@
-//! Values that may hold a secret. clap repeats a value that is refused: these are shown without what is secret.
+//! Values that may hold a secret. clap repeats a value that is refused: these are shown without the secret.
 
 use clap::builder::TypedValueParser;
 use clap::{Arg, Command, error::Error};
@@ -12,7 +12,7 @@ pub(super) struct MaskedParser<V> {
     show: fn(&str) -> String,
 }
 
-/// Parses a URL with `parse`, whose error does not repeat it. What may be its user and password is never shown.
+/// Parses a URL with `parse`, whose error does not repeat it. Its possible user and password are never shown.
 pub(super) fn url<V>(parse: fn(&str) -> Result<V, String>) -> MaskedParser<V> {
     let show = |text: &str| masked_address(text).into_owned();
     MaskedParser { parse, show }

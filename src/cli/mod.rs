@@ -1,5 +1,5 @@
 //! The command line as it was typed. Every option is optional here and also an environment variable `LGOOSE_*`;
-//! `config` decides what the options mean together.
+//! `config` combines the options.
 
 mod brief;
 mod capacity;
@@ -177,7 +177,7 @@ pub(crate) fn parse() -> Result<Cli, u8> {
                 Some(arguments) => words::with_remedy(error, arguments),
                 None => error,
             };
-            // Nothing is left to tell if the terminal is gone.
+            // Nobody reads the message if the terminal is gone.
             let _gone = error.print();
             if error.use_stderr() {
                 exit::MISTAKE
@@ -190,7 +190,7 @@ pub(crate) fn parse() -> Result<Cli, u8> {
 /// Parses the arguments of a run that another command starts: one that 'lgoose serve' hosts, or that is compared.
 ///
 /// # Errors
-/// What is wrong with them, as it would be printed, without the usage.
+/// The error in them, as it would be printed, without the usage.
 pub(crate) fn parse_run(arguments: impl IntoIterator<Item = String>) -> Result<RunArgs, String> {
     let all = std::iter::once("lgoose".to_owned()).chain(arguments);
     let parsed = command().try_get_matches_from(all).and_then(|matches| {
@@ -221,7 +221,7 @@ fn apart(cli: &Cli) -> Result<(), clap::Error> {
     }
 }
 
-/// Makes what a command has in common with a run an option of that.
+/// Makes the options that a command shares with a run options of that run.
 fn with_flags_of_command(mut cli: Cli) -> Cli {
     match &cli.command {
         Some(CliCommand::Capacity(search)) => cli.run.screen.clone_from(&search.run.screen),
@@ -238,7 +238,7 @@ fn with_flags_of_command(mut cli: Cli) -> Cli {
     cli
 }
 
-/// Returns version, commit, build, and versions of what is embedded.
+/// Returns version, commit, build, and versions of embedded libraries.
 fn long_version() -> String {
     env!("CARGO_PKG_VERSION").to_owned() + &env!("LGOOSE_BUILD").replace("\\n", "\n")
 }

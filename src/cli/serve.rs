@@ -1,4 +1,4 @@
-//! The command that runs plans for whoever asks over HTTP.
+//! The command that runs plans on request over HTTP.
 
 use super::web::WebArgs;
 use clap::Args;

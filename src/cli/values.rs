@@ -1,5 +1,5 @@
-//! Values of options that are parsed here and not by the module that uses them: each error says what the value is
-//! not and what to write instead.
+//! Values of options that are parsed here and not by the module that uses them: each error names the expected form of the
+//! value.
 
 use lgoose_base::error::carets;
 use lgoose_base::threshold::{GRAMMAR, Threshold};

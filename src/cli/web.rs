@@ -43,7 +43,7 @@ pub(crate) struct WebArgs {
     /// Open the page in the browser of this machine
     #[arg(long)]
     pub open: bool,
-    /// The socket of whoever hosts the run, which is told the address in place of the terminal.
+    /// The socket of the host of the run, which gets the address in place of the terminal.
     #[arg(skip)]
     pub host: Option<Arc<UnixStream>>,
 }
@@ -93,7 +93,7 @@ fn place(text: &str) -> Result<WebPlace, String> {
         .unwrap_or(host);
     let is_address = host.parse::<std::net::IpAddr>().is_ok();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
-    // What ends so is a plan in the wrong place.
+    // A value that ends so is a plan in the wrong place.
     let is_name = !host.is_empty() && host.chars().all(plain) && !host.ends_with(".lua");
     let is_number = host.chars().all(|c| c.is_ascii_digit() || c == '.');
     if is_address || is_name && !is_number {

@@ -1,5 +1,5 @@
-//! Words of a command line that lgoose has not: what other load testers call an option, `run` before a plan, a command
-//! that is misspelt, a variable `LGOOSE_*` that no option reads. Each is told with what to write instead.
+//! Words of a command line that lgoose does not know: options of other load testers, `run` before a plan, a misspelt
+//! command, a variable `LGOOSE_*` that no option reads. The error for each has advice.
 
 use super::command;
 use super::elsewhere::{ELSEWHERE, LETTERS};
@@ -10,7 +10,7 @@ use lgoose_base::units;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What begins the name of every variable that options are read from.
+/// Prefix of every variable that options are read from.
 const PREFIX: &str = "LGOOSE_";
 /// The variable, without the prefix, that sets how long the watchdog waits, which no option does.
 const PATIENCE: &str = "PATIENCE";
@@ -27,7 +27,7 @@ pub(super) fn without_run(mut arguments: Vec<String>) -> Vec<String> {
     arguments
 }
 
-/// Adds to an error of the command line what to write instead, where that is known.
+/// Adds advice to an error of the command line, where there is any.
 pub(super) fn with_remedy(mut error: clap::Error, arguments: &[String]) -> clap::Error {
     let word = |kind| match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word.clone()),
@@ -61,7 +61,7 @@ pub(super) fn with_remedy(mut error: clap::Error, arguments: &[String]) -> clap:
     }
 }
 
-/// Returns what to write for a letter with two dashes, if it is an option with one.
+/// Returns the advice for a letter with two dashes, if it is an option with one.
 fn one_letter(unknown: &str) -> Option<String> {
     let mut letters = unknown.strip_prefix("--")?.chars();
     let (letter, None) = (letters.next()?, letters.next()) else {

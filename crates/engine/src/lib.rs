@@ -32,7 +32,7 @@ pub use messages::journal::{
 pub use messages::offer::{PlanVersions, VersionOffer, VersionOffers};
 pub use messages::order::RunOrder;
 pub use messages::plan_version::PlanVersion;
-pub use messages::signal::{Signal, SignalKind};
+pub use messages::shard_event::{ShardEvent, ShardEventKind};
 pub use messages::worker_logs::{LogFetcher, WorkerLogs};
 pub use run::event_user::{EventEnd, EventOrder, EventTask};
 pub use run::memory::MemoryWatch;
@@ -40,5 +40,5 @@ pub use run::shards::{LoadStart, ShardPlacement, WorkerLink};
 pub use run::watchdog::{StuckShard, Watchdog, stuck_loading_error, stuck_report_error};
 pub use run::worker::{WorkerRun, WorkerSignal};
 pub use run::worker_event::{WorkerEvent, run_event_here};
-pub use run::worker_watch::{WORKER_ALONE, WORKER_FAREWELL};
+pub use run::worker_watch::{WORKER_ALONE, WORKER_FLUSH_TIMEOUT};
 pub use run::{Outcome, Run, run_at};

@@ -44,7 +44,7 @@ impl ProcessClock {
         }
     }
 
-    /// Returns what the monotonic clock reads at a moment.
+    /// Returns the reading of the monotonic clock at a moment.
     pub(super) fn at(&self, moment: Instant) -> u64 {
         nanoseconds(moment.saturating_duration_since(self.0))
     }

@@ -2,7 +2,7 @@
 //!
 //! This module only carries the engine's messages between machines. The manager sends requests to single workers (the
 //! plan, events, the start) and publishes the order that all of them follow, which is state; each worker sends one
-//! numbered stream of signals, which the broker keeps. Gathers in between can add up what many workers send.
+//! numbered stream of signals, which the broker keeps. Gathers in between can add up the figures of many workers.
 //! `docs/gaggle.md` describes subjects and guarantees.
 //!
 //! Used by the program.

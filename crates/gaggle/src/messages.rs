@@ -41,7 +41,7 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
 
 /// The most signals of a worker that can be missing between two: it drops figures only while it cannot reach the broker,
 /// and then its users stop after 40 s.
-pub(super) const MOST_MISSING: u64 = 1_000_000;
+pub(super) const MAX_MISSING_SIGNALS: u64 = 1_000_000;
 
 /// Decodes a signal of a worker whose latest one has the number `latest`.
 ///
@@ -49,7 +49,7 @@ pub(super) const MOST_MISSING: u64 = 1_000_000;
 /// Trouble as with [`decode`], or with a number that the worker cannot have come to.
 pub(super) fn decode_signal(bytes: &[u8], latest: u64) -> Result<NumberedSignal, Error> {
     let numbered = decode::<NumberedSignal>(bytes)?;
-    if numbered.sequence > latest.saturating_add(MOST_MISSING) {
+    if numbered.sequence > latest.saturating_add(MAX_MISSING_SIGNALS) {
         let text = format!("it has number {} after {latest}", numbered.sequence);
         let cannot = Trouble::cannot("read a message from the broker");
         return Err(cannot.because(text).into());
@@ -62,7 +62,7 @@ pub(super) fn is_due(skipped: u64) -> bool {
     skipped > 0 && 10_u64.pow(skipped.ilog10()) == skipped
 }
 
-/// A worker's answer to `names::HELLO`.
+/// A worker's reply to `names::HELLO`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerPresence {
     /// Identity of the process, unique among all.
@@ -85,7 +85,7 @@ pub struct WorkerPresence {
     pub process: u64,
 }
 
-/// A gather's answer to `names::GATHERS`.
+/// A gather's reply to `names::GATHERS`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatherPresence {
     /// Identity of the process, unique among all.
@@ -134,7 +134,7 @@ pub(super) enum RequestKind {
     },
     /// Run the plan's function for this event.
     Event(PlanEvent),
-    /// What the user that runs the event is to do from now on.
+    /// New order for the user that runs the event.
     EventOrder(EventOrder),
     /// The value that `test_start` returned on another worker, as JSON.
     Share(String),
@@ -146,14 +146,14 @@ pub(super) enum RequestKind {
         since_origin: Duration,
         revision: u64,
         order: Box<RunOrder>,
-        /// What the worker whose place this one takes had reserved; `None` if it is there from the start.
+        /// Reservations of the worker whose place this one takes; `None` if it is there from the start.
         reserved: Option<ReservedNumbers>,
     },
     /// Run so many threads more for this run, under another identity with that name.
     Split { name: String, threads: u64 },
-    /// Log nothing more, and hand over what is logged.
+    /// Log nothing more, and hand over the log entries.
     EndLogs,
-    /// Stop users as at the end of the run, hand over what is left, and be free.
+    /// Stop users as at the end of the run, hand over the remaining figures, and be free.
     Dismiss,
     /// End everything for this run at once, and be free.
     Release,
@@ -172,7 +172,7 @@ pub(super) struct WorkerAssignment {
     pub(super) reserves: bool,
 }
 
-/// An answer to a [`Request`].
+/// A reply to a [`Request`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum WorkerReply {
     Done,
@@ -194,7 +194,7 @@ pub(super) struct RevisedOrder {
     pub(super) order: RunOrder,
 }
 
-/// What another manager needs to go on with a run, besides what follows this record in the stream.
+/// State from which another manager can go on with a run, together with the journal after it in the stream.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ManagerRecord {
     /// Version of lgoose.
@@ -211,14 +211,14 @@ pub(super) struct ManagerRecord {
     pub(super) replaces: bool,
 }
 
-/// What a view or a report needs to know about a run.
+/// Facts of a run for views and reports.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunDescription {
     /// Name of the plan.
     pub name: String,
     /// The target as reports show it.
     pub target: String,
-    /// When the manager began, by its clock.
+    /// Start of the manager, by its clock.
     pub(crate) started: SystemTime,
     pub plan: PlanFacts,
     /// Whether the loss of a worker ends the run.
@@ -297,8 +297,8 @@ mod tests {
         for (sequence, latest, is_one) in [
             (1, 0, true),
             (3, 7, true),
-            (MOST_MISSING + 7, 7, true),
-            (MOST_MISSING + 8, 7, false),
+            (MAX_MISSING_SIGNALS + 7, 7, true),
+            (MAX_MISSING_SIGNALS + 8, 7, false),
             (u64::MAX, 7, false),
             (u64::MAX, u64::MAX - 1, true),
         ] {

@@ -1,6 +1,6 @@
 //! Names on the broker: subjects and the stream of a run.
 
-/// Subject on which managers and listings ask for workers.
+/// Subject on which managers and listings look for workers.
 pub(super) const HELLO: &str = "lgoose.hello";
 
 /// Returns the identity of a worker: its name as one token of a subject, so that permissions can name it, and a
@@ -22,7 +22,7 @@ pub(super) fn worker_number(id: &str) -> Option<u64> {
     u64::from_str_radix(number, 16).ok()
 }
 
-/// Returns the prefix of the subjects on which a worker receives answers.
+/// Returns the prefix of the subjects on which a worker receives replies.
 pub fn inbox(worker: &str) -> String {
     format!("lgoose.inbox.{worker}")
 }
@@ -57,7 +57,7 @@ pub(super) fn record(run: &str) -> String {
     format!("lgoose.run.{run}.kept.record")
 }
 
-/// Returns the subject of what the director of a run is told besides signals.
+/// Returns the subject of the journal of a run's director.
 pub(super) fn journal(run: &str) -> String {
     format!("lgoose.run.{run}.kept.journal")
 }
@@ -72,7 +72,7 @@ pub(super) fn of_run(run: &str) -> String {
     format!("lgoose.run.{run}.")
 }
 
-/// Returns the prefixes of the subjects on which a reader asks JetStream for what the stream of a run keeps.
+/// Returns the prefixes of the subjects on which a reader requests the messages of a run's stream from JetStream.
 pub(super) fn reading(run: &str) -> [String; 2] {
     let stream = stream(run);
     [
@@ -102,7 +102,7 @@ pub(super) fn down(run: &str) -> String {
     format!("lgoose.run.{run}.down.*")
 }
 
-/// Returns the subject on which workers ask for the manager's time.
+/// Returns the subject on which workers request the manager's time.
 pub(super) fn clock(run: &str) -> String {
     format!("lgoose.run.{run}.clock")
 }
@@ -159,7 +159,7 @@ pub(super) fn worker_of_subject(subject: &str) -> Option<&str> {
     words.next().filter(|_| matches!(kind, "log" | "told"))
 }
 
-/// Returns the subject of what one worker reserves.
+/// Returns the subject of one worker's reservations.
 pub(super) fn reserved(run: &str, worker: &str) -> String {
     format!("lgoose.run.{run}.reserved.{worker}")
 }
@@ -207,7 +207,7 @@ pub(super) fn sender(subject: &str) -> &str {
     }
 }
 
-/// Subject on which managers and listings ask for gathers.
+/// Subject on which managers and listings look for gathers.
 pub(super) const GATHERS: &str = "lgoose.gather.hello";
 
 /// Returns the subject of requests to one gather.

@@ -1,4 +1,4 @@
-//! Reader of a run's stream: delivers its messages in order, whatever fails on the way.
+//! Reader of a run's stream: delivers its messages in order, despite failures on the way.
 
 use super::broker::{Broker, ContactState};
 use super::names;
@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 /// Time between two attempts at something that failed.
-const AGAIN: Duration = Duration::from_millis(250);
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 
 /// Time for which an operation may fail while the broker is reachable; after it, the failure counts as lasting. The node of a
 /// cluster that keeps the stream may restart in it, and the link of a leaf node be cut.
@@ -26,7 +26,7 @@ pub(super) struct RunMessage {
     pub(super) sender: String,
     /// Sequence number in the run's stream.
     pub(super) number: u64,
-    /// When the broker stored it, in nanoseconds since 1970.
+    /// Time at which the broker stored it, in nanoseconds since 1970.
     pub(super) stored_at: i128,
     /// Whether no other message followed when it was read.
     pub(super) is_last: bool,
@@ -47,7 +47,7 @@ impl FailureTracker {
         }
     }
 
-    /// Notes a failure, and reports it once failures have lasted for [`PATIENCE`].
+    /// Records a failure, and reports it once failures have lasted for [`PATIENCE`].
     pub(super) fn note(&mut self, broker: &Broker, error: Error) {
         tracing::debug!(target: "lgoose::gaggle", "{error}");
         if *broker.contact().borrow() != ContactState::Up {
@@ -102,7 +102,7 @@ pub(super) async fn read(
             Err(error) if broker.is_over(&run).await => return failing.report(error),
             Err(error) => {
                 failing.note(&broker, error);
-                tokio::time::sleep(AGAIN).await;
+                tokio::time::sleep(RETRY_DELAY).await;
                 continue;
             }
         };
@@ -136,8 +136,8 @@ pub(super) async fn read(
                 }
                 Some(Err(error)) => {
                     tracing::debug!(target: "lgoose::gaggle", "{error}");
-                    tokio::time::sleep(AGAIN).await;
-                    // A stream that no longer exists yields nothing but errors, and only opening a new reader tells
+                    tokio::time::sleep(RETRY_DELAY).await;
+                    // A stream that no longer exists yields nothing but errors, and only a new reader reports
                     // why.
                     break;
                 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Time between two attempts.
-const AGAIN: Duration = Duration::from_millis(250);
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 
 /// Time limit for the first reservation of a worker, and for the end of its reservations.
 const WITHIN: Duration = Duration::from_secs(10);
@@ -34,7 +34,7 @@ pub(super) struct StreamLog {
     subject: String,
 }
 
-/// What a worker has reserved in all. Its last announcement counts.
+/// All reservations of a worker. Its last announcement counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Announcement {
     /// Numbered from 1.
@@ -70,7 +70,7 @@ impl AnnouncementLog for StreamLog {
     }
 }
 
-/// Reserves what the users of a worker want to take, until the run is over or another worker takes its place; returns
+/// Reserves numbers for the users of a worker, until the run is over or another worker takes its place; returns
 /// whether one has.
 pub(super) async fn reserve(log: impl AnnouncementLog, reservations: Arc<Reservations>) -> bool {
     let (mut last, mut number) = (0, 0);
@@ -93,20 +93,20 @@ pub(super) async fn reserve(log: impl AnnouncementLog, reservations: Arc<Reserva
                     tracing::debug!(target: "lgoose::gaggle", "{error}");
                 }
                 Err(PublishFailure::Overtaken) => match log.last().await {
-                    // The answer to an earlier attempt was lost.
+                    // The reply to an earlier attempt was lost.
                     Ok(Some((stored, existing))) if existing == announcement => break stored,
                     Ok(Some((_, Announcement { is_last: true, .. }))) => return true,
                     Ok(_) => {}
                     Err(error) => tracing::debug!(target: "lgoose::gaggle", "{error}"),
                 },
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_DELAY).await;
         };
         reservations.grant(&announcement.numbers);
     }
 }
 
-/// Waits until what a worker needs to begin is reserved; false if the broker does not take that.
+/// Waits until a worker has the reservations that it needs to begin; false if the broker does not take them.
 pub(super) async fn is_reserved(reservations: &Reservations) -> bool {
     let until = Instant::now() + WITHIN;
     while reservations.is_short() {
@@ -118,7 +118,7 @@ pub(super) async fn is_reserved(reservations: &Reservations) -> bool {
     true
 }
 
-/// Ends the reservations of a lost worker, and returns what it had reserved.
+/// Ends the reservations of a lost worker, and returns them.
 ///
 /// # Errors
 /// Trouble with the broker.
@@ -148,7 +148,7 @@ pub(super) async fn end_reservations(log: impl AnnouncementLog) -> Result<Reserv
         if Instant::now() >= until {
             return Err(failed);
         }
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(RETRY_DELAY).await;
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
     struct FaultyLog {
         stored: Arc<Mutex<Vec<Announcement>>>,
         random: Arc<Mutex<StdRng>>,
-        /// Until when nothing gets through, and who of both sides is cut off.
+        /// Time until which nothing gets through.
         cut: Arc<Mutex<Instant>>,
     }
 
@@ -256,7 +256,7 @@ mod tests {
                 cut: Arc::new(Mutex::new(now)),
             };
             let reservations = Reservations::new(random.random_range(1..40));
-            // What is opened while the plan is loaded is reserved before the place is known.
+            // Rows that are opened while the plan is loaded are reserved before the place is known.
             let early = reservations.allotment("rows", end);
             let reserving = tokio::task::spawn_local(reserve(log.clone(), reservations.clone()));
             let _may_take_long = is_reserved(&reservations).await;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
-/// Time limit for a reply of the manager, beyond what the call waits for.
+/// Time limit for a reply of the manager, beyond the wait of the call.
 const REPLY: Duration = Duration::from_secs(10);
 
 /// The reply where the manager that had the state is gone.

@@ -1,4 +1,4 @@
-//! Simulated workers for benchmarks of a manager: they answer like workers, drive no users, and deliver the figures
+//! Simulated workers for benchmarks of a manager: they respond like workers, drive no users, and deliver the figures
 //! of a given number of requests each second.
 
 use super::broker::Broker;
@@ -181,7 +181,7 @@ impl SimulatedWorker {
     }
 }
 
-/// What workers deliver. A second of one pattern is recorded once for all workers that share it, so that the cores of
+/// Figures that workers deliver. A second of one pattern is recorded once for all workers that share it, so that the cores of
 /// the machine are left to the manager: real workers record their figures on other machines.
 #[derive(Clone)]
 struct SimulatedFigures {

@@ -1,5 +1,5 @@
-//! Who may do what: the token, the names that this server goes by, and the headers that keep a browser from doing with an
-//! answer what is not meant. Every request passes here first.
+//! Access control: the token, the names that this server goes by, and the headers that keep a browser from misusing a
+//! response. Every request passes here first.
 
 use super::connections::Admitted;
 use super::responses::ErrorResponse;
@@ -19,11 +19,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use subtle::ConstantTimeEq as _;
 
-/// What the page may load: its own files, nothing in its own text, and it is in nobody's frame.
+/// Resources that the page may load: its own files, nothing in its own text, and it is in nobody's frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Headers of every answer.
+/// Headers of every response.
 const HEADERS: [(HeaderName, &str); 6] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (X_FRAME_OPTIONS, "DENY"),
@@ -39,13 +39,13 @@ const HEADERS: [(HeaderName, &str); 6] = [
     ),
 ];
 
-/// How a request by a page of another site tells so.
+/// Header that marks a request by a page of another site.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 const NO_TOKEN: &str = "open the address that lgoose has printed, with its token, or send the header \
     'Authorization: Bearer TOKEN'";
 
-/// What a person sees who comes without the token: a form for it, which needs no script. `ERROR` stands for what is wrong.
+/// Page for a person without the token: a form for it, which needs no script. `ERROR` stands for the error.
 const ENTRANCE: &str = include_str!("entrance.html");
 
 /// The rules of one server.
@@ -64,7 +64,7 @@ pub(super) struct Access {
     pub(super) read_only: bool,
 }
 
-/// Lets a request through that may be answered, and adds the headers of every answer.
+/// Lets allowed requests through, and adds the headers of every response.
 pub(super) async fn guard(
     State(access): State<Arc<Access>>,
     request: Request,
@@ -85,13 +85,13 @@ pub(super) async fn guard(
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // Some answers have a policy of their own, stricter than this.
+    // Some responses have a policy of their own, stricter than this.
     let policy = HeaderValue::from_static(POLICY);
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(policy);
     response
 }
 
-/// Returns whether a browser asks for the page itself, and not a program or the page for something else.
+/// Returns whether a browser requests the page itself, and not a program or the page something else.
 fn is_for_page(request: &Request) -> bool {
     let accepts = request.headers().get(ACCEPT);
     let accepts = accepts.and_then(|accepts| accepts.to_str().ok());
@@ -134,14 +134,14 @@ fn entrance(failure: &ErrorResponse) -> Response {
         .into_response()
 }
 
-/// How a request comes in.
+/// Way in of a request.
 enum Entrance {
     Open,
     /// By the address with the token, which a cookie replaces.
     WithCookie,
 }
 
-/// Returns whether a browser says that a page of another site asks.
+/// Returns whether a browser marks the request as one of another site's page.
 fn is_foreign(headers: &HeaderMap) -> bool {
     let site = headers.get(FETCH_SITE);
     site.is_some_and(|site| site == "cross-site" || site == "same-site")

@@ -1,4 +1,4 @@
-//! Commands to the run: the body of a request becomes a command, and the response says what it has done.
+//! Commands to the run: the body of a request becomes a command, and the response reports its effect.
 
 use super::responses::{ErrorResponse, json};
 use super::site::WebState;
@@ -24,7 +24,7 @@ pub(super) const BODY: usize = 64 * 1024;
 /// Time limit for a body.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// Time limit for the run's answer: loading a plan may take long.
+/// Time limit for the run's response: loading a plan may take long.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Time to wait for figures that show the effect of a command.

@@ -1,4 +1,4 @@
-//! Connections of the server: a bounded number of them, each of which has to say something and to take what it is sent
+//! Connections of the server: a bounded number of them, each of which has to send a request and to take its response
 //! within a time, and holds little until it does. Where there are too many, those that have shown no token go first.
 
 use axum::Router;
@@ -28,13 +28,13 @@ const HEAD: Duration = Duration::from_secs(10);
 /// Time after which a connection that takes nothing is closed.
 const STUCK: Duration = Duration::from_secs(30);
 
-/// Bytes that are held for a connection: of a head that comes, or of an answer that is not taken.
+/// Bytes that are held for a connection: of a head that comes, or of a response that is not taken.
 const BUFFER: usize = 16 * 1024;
 
 /// Bytes that the kernel holds for a connection that does not take them.
 const SEND_BUFFER: usize = 128 * 1024;
 
-/// What serves all connections.
+/// Service of all connections.
 #[derive(Clone)]
 pub(super) struct ConnectionServer {
     router: Router,
@@ -266,7 +266,7 @@ mod tests {
         assert!(all.len() > 1_000_000, "{} bytes", all.len());
     }
 
-    /// Starts a server for two connections, whose pages admit whoever asks for them or nobody.
+    /// Starts a server for two connections, whose pages admit everybody or nobody.
     async fn serve_two(admits: bool) -> (SocketAddr, watch::Sender<bool>) {
         let admit = move |mut response: axum::response::Response| async move {
             if admits {
@@ -279,12 +279,12 @@ mod tests {
         let address = listener.local_addr().expect("an address");
         let (closing, closes) = watch::channel(false);
         let server = ConnectionServer::new(router, None, closes, 2);
-        // What `accept` waits for stays on its thread.
+        // The futures of `accept` stay on its thread.
         tokio::task::spawn_local(async move { server.accept(listener).await });
         (address, closing)
     }
 
-    /// Opens a connection, asks for the page, and returns what has come of it.
+    /// Opens a connection, requests the page, and returns the bytes of it that have come.
     async fn ask(address: SocketAddr) -> (TcpStream, usize) {
         let mut stream = TcpStream::connect(address).await.expect("it listens");
         let request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";

@@ -1,5 +1,5 @@
-//! Server-sent events (<https://html.spec.whatwg.org/multipage/server-sent-events.html>): hands what the feed has to one
-//! reader, when its connection takes it.
+//! Server-sent events (<https://html.spec.whatwg.org/multipage/server-sent-events.html>): hands the events of the feed to
+//! one reader, when its connection takes them.
 
 use super::feed::FeedPosition;
 use super::site::WebState;
@@ -18,7 +18,7 @@ use tokio::sync::watch;
 /// Time after which a reader gets a sign of life, which also finds out whether it is there.
 const QUIET: Duration = Duration::from_secs(15);
 
-/// The beginning of the answer: how soon to come back when the connection is lost, in milliseconds.
+/// The beginning of the response: how soon to come back when the connection is lost, in milliseconds.
 const PREAMBLE: &str = "retry: 1000\n\n";
 
 /// One reader of events.
@@ -37,7 +37,7 @@ pub(super) async fn events(State(site): State<Arc<WebState>>, headers: HeaderMap
     let body = Body::from_stream(stream(site, place));
     let headers = [
         (CONTENT_TYPE, "text/event-stream"),
-        // Some proxies keep answers back until they are whole.
+        // Some proxies keep responses back until they are whole.
         (
             axum::http::HeaderName::from_static("x-accel-buffering"),
             "no",

@@ -1,4 +1,4 @@
-//! All requests that are answered, in one table: the router is made from it, and so is the OpenAPI document.
+//! All routes in one table: the router is made from it, and so is the OpenAPI document.
 
 use super::access::Access;
 use super::responses::ErrorResponse;
@@ -18,11 +18,11 @@ use std::sync::Arc;
 /// The OpenAPI document, which is made from the table below.
 const OPENAPI: &str = include_str!("../openapi.json");
 
-/// A request that is answered.
+/// A route.
 pub(super) struct WebRoute {
     pub(super) path: &'static str,
     pub(super) response: RouteAction,
-    /// What it does, for the document.
+    /// Summary for the document.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "the document is made by a test")
@@ -30,7 +30,7 @@ pub(super) struct WebRoute {
     pub(super) summary: &'static str,
 }
 
-/// How a request is answered.
+/// Handling of a request.
 #[derive(Clone, PartialEq)]
 pub(super) enum RouteAction {
     Status,
@@ -168,7 +168,7 @@ where
     router
 }
 
-/// Adds what is answered to requests for nothing that there is, and the guard before all.
+/// Adds the responses to unknown paths and methods, and the access control before all.
 pub(super) fn guarded<S>(router: Router<S>, access: Arc<Access>) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,

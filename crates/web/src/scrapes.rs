@@ -1,14 +1,14 @@
-//! Scrapes of the metrics: how far apart they come, and whether one has had the final figures. Tells how long the server of a run
-//! that is over waits for one more.
+//! Scrapes of the metrics: how far apart they come, and whether one has had the final figures. Determines how long the server
+//! of a run that is over waits for one more.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How many of the latest intervals count: the longest of them lets two scrapers take turns.
+/// Number of the latest intervals that count: the longest of them lets two scrapers take turns.
 const INTERVALS: usize = 4;
 
-/// How much later than its interval a scrape may come: scrapers and busy machines are not exact.
+/// Time by which a scrape may come later than its interval: scrapers and busy machines are not exact.
 const LATE: Duration = Duration::from_secs(1);
 
 /// The longest wait unless the user sets it: a scraper that comes less often is not waited for.
@@ -25,7 +25,7 @@ pub(super) struct Scrapes {
 }
 
 impl Scrapes {
-    /// Notes a scrape that comes at that time.
+    /// Records a scrape that comes at that time.
     pub(super) fn record(&mut self, at: Instant) {
         if let Some(latest) = self.latest.replace(at) {
             if self.intervals.len() == INTERVALS {
@@ -35,7 +35,7 @@ impl Scrapes {
         }
     }
 
-    /// Notes that a scrape has had the figures of the report.
+    /// Records that a scrape has had the figures of the report.
     pub(super) fn record_final(&mut self) {
         self.has_final = true;
     }

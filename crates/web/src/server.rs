@@ -1,5 +1,5 @@
-//! The server: its address and its token, its thread, and its end with the process. Waits for no reader: what is not read
-//! when the process ends is lost.
+//! The server: its address and its token, its thread, and its end with the process. Waits for no reader: bytes that are
+//! not read when the process ends are lost.
 
 use super::access::Access;
 use super::connections::ConnectionServer;
@@ -23,33 +23,33 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 /// The most connections at a time.
-const MOST: u32 = 512;
+const MAX_CONNECTIONS: u32 = 512;
 
-/// The port unless one is said, and how many after it are tried if it is taken.
+/// The default port, and the number of ports after it that are tried if it is taken.
 const PORT: u16 = 7_400;
 const PORTS: u16 = 100;
 
 /// Time for readers of events to fetch the report before the process ends.
 const LAST_LOOK: Duration = Duration::from_secs(2);
 
-/// Time for answers that are under way then.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// Time for responses that are under way then.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where a server is to be found.
+/// Address on which a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListenAddress {
     /// An address or a name of this machine.
     pub host: String,
-    /// The port; 7400 or one that follows if it is not said.
+    /// The port; 7400 or one that follows if none is given.
     pub port: Option<u16>,
 }
 
-/// What is said of a server.
+/// Options of a server.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// Where it is to be found.
+    /// Address to listen on.
     pub place: ListenAddress,
-    /// The token; a random one unless said.
+    /// The token; a random one if none is given.
     pub token: Option<String>,
     /// Whether nobody may steer the run.
     pub read_only: bool,
@@ -63,7 +63,7 @@ pub struct ServerOptions {
     pub key: Option<PathBuf>,
 }
 
-/// A server that can be connected to, but does not answer yet.
+/// A server that can be connected to, but does not respond yet.
 pub struct WebServer {
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
@@ -148,7 +148,8 @@ impl WebServer {
         let (end, ends) = watch::channel(RunResult::None);
         let (closing, closes) = watch::channel(false);
         let site = WebState::new(
-            (handle.clone(), facts),
+            handle.clone(),
+            facts,
             self.access.clone(),
             ends.clone(),
             closes.clone(),
@@ -185,13 +186,13 @@ impl WebServer {
         })
     }
 
-    /// Answers on a thread of its own until the server closes, and carries on what is `beside`.
+    /// Serves requests on a thread of its own until the server closes, and runs the `companion` future.
     fn serve_on_thread(
         self,
         runtime: Runtime,
         router: Router,
         closing: watch::Receiver<bool>,
-        beside: impl Future<Output = ()> + Send + 'static,
+        companion: impl Future<Output = ()> + Send + 'static,
     ) -> Result<oneshot::Receiver<()>, Error> {
         let cannot = |error| Error::cannot("serve over HTTP", error);
         let listener = {
@@ -199,12 +200,12 @@ impl WebServer {
             tokio::net::TcpListener::from_std(self.listener).map_err(cannot)?
         };
         let (over, is_over) = oneshot::channel();
-        let connections = ConnectionServer::new(router, self.tls, closing, MOST);
+        let connections = ConnectionServer::new(router, self.tls, closing, MAX_CONNECTIONS);
         let serve = move || {
             runtime.block_on(async {
-                tokio::spawn(beside);
+                tokio::spawn(companion);
                 connections.accept(listener).await;
-                let _late = timeout(FAREWELL, connections.ended()).await;
+                let _late = timeout(FLUSH_TIMEOUT, connections.ended()).await;
             });
             runtime.shutdown_background();
             // Whoever waited may be gone.
@@ -299,7 +300,7 @@ pub struct WebThread {
 }
 
 impl WebThread {
-    /// Tells readers that the run is over, with its report if it came to one.
+    /// Notifies readers that the run is over, with its report if it came to one.
     pub fn finish(&self, report: Option<&Report>) {
         self.end.send_replace(match report {
             Some(report) => RunResult::Report(Arc::new(report.clone())),
@@ -314,7 +315,7 @@ impl WebThread {
     }
 
     /// Ends the server: readers of events have two seconds to fetch the report, a scraper that time to fetch the final figures, unless
-    /// the wait is `skipped`; answers that are then under way have one second, idle connections none.
+    /// the wait is `skipped`; responses that are then under way have one second, idle connections none.
     pub async fn leave(mut self, linger: Option<Duration>, skipped: impl Future<Output = ()>) {
         let readers = timeout(LAST_LOOK, self.readers.wait_for(|readers| *readers == 0));
         let scraped = timeout(
@@ -326,7 +327,7 @@ impl WebThread {
             () = skipped => {}
         }
         self.closing.send_replace(true);
-        let _late = timeout(FAREWELL * 2, &mut self.is_over).await;
+        let _late = timeout(FLUSH_TIMEOUT * 2, &mut self.is_over).await;
     }
 }
 

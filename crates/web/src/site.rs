@@ -1,4 +1,4 @@
-//! What the handlers of all requests share: the run's handle, what is known of it from the start, and its end.
+//! State that the handlers of all requests share: the run's handle, its heading, and its end.
 
 use super::access::Access;
 use super::feed::Feed;
@@ -18,7 +18,7 @@ const RENDERED: usize = 2;
 /// Time from the end of a run to its report.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is known of a run from the start.
+/// Heading of a run, known from the start.
 #[derive(Debug, Clone)]
 pub struct RunHeading {
     /// The plan's path as given.
@@ -56,7 +56,8 @@ pub(super) struct WebState {
 
 impl WebState {
     pub(super) fn new(
-        (handle, facts): (Handle, RunHeading),
+        handle: Handle,
+        facts: RunHeading,
         access: Arc<Access>,
         end: watch::Receiver<RunResult>,
         closing: watch::Receiver<bool>,
@@ -77,7 +78,7 @@ impl WebState {
     /// Makes something of the report of now in this detail, few at a time, on a thread that may take long for it.
     ///
     /// # Errors
-    /// 503 if the run has come to none; 500 with what `make` says.
+    /// 503 if the run has come to none; 500 with the error of `make`.
     pub(super) async fn render<T: Send + 'static>(
         &self,
         detail: Detail,
@@ -158,7 +159,7 @@ impl WebState {
         }
     }
 
-    /// Returns whether there is nobody left to ask.
+    /// Returns whether the run is over.
     pub(super) fn is_over(&self) -> bool {
         !matches!(*self.end.borrow(), RunResult::None)
     }

@@ -56,10 +56,12 @@ impl Status<'_> {
 /// Returns the current state.
 pub(super) fn of(site: &WebState) -> Status<'_> {
     let snapshot = site.snapshot();
-    let phase = match (site.is_over(), &snapshot) {
-        (true, _) => Some("over"),
-        (false, None) => Some("starting"),
-        (false, Some(_)) => None,
+    let phase = if site.is_over() {
+        Some("over")
+    } else if snapshot.is_none() {
+        Some("starting")
+    } else {
+        None
     };
     let snapshot = snapshot.unwrap_or_default();
     let live = JsonSnapshot::of(&snapshot);

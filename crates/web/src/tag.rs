@@ -1,4 +1,4 @@
-//! The requests of one tag, made when somebody asks for them.
+//! The requests of one tag, made on request.
 
 use super::responses::{ErrorResponse, PathParameter, json};
 use super::site::WebState;

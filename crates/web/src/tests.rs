@@ -1,4 +1,4 @@
-//! The OpenAPI document, made from the table of requests and from the types of their bodies and answers. It is checked in:
+//! The OpenAPI document, made from the table of routes and from the types of their bodies and responses. It is checked in:
 //! `BLESS=1 cargo test --lib -p lgoose-web` writes it anew.
 
 use super::commands::{CommandEffect, Rate, Users};
@@ -175,7 +175,7 @@ fn operation(
     (if status == "202" { "post" } else { "get" }, operation)
 }
 
-/// The same of what `lgoose serve` answers beside.
+/// The same for a route of `lgoose serve`.
 fn operation_of_serve(
     response: serve::ServeAction,
     summary: &str,

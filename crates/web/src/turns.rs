@@ -1,4 +1,4 @@
-//! What takes long, such as a report: few of them at a time, each on a thread for that, while events go on.
+//! Turns of work that takes long, such as a report: few at a time, each on a thread for that, while events go on.
 
 use super::responses::ErrorResponse;
 use axum::http::StatusCode;
@@ -34,10 +34,10 @@ impl Permits {
 }
 
 impl Permit {
-    /// Makes something. The turn lasts until that is made, even if whoever asked has gone.
+    /// Makes something. The turn lasts until that is made, even if the client has gone.
     ///
     /// # Errors
-    /// What `make` says; 500 if it panics.
+    /// The error of `make`; 500 if it panics.
     pub(super) async fn make<T: Send + 'static>(
         self,
         make: impl FnOnce() -> Result<T, ErrorResponse> + Send + 'static,

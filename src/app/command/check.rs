@@ -1,4 +1,4 @@
-//! `lgoose check`: loads a plan, reviews it, and shows what a run of it would do. It sends nothing.
+//! `lgoose check`: loads a plan, reviews it, and shows the run that it would make. It sends nothing.
 
 use super::flags;
 use super::screen::{print_text, warn};
@@ -18,7 +18,7 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     let flags::PlanText { name, source, .. } = flags::read_file(&flags.plan, &folder, false)?;
     let variables = flags::read_variables(flags.env_file.as_deref(), &flags.env, &[])?;
     let (program, mut plan, mut settings) =
-        loading::load(&name, &source, variables, (Some(0), 0), &folder, None)?;
+        loading::load(&name, &source, variables, Some(0), 0, &folder, None)?;
     lgoose_plan::leave_out_unweighted(&mut plan)?;
     let mut typed = Settings {
         host: flags.host.clone(),
@@ -80,7 +80,7 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     Ok(exit::OK)
 }
 
-/// Tells what a path of the host does to those of requests; `None` if it has none.
+/// Describes the effect of the host's path on those of requests; `None` if it has none.
 fn describe_host_path(host: &str) -> Option<String> {
     let url = Url::parse(host).ok()?;
     let path = url.path().trim_end_matches('/');

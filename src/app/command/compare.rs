@@ -4,7 +4,7 @@
 use super::outputs::{apart, read, write};
 use super::repeat::RepeatedRuns;
 use super::screen::{self, print_reason, print_text, report_error, terminal_width};
-use crate::app::guard::Guard;
+use crate::app::signal_handler::SignalHandler;
 use crate::cli;
 use lgoose_base::console;
 use lgoose_base::error::{Diagnostic, Error, exit};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// A mistake in a limit, a file that is not a report, or a file that is named twice.
-pub(super) fn compare(flags: &cli::CompareArgs, guard: &Guard) -> Result<u8, Error> {
+pub(super) fn compare(flags: &cli::CompareArgs, handler: &SignalHandler) -> Result<u8, Error> {
     let limits: Vec<RegressionLimit> = flags
         .max_regression
         .iter()
@@ -29,7 +29,7 @@ pub(super) fn compare(flags: &cli::CompareArgs, guard: &Guard) -> Result<u8, Err
     };
     apart(sides.0.iter().chain(sides.1), &flags.output)?;
     let [before, after] = match runs {
-        Some(runs) => match runs.run(guard)? {
+        Some(runs) => match runs.run(handler)? {
             Some(sides) => sides,
             None => return Ok(exit::ABORTED),
         },
@@ -122,10 +122,13 @@ fn show(comparison: &Comparison, outputs: &[Output], anyway: bool) -> Result<u8,
     } else if regressions > 0 {
         print_reason("slower than '--max-regression' allows, beyond chance");
     }
-    Ok(match comparison.comparable || anyway {
-        _ if !troubles.is_empty() => exit::TROUBLE,
-        false => exit::MISTAKE,
-        true if regressions > 0 => exit::VERDICT,
-        true => exit::OK,
+    Ok(if !troubles.is_empty() {
+        exit::TROUBLE
+    } else if !comparison.comparable && !anyway {
+        exit::MISTAKE
+    } else if regressions > 0 {
+        exit::VERDICT
+    } else {
+        exit::OK
     })
 }

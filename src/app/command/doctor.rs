@@ -1,4 +1,4 @@
-//! `lgoose doctor`: checks this machine as a load generator, and says what to change for a number of users.
+//! `lgoose doctor`: checks this machine as a load generator, and recommends changes for a number of users.
 
 use super::screen::print_text;
 use crate::app::preflight;
@@ -19,7 +19,7 @@ const LATE: Duration = Duration::from_millis(1);
 struct DoctorResult {
     what: &'static str,
     value: String,
-    /// What is wrong, and what to do about it; `None` if nothing is.
+    /// The shortage and its remedy; `None` without one.
     remedy: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use lgoose_metrics::Report;
 use lgoose_metrics::control::Handle;
 use lgoose_otlp::{ExportOptions, Exporter};
 
-/// Returns the options of the export, if the flags ask for one.
+/// Returns the options of the export, if the flags request one.
 ///
 /// # Errors
 /// A mistake in the flag or in an environment variable.

@@ -1,4 +1,4 @@
-//! What the flags determine about a plan and its run.
+//! Reads a plan and the settings of its run from the flags.
 
 use super::env_file;
 use super::target_plan;
@@ -11,7 +11,7 @@ use lgoose_base::error::{Diagnostic, Error, masked_url};
 use lgoose_base::files::{FileReach, PlanFolder};
 use lgoose_lua::EnvVariables;
 use lgoose_plan::config::{LoadPart, ShowLevel, start_at_once};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Returns the test that a command line describes: the plan at that path, with everything that the flags set for it.
 ///
@@ -103,7 +103,8 @@ pub(super) fn broker_files(reached: &cli::NatsArgs) -> impl Iterator<Item = RunF
         ("the file of '--nats-cert'", &reached.nats_cert),
         ("the file of '--nats-key'", &reached.nats_key),
     ];
-    files.into_iter().filter_map(place)
+    let files = files.into_iter();
+    files.filter_map(|(name, path)| Some(RunFile::new(name, path.as_deref()?)))
 }
 
 /// Returns the files with which the run is served over HTTP.
@@ -112,11 +113,8 @@ fn web_files(web: &cli::WebArgs) -> impl Iterator<Item = RunFile> {
         ("the file of '--web-cert'", &web.web_cert),
         ("the file of '--web-key'", &web.web_key),
     ];
-    files.into_iter().filter_map(place)
-}
-
-fn place((what, path): (&str, &Option<PathBuf>)) -> Option<RunFile> {
-    Some(RunFile::new(what, path.as_deref()?))
+    let files = files.into_iter();
+    files.filter_map(|(name, path)| Some(RunFile::new(name, path.as_deref()?)))
 }
 
 /// Returns the file of lgoose's own log, if there is one.
@@ -134,14 +132,14 @@ pub(super) struct PlanText {
     pub(super) target: PlanTarget,
 }
 
-/// Where the requests of a plan go.
+/// Target of the requests of a plan.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PlanTarget {
-    /// Where the plan says, which a person wrote.
+    /// The target in the plan, which a person wrote.
     InPlan,
-    /// To the targets of a list, which stands for a plan.
+    /// The targets of a list, which stands for a plan.
     List,
-    /// To this host, whose URL stands for a plan.
+    /// This host, whose URL stands for a plan.
     Url(String),
 }
 

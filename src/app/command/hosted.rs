@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is left to do for the host.
+/// Remaining task for the host.
 pub(super) enum HostedTask {
     /// A run of this plan.
     Run(PathBuf, Box<cli::RunArgs>),

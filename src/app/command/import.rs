@@ -1,5 +1,5 @@
-//! `lgoose import`: reads a recording, prints its plan, writes the files that belong to it, and prints what is left
-//! to do.
+//! `lgoose import`: reads a recording, prints its plan, writes the files that belong to it, and prints the remaining
+//! steps.
 
 use super::screen::{aside, put};
 use crate::cli;
@@ -152,7 +152,8 @@ mod tests {
                 "plan.lua",
                 &imported.plan,
                 EnvVariables::default(),
-                (Some(0), 0),
+                Some(0),
+                0,
                 &folder(),
                 None,
             );
@@ -290,7 +291,8 @@ mod tests {
                     "plan.lua",
                     &imported.plan,
                     EnvVariables::default(),
-                    (Some(0), 0),
+                    Some(0),
+                    0,
                     &folder(),
                     None,
                 );
@@ -332,7 +334,8 @@ mod tests {
             "plan.lua",
             &imported.plan,
             EnvVariables::default(),
-            (Some(0), 0),
+            Some(0),
+            0,
             &folder(),
             None,
         );

@@ -16,7 +16,8 @@ pub(super) fn list(path: &Path, flags: &cli::RunArgs) -> Result<u8, Error> {
         &name,
         &source,
         variables,
-        (flags.load.seed, 0),
+        flags.load.seed,
+        0,
         &flags::folder_of(path, flags),
         flags.machine.memory,
     )?;

@@ -1,6 +1,5 @@
 //! Commands of the program, each from its flags to its exit code.
 
-mod beside;
 mod capacity;
 mod check;
 mod compare;
@@ -18,6 +17,7 @@ mod repeat;
 mod run;
 mod screen;
 mod serve;
+mod services;
 mod starter;
 mod summary;
 mod target_plan;
@@ -27,7 +27,7 @@ mod web;
 mod workers;
 
 use super::gaggle;
-use super::guard::Guard;
+use super::signal_handler::SignalHandler;
 use super::{log, preflight};
 use crate::cli::{self, Cli};
 use hosted::HostedTask;
@@ -57,7 +57,7 @@ pub fn main() -> ExitCode {
                 ..
             }))
         );
-    let code = match dispatch(cli, &Guard::default()) {
+    let code = match dispatch(cli, &SignalHandler::default()) {
         Ok(code) => code,
         Err(error) => {
             report_error(&error, backtrace);
@@ -79,15 +79,15 @@ pub fn main() -> ExitCode {
     code.into()
 }
 
-fn dispatch(cli: Cli, guard: &Guard) -> Result<u8, Error> {
+fn dispatch(cli: Cli, handler: &SignalHandler) -> Result<u8, Error> {
     if !cli.run.screen.quiet && !is_hosted(&cli) {
         for misspelt in cli::misspelt_variables() {
             warn(&misspelt);
         }
     }
     preflight::descriptors()?;
-    if has_guard(&cli) {
-        guard.listen()?;
+    if has_signal_handler(&cli) {
+        handler.listen()?;
     }
     match cli.command {
         Some(cli::CliCommand::Check(flags)) => check::check(&flags),
@@ -98,19 +98,19 @@ fn dispatch(cli: Cli, guard: &Guard) -> Result<u8, Error> {
         Some(cli::CliCommand::Import(flags)) => import::import(&flags),
         Some(cli::CliCommand::Demo(demo)) => demo_site::serve(&demo),
         Some(cli::CliCommand::Report(saved)) => outputs::report(&saved),
-        Some(cli::CliCommand::Compare(flags)) => compare::compare(&flags, guard),
+        Some(cli::CliCommand::Compare(flags)) => compare::compare(&flags, handler),
         Some(cli::CliCommand::Doctor(flags)) => doctor::doctor(&flags),
-        Some(cli::CliCommand::Capacity(options)) => capacity::capacity(&options, guard),
-        Some(cli::CliCommand::Worker(flags)) => gaggle::work(&flags, guard),
-        Some(cli::CliCommand::Gather(flags)) => gaggle::gather(&flags, guard),
+        Some(cli::CliCommand::Capacity(options)) => capacity::capacity(&options, handler),
+        Some(cli::CliCommand::Worker(flags)) => gaggle::work(&flags, handler),
+        Some(cli::CliCommand::Gather(flags)) => gaggle::gather(&flags, handler),
         Some(cli::CliCommand::Gaggle(flags)) => {
             print_text(&gaggle::list(&flags)?)?;
             Ok(exit::OK)
         }
-        Some(cli::CliCommand::Attach(flags)) => workers::attach(&flags, &cli.run, guard),
+        Some(cli::CliCommand::Attach(flags)) => workers::attach(&flags, &cli.run, handler),
         Some(cli::CliCommand::Serve(flags)) => serve::serve(&flags),
         Some(cli::CliCommand::Hosted) => match hosted::take()? {
-            HostedTask::Run(plan, flags) => run(&plan, &flags, guard),
+            HostedTask::Run(plan, flags) => run(&plan, &flags, handler),
             HostedTask::Done(code) => Ok(code),
         },
         Some(cli::CliCommand::Completions { shell }) => {
@@ -128,7 +128,7 @@ fn dispatch(cli: Cli, guard: &Guard) -> Result<u8, Error> {
         }
         None => match &cli.run.plan {
             Some(plan) if cli.run.screen.list => list::list(plan, &cli.run),
-            Some(plan) => run(plan, &cli.run, guard),
+            Some(plan) => run(plan, &cli.run, handler),
             None => {
                 print_text(&cli::overview())?;
                 Ok(exit::MISTAKE)
@@ -142,7 +142,7 @@ fn is_hosted(cli: &Cli) -> bool {
     matches!(cli.command, Some(cli::CliCommand::Hosted))
 }
 
-/// Returns whether the guard handles Ctrl-C: `serve` stops its run first.
-fn has_guard(cli: &Cli) -> bool {
+/// Returns whether the signal handler handles Ctrl-C: `serve` stops its run first.
+fn has_signal_handler(cli: &Cli) -> bool {
     !matches!(cli.command, Some(cli::CliCommand::Serve(_)))
 }

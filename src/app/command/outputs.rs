@@ -39,13 +39,13 @@ pub(super) async fn write_until(
     report: &Report,
 ) -> Result<(), Vec<Error>> {
     let mut interrupted = pin!(context.interrupted());
-    // From here on it hears of signals, also while files are written.
+    // From here on it receives signals, also while files are written.
     let mut is_interrupted = tokio::select! {
         biased;
         () = &mut interrupted => true,
         () = std::future::ready(()) => false,
     };
-    context.guard.note_over();
+    context.handler.note_over();
     let (files, streams) = files_and_streams(&context.flags.outputs.output);
     let mut troubles: Vec<Error> = files
         .iter()
@@ -80,7 +80,7 @@ fn to_result(troubles: Vec<Error>) -> Result<(), Vec<Error>> {
     }
 }
 
-/// Why an output was not written.
+/// Reason for which an output was not written.
 enum OutputFailure {
     Interrupted,
     Trouble(Error),
@@ -91,7 +91,7 @@ fn files_and_streams(outputs: &[Output]) -> (Vec<ReportOutput>, Vec<ReportOutput
     outputs.iter().flat_map(parts).partition(is_file)
 }
 
-/// What is written to one place.
+/// Output to one place.
 struct ReportOutput {
     format: Format,
     /// Whether it is the series, the second file of CSV.

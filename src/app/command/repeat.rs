@@ -4,10 +4,10 @@
 use super::compare::read_reports;
 use super::screen::{aside, warn};
 use super::{flags, outputs};
-use crate::app::guard::Guard;
 use crate::app::preflight;
 use crate::app::prepare::prepare;
 use crate::app::runtime;
+use crate::app::signal_handler::SignalHandler;
 use crate::app::signals::Signals;
 use crate::app::supervisor::Supervisor;
 use crate::cli;
@@ -58,7 +58,7 @@ fn is_plan(path: &Path) -> bool {
 }
 
 impl<'a> RepeatedRuns<'a> {
-    /// Returns the runs that the flags ask for; `None` if they only name reports.
+    /// Returns the runs that the flags request; `None` if they only name reports.
     ///
     /// # Errors
     /// A mistake in the flags, or in the options of the runs.
@@ -132,24 +132,24 @@ impl<'a> RepeatedRuns<'a> {
         all.collect()
     }
 
-    /// Runs the plan as often as asked for, and returns all reports; `None` if somebody stopped the runs.
+    /// Runs the plan as often as requested, and returns all reports; `None` if somebody stopped the runs.
     ///
     /// # Errors
     /// A mistake in the plan, a report that cannot be read or written, or trouble in a run. Of the earlier runs, only
     /// the reports that `--keep` has written remain.
-    pub(super) fn run(mut self, guard: &Guard) -> Result<Option<Sides>, Error> {
+    pub(super) fn run(mut self, handler: &SignalHandler) -> Result<Option<Sides>, Error> {
         let mut sides = [read_reports(self.before, &mut Vec::new())?, Vec::new()];
         if let Some(first) = sides[0].first() {
             // Without a common seed, each run would request other pages.
             self.flags.load.seed.get_or_insert(first.report.seed);
         }
         let order = self.order();
-        let supervisor = Supervisor::new(Signals::ObeyedByAll(guard.clone()));
+        let supervisor = Supervisor::new(Signals::ObeyedByAll(handler.clone()));
         for (nth, (side, number)) in order.iter().enumerate() {
             let label = format!("run {} of {}, {}", nth + 1, order.len(), side.name());
             let ran = self.run_once(&supervisor, *side, &label, nth == 0);
             // Between the runs and after them there is no run that a signal could stop: it ends the process.
-            guard.leave();
+            handler.leave();
             let (report, stopped) = ran?;
             let short = report.ending.as_ref().filter(|ending| ending.cut_short);
             let short = short.map(|ending| (ending.cause, ending.text.clone()));
@@ -176,8 +176,8 @@ impl<'a> RepeatedRuns<'a> {
         Ok(Some(sides))
     }
 
-    /// Runs the plan once for that side, and returns its report and whether somebody wanted it to stop, even when it
-    /// was over; `told` names the run in messages.
+    /// Runs the plan once for that side, and returns its report and whether it was to be stopped, even when it
+    /// was over; `label` names the run in messages.
     fn run_once(
         &self,
         supervisor: &Supervisor,

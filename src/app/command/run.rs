@@ -1,19 +1,19 @@
 //! `lgoose PLAN`: a run from its flags to its exit code. Typed flags describe a [test](flags::test), which is
 //! [prepared](prepare), run within a [slot](Slot) of the supervisor, and concluded.
 
-use super::beside::{OpenServices, RunServices};
 use super::context::RunContext;
 use super::screen::{
     self, announce, print_last, print_reason, report_error, report_news, report_progress,
     terminal_width, warn, writes_to_stdout,
 };
+use super::services::{OpenServices, RunServices};
 use super::summary::Summary;
 use super::view::{TerminalView, ViewThread};
 use super::workers;
 use super::{flags, outputs, summary};
-use crate::app::guard::Guard;
 use crate::app::prepare::{PreparedRun, prepare};
 use crate::app::reload::ReloadSource;
+use crate::app::signal_handler::SignalHandler;
 use crate::app::signals::Signals;
 use crate::app::supervisor::{Slot, Supervisor};
 use crate::app::{log, preflight, runtime, writable};
@@ -27,18 +27,18 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Time without progress at the end of the process, after which the rest of standard output is given up.
-const FAREWELL: Duration = Duration::from_secs(5);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The same after a signal: whoever reads gets all.
+/// The same after a signal: a reader that reads gets all.
 const HURRIED: Duration = Duration::from_millis(200);
 
 /// Runs the plan at that path, and returns the exit code.
 ///
 /// # Errors
 /// A mistake in the plan or in a flag, or trouble that keeps the run from starting.
-pub(super) fn run(path: &Path, flags: &cli::RunArgs, guard: &Guard) -> Result<u8, Error> {
+pub(super) fn run(path: &Path, flags: &cli::RunArgs, handler: &SignalHandler) -> Result<u8, Error> {
     can_resume(flags)?;
-    let supervisor = Supervisor::new(Signals::Obeyed(guard.clone()));
+    let supervisor = Supervisor::new(Signals::Obeyed(handler.clone()));
     let (slot, mut prepared) = supervisor.start_test(|| prepare(flags::test(path, flags)?))?;
     writable::try_places(&flags.outputs.output, &prepared.run.local.logs)?;
     if let Some(path) = &flags.screen.log_file {
@@ -46,11 +46,11 @@ pub(super) fn run(path: &Path, flags: &cli::RunArgs, guard: &Guard) -> Result<u8
     }
     announce_run(&prepared, flags);
     let opened = OpenServices::open(flags)?;
-    let dismissal = workers::hire(&mut prepared, slot.handle(), flags, guard)?;
+    let teardown = workers::recruit(&mut prepared, slot.handle(), flags, handler)?;
     let source = Some(flags::source(path, flags));
-    conduct(flags, guard, slot, prepared, opened, source, || {
-        if let Some(dismissal) = dismissal {
-            dismissal.now();
+    conduct(flags, handler, slot, prepared, opened, source, || {
+        if let Some(teardown) = teardown {
+            teardown.now();
         }
     })
 }
@@ -65,7 +65,7 @@ fn can_resume(flags: &cli::RunArgs) -> Result<(), Diagnostic> {
     Err(Diagnostic::new(message).help(help))
 }
 
-/// Prints what is about to run, after warnings about what it would lack.
+/// Announces the run, after warnings about shortages of this machine.
 fn announce_run(prepared: &PreparedRun, flags: &cli::RunArgs) {
     if !on_workers(flags) {
         for shortage in preflight::preflight(prepared) {
@@ -87,43 +87,43 @@ fn announce_run(prepared: &PreparedRun, flags: &cli::RunArgs) {
     announce(flags, &prepared.announcement());
 }
 
-/// Drives a run to its end, calls `dismiss`, writes the outputs, and returns the exit code.
+/// Drives a run to its end, calls `release`, writes the outputs, and returns the exit code.
 ///
 /// # Errors
 /// Trouble that keeps the run from starting.
 pub(super) fn conduct(
     flags: &cli::RunArgs,
-    guard: &Guard,
+    handler: &SignalHandler,
     slot: Slot,
     prepared: PreparedRun,
     opened: OpenServices,
     source: Option<ReloadSource>,
-    dismiss: impl FnOnce(),
+    release: impl FnOnce(),
 ) -> Result<u8, Error> {
     let (config, handle) = (prepared.config(), slot.handle().clone());
     let context = RunContext {
         flags,
-        guard,
+        handler,
         handle: &handle,
     };
-    let mut beside = match opened.start(context, &prepared) {
-        Ok(beside) => beside,
+    let mut services = match opened.start(context, &prepared) {
+        Ok(services) => services,
         Err(error) => {
-            dismiss();
+            release();
             return Err(error);
         }
     };
     inform(context);
-    let mut view = open_view(context, &prepared, &beside);
+    let mut view = open_view(context, &prepared, &services);
     let over = over(context, view.as_mut());
     let running = slot.run(prepared, source, |handle| {
         show(handle, over, &config, context.flags)
     });
     let runtime = runtime()?;
     let outcome = runtime.block_on(running);
-    dismiss();
+    release();
     let mut outcome = outcome?;
-    beside.finish(&mut outcome.report);
+    services.finish(&mut outcome.report);
     let written = runtime.block_on(outputs::write_until(context, &outcome.report));
     let summary = runtime.block_on(summary::write(context, &outcome, &config));
     if let Some(view) = view {
@@ -133,31 +133,31 @@ pub(super) fn conduct(
         }
     }
     let code = runtime.block_on(conclude(context, &outcome, &config, summary, written));
-    runtime.block_on(beside.leave(context));
+    runtime.block_on(services.leave(context));
     // Do not wait for a plan that is being reloaded.
     runtime.shutdown_background();
     Ok(code)
 }
 
-/// Tells the guard what it has to know of the run.
+/// Informs the signal handler about the run.
 fn inform(context: RunContext<'_>) {
     let from_afar = screen::is_steered_from_afar(context.flags);
-    context.guard.note_steered_from_afar(from_afar);
-    context.guard.note_outputs_due();
+    context.handler.note_steered_from_afar(from_afar);
+    context.handler.note_outputs_due();
 }
 
 /// Opens the view of the run, if the flags and the terminal allow one.
 fn open_view(
     context: RunContext<'_>,
     prepared: &PreparedRun,
-    beside: &RunServices,
+    services: &RunServices,
 ) -> Option<ViewThread> {
     if !screen::shows_view(context.flags) {
         return None;
     }
-    let facts = (prepared.run.name.clone(), prepared.run.target.clone());
-    let view = TerminalView::open(facts, context.flags, context.handle.clone())?;
-    let view = match beside.page() {
+    let (plan, host) = (prepared.run.name.clone(), prepared.run.target.clone());
+    let view = TerminalView::open(plan, host, context.flags, context.handle.clone())?;
+    let view = match services.page() {
         Some(url) => view.note(format!("page of this run: {url}")),
         None => view,
     };
@@ -173,7 +173,7 @@ pub(super) fn on_workers(flags: &cli::RunArgs) -> bool {
 async fn over(context: RunContext<'_>, view: Option<&mut ViewThread>) {
     if let Some(view) = view {
         view.over().await;
-        if let Some(notice) = context.guard.without_terminal(context.handle).await {
+        if let Some(notice) = context.handler.without_terminal(context.handle).await {
             tracing::warn!("{notice}");
         }
     }
@@ -218,7 +218,7 @@ pub(super) async fn conclude(
     }
     summary.show(flags);
     let state = tokio::select! {
-        state = console::out().settled_within(FAREWELL) => state,
+        state = console::out().settled_within(FLUSH_TIMEOUT) => state,
         () = context.interrupted() => console::out().settled_within(HURRIED).await,
     };
     troubles.extend(screen::written(state).err());
@@ -239,12 +239,14 @@ pub(super) async fn conclude(
     for trouble in &troubles {
         report_error(trouble, false);
     }
-    let code = match troubles.is_empty() {
+    let code = if context.handle.is_aborted() && outcome.trouble.is_none() {
         // Whoever aborts the wait after the run gets no verdict either.
-        _ if context.handle.is_aborted() && outcome.trouble.is_none() => exit::ABORTED,
-        true => verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code),
-        false => exit::TROUBLE,
+        exit::ABORTED
+    } else if troubles.is_empty() {
+        verdict.map_or(exit::TROUBLE, |verdict| verdict.exit_code)
+    } else {
+        exit::TROUBLE
     };
-    context.guard.note_outputs_written(code);
+    context.handler.note_outputs_written(code);
     code
 }

@@ -76,7 +76,7 @@ struct ReportedErrors(HashSet<(String, String, Option<String>)>);
 impl ReportedErrors {
     /// Returns the errors of kinds that are new, up to a limit; the tables at the end have the rest.
     fn new_in<'a>(&mut self, errors: &'a [ErrorRow]) -> Vec<&'a ErrorRow> {
-        const MOST: usize = 20;
+        const MAX_KINDS: usize = 20;
         let mut new = Vec::new();
         for error in errors {
             if error.cause(errors).is_some() {
@@ -87,7 +87,7 @@ impl ReportedErrors {
                 error.message.clone(),
                 error.line.clone(),
             );
-            if self.0.len() < MOST && self.0.insert(kind) {
+            if self.0.len() < MAX_KINDS && self.0.insert(kind) {
                 new.push(error);
             }
         }
@@ -95,7 +95,7 @@ impl ReportedErrors {
     }
 }
 
-/// Returns whether to show the live view: standard output is a capable terminal, and no flag asks for something else.
+/// Returns whether to show the live view: standard output is a capable terminal, and no flag requests something else.
 pub(super) fn shows_view(flags: &cli::RunArgs) -> bool {
     let screen = &flags.screen;
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
@@ -103,12 +103,12 @@ pub(super) fn shows_view(flags: &cli::RunArgs) -> bool {
     std::io::stdout().is_terminal() && !dumb && !unwanted && !writes_to_stdout(flags)
 }
 
-/// Returns whether somebody can give commands to the run.
+/// Returns whether the run can get commands.
 pub(super) fn can_steer(flags: &cli::RunArgs) -> bool {
     is_steered_from_afar(flags) || shows_view(flags)
 }
 
-/// Returns whether the run obeys commands that come over HTTP.
+/// Returns whether the run takes commands over HTTP.
 pub(super) fn is_steered_from_afar(flags: &cli::RunArgs) -> bool {
     flags.web.web.is_some() && !flags.web.web_read_only
 }
@@ -194,7 +194,7 @@ pub(super) fn aside(text: &str) {
     console::err().put(line(text));
 }
 
-/// Prints what is wrong with the arguments of a hosted run.
+/// Prints an error in the arguments of a hosted run.
 pub(super) fn report_argument_error(message: &str) {
     put_error(message);
 }
@@ -210,9 +210,9 @@ pub(super) fn report_error(error: &Error, backtrace: bool) {
     });
 }
 
-/// Prints an error on standard error, and tells it to the host of this process, if it has one.
+/// Prints an error on standard error, and sends it to the host of this process, if it has one.
 fn put_error(text: &str) {
-    // If standard error is gone, nobody can be told.
+    // If standard error is gone, nobody receives it.
     console::err().put(line(text));
     lgoose_web::queue::report_error(text);
 }

@@ -1,8 +1,8 @@
-//! `lgoose serve`: holds the queue of runs, serves it over HTTP and works it off, until somebody interrupts.
+//! `lgoose serve`: holds the queue of runs, serves it over HTTP and works it off, until it is interrupted.
 
 use super::web::{announce, options};
-use crate::app::guard::{self, KillNotices};
 use crate::app::runtime;
+use crate::app::signal_handler::{self, KillNotices};
 use crate::cli::{self, WebPlace};
 use lgoose_base::console;
 use lgoose_base::error::{Diagnostic, Error, exit, printable};
@@ -62,12 +62,14 @@ pub(super) fn serve(flags: &cli::ServeArgs) -> Result<u8, Error> {
 /// kill is a first Ctrl-C, and never a second one.
 async fn listen() -> Result<mpsc::Receiver<()>, Error> {
     let cannot = |error| Error::cannot("listen for Ctrl-C", error);
-    guard::outlive_file_limit().map_err(cannot)?;
+    signal_handler::outlive_file_limit().map_err(cannot)?;
     let ends = [
         signal(SignalKind::interrupt()),
         signal(SignalKind::terminate()),
     ];
-    let signals = ends.into_iter().chain(guard::listen_for(RawSignal::HUP));
+    let signals = ends
+        .into_iter()
+        .chain(signal_handler::listen_for(RawSignal::HUP));
     let signals = signals.collect::<Result<_, _>>();
     let notices = KillNotices::listen().map_err(cannot)?;
     let (sender, interrupts) = mpsc::channel(8);
@@ -79,7 +81,7 @@ async fn pass_on(mut signals: Vec<Signal>, mut notices: KillNotices, interrupts:
     let mut is_first = true;
     loop {
         tokio::select! {
-            () = guard::any_of(&mut signals) => {}
+            () = signal_handler::any_of(&mut signals) => {}
             () = notices.received() => {
                 if !is_first {
                     continue;

@@ -59,7 +59,7 @@ pub(super) fn start(folder: &Path, template: PlanTemplate) -> Result<String, Err
     ))
 }
 
-/// Returns whether a folder has stubs that lgoose has written, in whatever version.
+/// Returns whether a folder has stubs that lgoose has written, in any version.
 fn is_ours(folder: &Path) -> bool {
     let (first, _) = lgoose_lua::STUBS[0];
     let library = folder.join(LIBRARY);

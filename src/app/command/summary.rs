@@ -1,4 +1,4 @@
-//! What the plan's `on("report")` function returns when a run is over: texts to print, and files beside the plan.
+//! Results of the plan's `on("report")` function when a run is over: texts to print, and files beside the plan.
 
 use super::context::RunContext;
 use super::{flags, screen};
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The texts that a plan returned for its run, and what went wrong with its files.
+/// The texts that a plan returned for its run, and trouble with its files.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     texts: Vec<Vec<u8>>,
@@ -22,7 +22,7 @@ pub(super) struct Summary {
 }
 
 /// Passes the report to the plan's function, if it has one, and writes the files that it returns; a signal gives it up.
-/// Called once all that was asked for is written: the plan's own code may take long, or be aborted.
+/// Called once all requested outputs are written: the plan's own code may take long, or be aborted.
 pub(super) async fn write(context: RunContext<'_>, outcome: &Outcome, config: &Config) -> Summary {
     let mut summary = Summary::default();
     match call(context, outcome, config).await {
@@ -42,7 +42,7 @@ pub(super) async fn write(context: RunContext<'_>, outcome: &Outcome, config: &C
     summary
 }
 
-/// Passes the report to the plan's function, if it has one, and returns what is to be written.
+/// Passes the report to the plan's function, if it has one, and returns the texts and files to write.
 async fn call(
     context: RunContext<'_>,
     outcome: &Outcome,

@@ -15,7 +15,7 @@ pub(super) struct UrlPlan {
     pub(super) host: String,
 }
 
-/// What a stream consists of, in the plan for one: its content type says it.
+/// Messages of a stream, in the plan for one, by its content type.
 const MESSAGES: &str = r#"local function messages(stream)
   local kind = stream.headers["content-type"] or ""
   if kind:find("event-stream", 1, true) then return stream:events() end

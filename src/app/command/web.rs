@@ -22,7 +22,7 @@ pub(super) struct RunServer {
     pub(super) url: String,
 }
 
-/// Opens the server of a run, if the flags ask for one.
+/// Opens the server of a run, if the flags request one.
 ///
 /// # Errors
 /// A mistake in a flag, or trouble with the port.
@@ -63,15 +63,11 @@ pub(super) fn serve(
 /// Ends the server of a run that is over and whose outputs are written, once those that read the page or scrape the metrics have
 /// its end. A signal ends the wait, and nothing else.
 pub(super) async fn leave(server: RunServer, context: RunContext<'_>) {
-    let RunContext {
-        flags,
-        guard,
-        handle,
-    } = context;
-    guard.note_concluded();
-    let skipped = guard.interrupted();
+    let flags = context.flags;
+    context.handler.note_concluded();
+    let skipped = context.handler.interrupted();
     let linger = server.thread.linger(flags.linger.web_linger);
-    let linger = linger.filter(|_| !handle.is_aborted());
+    let linger = linger.filter(|_| !context.handle.is_aborted());
     if let Some(linger) = linger
         && !flags.screen.quiet
     {
@@ -99,7 +95,7 @@ pub(super) fn options(flags: &cli::WebArgs, place: &cli::WebPlace) -> ServerOpti
     }
 }
 
-/// Prints where the page is, and opens it in the browser if the flags ask for it.
+/// Prints the address of the page, and opens it in the browser if the flags request it.
 pub(super) fn announce(what: &str, url: &str, flags: &cli::WebArgs) {
     // Not in the log, whose file others may read: the address may have the token.
     console::err().put(format!("page of {what}: {url}\n").into_bytes());
@@ -113,7 +109,7 @@ fn end_with(host: Arc<UnixStream>, run: Handle) -> Result<(), Error> {
     let thread = std::thread::Builder::new().name("host".to_owned());
     let waiting = thread.spawn(move || {
         serve::host_gone(&host);
-        // Nobody waits for the answer.
+        // Nobody waits for the response.
         drop(run.send(Ask::Interrupt(Interrupt::Signal)));
     });
     waiting

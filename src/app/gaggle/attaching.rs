@@ -1,5 +1,5 @@
 //! `lgoose attach`: watches a run on workers from anywhere, or takes it over when its manager is lost. The plan itself
-//! stays with the workers; what views and reports need of it is in the stream of the run.
+//! stays with the workers; its facts for views and reports are in the stream of the run.
 
 use super::job::local;
 use super::{RunTeardown, address};
@@ -19,7 +19,7 @@ const RUNNING_METRICS: Duration = Duration::from_secs(10);
 /// A run that was found at a broker.
 pub(in crate::app) struct AttachedRun {
     pub(in crate::app) prepared: PreparedRun,
-    /// What to print about the run before anything else.
+    /// Introduction of the run, to be printed before anything else.
     pub(in crate::app) introduction: String,
 }
 
@@ -86,9 +86,9 @@ pub(in crate::app) async fn attach(
         prepared,
         introduction,
     };
-    let dismissal = RunTeardown {
+    let teardown = RunTeardown {
         leave,
         server: None,
     };
-    Ok((attached, dismissal))
+    Ok((attached, teardown))
 }

@@ -1,8 +1,8 @@
 //! `lgoose gather`: adds up the figures of workers for runs of other processes, until a signal ends it.
 
 use super::address;
-use crate::app::guard::Guard;
 use crate::app::runtime;
+use crate::app::signal_handler::SignalHandler;
 use crate::cli;
 use lgoose_base::error::{Error, exit};
 use lgoose_base::machine;
@@ -18,7 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// Returns trouble with the broker.
-pub(in crate::app) fn gather(flags: &cli::GatherArgs, guard: &Guard) -> Result<u8, Error> {
+pub(in crate::app) fn gather(
+    flags: &cli::GatherArgs,
+    handler: &SignalHandler,
+) -> Result<u8, Error> {
     let presence = GatherPresence {
         id: format!("{:016x}", rand::random::<u64>()),
         name: flags.name.clone().unwrap_or_else(machine::host_name),
@@ -41,7 +44,7 @@ pub(in crate::app) fn gather(flags: &cli::GatherArgs, guard: &Guard) -> Result<u
         labels.join(" or ")
     );
     let (handle, control) = Control::open();
-    guard.attend(&handle);
+    handler.attend(&handle);
     runtime.block_on(serve_gather(broker, presence, control.calls))?;
     Ok(exit::OK)
 }

@@ -21,14 +21,14 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// The largest plan with all its files, in bytes: more than can reasonably be sent.
-const MOST_UNPACKED: u64 = 4 << 30;
+const MAX_UNPACKED_BYTES: u64 = 4 << 30;
 
 /// The most memory that log entries may take on a worker until the broker has them, in bytes.
-const MOST_LOGGED: usize = 64 << 20;
+const MAX_LOGGED_BYTES: usize = 64 << 20;
 
-/// How many unique rows and shared iterations a worker reserves ahead of its users: two for each, within these bounds.
-const LEAST_AHEAD: u64 = 16;
-const MOST_AHEAD: u64 = 1_000;
+/// Bounds on the unique rows and shared iterations that a worker reserves ahead of its users, two for each.
+const MIN_RESERVED_AHEAD: u64 = 16;
+const MAX_RESERVED_AHEAD: u64 = 1_000;
 
 /// A plan, the configuration of its run, and the files that both need.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ pub(super) struct TlsFiles {
     key: Option<Vec<u8>>,
 }
 
-/// What the worker itself decides.
+/// Settings of the worker itself.
 #[derive(Debug, Clone)]
 pub(super) struct WorkerTerms {
     pub(super) memory: Option<u64>,
@@ -129,7 +129,7 @@ impl Job {
     }
 
     fn unpack(packed: &[u8]) -> Result<Job, Error> {
-        let job = unpack(packed, MOST_UNPACKED);
+        let job = unpack(packed, MAX_UNPACKED_BYTES);
         job.map_err(|error| {
             Error::cannot("read the bytes of the plan that the manager sent", error)
         })
@@ -171,7 +171,9 @@ pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<lgoose_engi
     let run = Arc::new(config.run);
     let reservations = offer.reserves.then(|| match &offer.reservations {
         Some(existing) => existing.clone(),
-        None => Reservations::new((2 * offer.part.share(run.users)).clamp(LEAST_AHEAD, MOST_AHEAD)),
+        None => Reservations::new(
+            (2 * offer.part.share(run.users)).clamp(MIN_RESERVED_AHEAD, MAX_RESERVED_AHEAD),
+        ),
     });
     program.share_in_run(offer.shared.clone());
     match &reservations {
@@ -198,7 +200,7 @@ fn run_logs(selection: LogSelection, offer: &PlanOffer) -> Option<RunLogs> {
         .logs
         .clone()
         .filter(|_| selection != LogSelection::default())?;
-    Some(RunLogs::new(selection, out, MOST_LOGGED))
+    Some(RunLogs::new(selection, out, MAX_LOGGED_BYTES))
 }
 
 /// Checks that requests go where the host names say, since '--allow-host' only looks at names.

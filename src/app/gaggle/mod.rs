@@ -26,7 +26,7 @@ use std::time::Duration;
 /// Time limit for workers to come, unless a flag sets one.
 const WORKERS_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What must be ended after a run on workers.
+/// Connection and broker that must be ended after a run on workers.
 pub(super) struct RunTeardown {
     leave: DisconnectHandle,
     /// The broker, if it was started for this run.
@@ -34,7 +34,7 @@ pub(super) struct RunTeardown {
 }
 
 impl RunTeardown {
-    /// Lets the workers go, and ends the broker if it was started for this run.
+    /// Releases the workers, and ends the broker if it was started for this run.
     pub(super) fn now(self) {
         self.leave.now();
         drop(self.server);
@@ -45,7 +45,7 @@ impl RunTeardown {
 ///
 /// # Errors
 /// Trouble with the broker, too few workers, or a plan that one of them refuses; a mistake in the flags.
-pub(super) async fn hire(
+pub(super) async fn recruit(
     workers: usize,
     flags: &cli::GaggleArgs,
     prepared: &PreparedRun,
@@ -95,7 +95,8 @@ pub(super) async fn hire(
     let (manager, leave) = Manager::recruit(
         address,
         recruitment,
-        (run.plan_version.clone(), about),
+        run.plan_version.clone(),
+        about,
         Arc::new(pack),
         Box::new(announce),
         stop,

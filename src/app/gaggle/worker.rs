@@ -2,8 +2,8 @@
 
 use super::address;
 use super::job::{WorkerTerms, load};
-use crate::app::guard::Guard;
 use crate::app::runtime;
+use crate::app::signal_handler::SignalHandler;
 use crate::cli;
 use lgoose_base::error::{Error, exit};
 use lgoose_base::machine;
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// Returns trouble with the broker.
-pub(in crate::app) fn work(flags: &cli::WorkerArgs, guard: &Guard) -> Result<u8, Error> {
+pub(in crate::app) fn work(flags: &cli::WorkerArgs, handler: &SignalHandler) -> Result<u8, Error> {
     machine::raise_descriptor_limit();
     let threads = flags.threads.unwrap_or_else(machine::cores);
     let name = flags.name.clone().unwrap_or_else(machine::host_name);
@@ -53,7 +53,7 @@ pub(in crate::app) fn work(flags: &cli::WorkerArgs, guard: &Guard) -> Result<u8,
         counted(threads as u64, "thread")
     );
     let (handle, control) = Control::open();
-    guard.attend(&handle);
+    handler.attend(&handle);
     let loading = move |offer| load(&offer, &terms);
     runtime.block_on(serve(
         broker,

@@ -1,4 +1,4 @@
-//! Tests of whole runs and of what is said about them.
+//! Tests of whole runs and of their verdicts.
 
 mod verdict_model;
 mod verdicts;

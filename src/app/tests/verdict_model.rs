@@ -16,7 +16,7 @@ use std::ops::RangeInclusive;
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// What a row of the log is of.
+/// Kind of a row of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Request,
@@ -32,15 +32,15 @@ struct Row {
     name: String,
     scenario: String,
     tags: String,
-    /// When it ended, in nanoseconds since the measurement began; below 0 in the warm-up.
+    /// Its end, in nanoseconds since the measurement began; below 0 in the warm-up.
     end: i64,
     ms: f64,
     failed: bool,
-    /// What was added to a counter.
+    /// Amount added to a counter.
     added: f64,
 }
 
-/// Reads the log. What a request's plan did right after it is in its path: `c=x.1` is the check 'x' that held, `m=x.3`
+/// Reads the log. Actions of the plan right after a request are in its path: `c=x.1` is the check 'x' that held, `m=x.3`
 /// an addition to the counter 'x'.
 fn rows(log: &mpsc::Receiver<LogMessage>, origin: u64) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -209,14 +209,14 @@ fn figure(kind: Kind, rows: &[&Row], of: &Threshold, seconds: f64) -> Option<f64
     }
 }
 
-/// What is known of a run beside its rows, in nanoseconds since the measurement began.
+/// Course of a run beside its rows, in nanoseconds since the measurement began.
 struct Course {
-    /// The seed and what was done to the run.
+    /// The seed and the commands to the run.
     steps: String,
-    /// When it began to stop, and when it was over.
+    /// Beginning of the stop, and the end.
     stop: i64,
     end: i64,
-    /// When no task started, from and to.
+    /// Times in which no task started, from and to.
     pauses: Vec<(i64, i64)>,
     /// Whether the measurement began with the run.
     is_whole: bool,
@@ -266,12 +266,7 @@ fn near(figure: f64, own: f64) -> bool {
 
 /// Returns the figure of a stretch with the requests that users would have sent while they waited and no response came to any of
 /// these; `None` if there was no such time.
-fn with_waiting(
-    rows: &[&Row],
-    of: &Threshold,
-    (from, to): (i64, i64),
-    course: &Course,
-) -> Option<f64> {
+fn with_waiting(rows: &[&Row], of: &Threshold, from: i64, to: i64, course: &Course) -> Option<f64> {
     let start = |row: &Row| row.end - (row.ms * 1e6).round() as i64;
     let ended = |from: i64, to: i64| rows.iter().filter(move |row| (from..to).contains(&row.end));
     let mut all: Vec<f64> = ended(from, to).map(|row| row.ms).collect();
@@ -348,7 +343,7 @@ fn judge(
     row: &ThresholdRow,
     course: &Course,
 ) -> Option<f64> {
-    // What ended at the very end counts, too.
+    // Requests that ended at the very end count, too.
     let between = |from: i64, to: i64| -> Option<f64> {
         let until = if to == course.end { to + 1 } else { to };
         let part = rows.iter().filter(|row| row.end >= from && row.end < until);
@@ -362,7 +357,7 @@ fn judge(
     } else {
         after
     };
-    // Nothing of a name in what is judged is no data, but a counter that is known is 0.
+    // A name without rows in the judged time has no data, but a counter that is known is 0.
     let is_known = match kind {
         Kind::Counter => declared || rows.iter().any(|row| row.end >= 0),
         // A run that sent nothing at all has no stretch to judge.
@@ -402,7 +397,7 @@ fn judge(
                         FigureKind::Percentile(_) | FigureKind::Avg | FigureKind::Max
                     );
                 let waiting = counts_waiting
-                    .then(|| with_waiting(rows, of, (from, to), course))
+                    .then(|| with_waiting(rows, of, from, to, course))
                     .flatten();
                 seen.into_iter().chain(waiting).reduce(f64::max)
             };
@@ -414,11 +409,11 @@ fn judge(
     }
     if of.abort {
         let scale = of.unit.per_millisecond().unwrap_or(1.0);
-        // What a look at that moment may see: some threads may have got further than others.
+        // Figures that a look at that moment may see: some threads may have got further than others.
         let seen_at = |at: i64| {
             let later = rows.iter().map(|row| row.end + 1);
             let later = later.filter(move |end| (at..at + GRID).contains(end));
-            // As long as nothing of what is judged has come, there is no data.
+            // As long as no judged row has come, there is no data.
             let has_come = move |to: &i64| rows.iter().any(|row| (begin..*to).contains(&row.end));
             [at].into_iter()
                 .chain(later)
@@ -437,7 +432,7 @@ fn judge(
         }
         let is_rate = of.figure == FigureKind::Rate && after > 0;
         let first = after + if is_rate { 1_000_000_000 } else { 0 };
-        // What a run does last may be seen only when it is over.
+        // The last requests of a run may be seen only when it is over.
         let looks = (1..)
             .map(|n| n * GRID)
             .take_while(|at| *at + 2 * GRID < course.stop);
@@ -470,7 +465,7 @@ struct Case {
     /// Parts that are run for themselves and joined.
     parts: u64,
     commands: Vec<(Duration, Command)>,
-    /// When the same plan is loaded again.
+    /// Time at which the same plan is loaded again.
     reloaded: Option<Duration>,
     /// Whether the same run is played again, on two workers with one of its two threads each.
     on_workers: bool,
@@ -539,10 +534,10 @@ impl Case {
         let abort = limits.clone().any(|of| of.abort);
         let over_time = limits.any(|of| of.during.is_some());
         match random.random_range(0..10) {
-            // What parts measure from is each one's own.
+            // Each part has its own beginning of the measurement.
             0..2 if !abort && case.settings.warmup.is_none() => case.parts = 2,
             2 => case.reloaded = Some(random_ms(random, 100..=900)),
-            // A run on workers ends later, since they tell what they count once a second: a limit that aborts stops it
+            // A run on workers ends later, since they deliver their figures once a second: a limit that aborts stops it
             // later, and there is more of it to judge stretch by stretch.
             3..5 if !abort && !over_time => {
                 case.on_workers = true;
@@ -585,7 +580,7 @@ fn sometimes(random: &mut StdRng) -> String {
 
 fn body(random: &mut StdRng) -> String {
     let mut body = String::new();
-    // More values of a tag than lgoose tells apart.
+    // More values of a tag than lgoose distinguishes.
     if random.random_bool(0.05) {
         body += "    for id = 1, 40 do
       local tags = { area = 'eu', id = tostring(user.id * 1000 + user.iteration * 100 + id) }
@@ -752,7 +747,7 @@ async fn compare(seed: u64) {
     }
     let is_reset = |(_, command): &(Duration, Command)| *command == Command::ResetStatistics;
     if commands.iter().any(is_reset) && all.iter().any(|row| row.end == 0) {
-        // What ends in the very moment of a reset, whose time only the thread knows, may count before or after it.
+        // Requests that end in the very moment of a reset, whose time only the thread knows, may count before or after it.
         return;
     }
     let report = match parts {
@@ -760,7 +755,7 @@ async fn compare(seed: u64) {
         _ => join(reports).expect("parts of one load"),
     };
     if reloaded.is_some() {
-        // What a name of the edited plan means is for its own rows to say.
+        // The names of the edited plan belong to its own rows.
         all.retain(|row| row.end >= 0);
     }
     let course = Course::of(&report, steps.clone());
@@ -830,7 +825,7 @@ async fn compare(seed: u64) {
 /// Response time of paths that begin with `/slow`.
 const SLOW: Duration = Duration::from_millis(2_300);
 
-/// Returns how long the site takes to answer what arrives at a moment.
+/// Returns how long the site takes to respond to a request that arrives at a moment.
 fn by_time(at: Duration, path: &str) -> Duration {
     if path.starts_with("/slow") {
         return SLOW;
@@ -839,7 +834,7 @@ fn by_time(at: Duration, path: &str) -> Duration {
     Duration::from_micros(1_300 + mixed % 40_009)
 }
 
-/// Returns the same at every moment, since what workers send may come a moment later.
+/// Returns the same at every moment, since requests of workers may come a moment later.
 fn by_path(_: Duration, path: &str) -> Duration {
     if path.starts_with("/slow") {
         return SLOW;
@@ -847,7 +842,7 @@ fn by_path(_: Duration, path: &str) -> Duration {
     Duration::from_micros(3_300 + path.len() as u64 * 4_729 % 40_009)
 }
 
-/// Returns whether a run fails whatever its thresholds say: nothing succeeded, or a task or check never did.
+/// Returns whether a run fails even if its thresholds hold: nothing succeeded, or a task or check never did.
 fn fails_otherwise(all: &[Row], declared: bool, thresholds: &[Threshold], report: &Report) -> bool {
     let in_warmup = report
         .ending

@@ -2,7 +2,7 @@
 //! generator into a busy loop. A pause ends early when anybody has a response of that host. Knows no requests, only
 //! how they ended.
 
-use crate::messages::recoveries::Recoveries;
+use crate::messages::host_recovery::HostRecovery;
 use crate::timing::timers::Timers;
 use lgoose_http::Failure;
 use std::cell::RefCell;
@@ -35,7 +35,7 @@ struct FailingHost {
 impl BackOff {
     /// Decides by how a request to a host has ended, with its failure if it got no response, how long the user waits
     /// before its next one.
-    pub(super) fn record(&self, host: &str, failure: Option<&Failure>, recoveries: &Recoveries) {
+    pub(super) fn record(&self, host: &str, failure: Option<&Failure>, recoveries: &HostRecovery) {
         let Some(failure) = failure else {
             self.failing.borrow_mut().retain(|one| *one.name != *host);
             recoveries.responded(host);
@@ -74,7 +74,7 @@ impl BackOff {
         &self,
         host: &str,
         timers: &Timers,
-        recoveries: &Recoveries,
+        recoveries: &HostRecovery,
     ) -> Duration {
         let pause = {
             let mut failing = self.failing.borrow_mut();

@@ -14,7 +14,7 @@ pub(crate) struct RunClock {
 }
 
 impl RunClock {
-    /// Returns what the clock shows at `now`.
+    /// Returns the time on the clock at `now`.
     pub(crate) fn elapsed(&self, now: Duration) -> Duration {
         self.paused.unwrap_or(now).saturating_sub(self.behind)
     }

@@ -35,7 +35,7 @@ impl PoolMember {
         self.call.scheduled.take()
     }
 
-    /// Waits for a call and returns when its arrival was due; `None` if told to stop instead.
+    /// Waits for a call and returns when its arrival was due; `None` after a stop.
     pub(crate) async fn next(&self, stop: &StopSignal) -> Option<Instant> {
         self.free.borrow_mut()[self.scenario].push_back(self.number);
         loop {
@@ -79,14 +79,14 @@ pub(crate) struct DispatchPool {
     most: u64,
     free: FreeUsers,
     users: HashMap<u64, (PoolMember, Rc<StopSignal>)>,
-    /// The most users that this shard may have, and how many it has, without those that were told to stop.
+    /// The most users that this shard may have, and how many it has, without those that have to stop.
     capacity: u64,
     staff: u64,
     /// The lowest number that was never given out, and those that were given back.
     fresh: u64,
     returned: Vec<u64>,
     lives: HashMap<u64, u64>,
-    /// Whether all were dismissed for good.
+    /// Whether all were released for good.
     closed: bool,
 }
 
@@ -120,7 +120,7 @@ impl DispatchPool {
         self.shrink();
     }
 
-    /// Returns whether all users were dismissed for good.
+    /// Returns whether all users were released for good.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
     }
@@ -147,7 +147,7 @@ impl DispatchPool {
             member.call(scheduled);
             return Service::Taken;
         }
-        if self.staff >= self.capacity && (self.capacity == 0 || !self.dismiss_free()) {
+        if self.staff >= self.capacity && (self.capacity == 0 || !self.release_free()) {
             return Service::Nobody;
         }
         let number = self.number();
@@ -181,40 +181,40 @@ impl DispatchPool {
         let Some((_, stop)) = self.users.remove(&number) else {
             return;
         };
-        // A user that was told to stop is no longer counted.
+        // A user that has to stop is no longer counted.
         self.staff -= u64::from(!stop.is_requested());
         *self.lives.entry(number).or_default() += 1;
         self.returned.push(number);
     }
 
     fn shrink(&mut self) {
-        while self.staff > self.capacity && self.dismiss_free() {}
+        while self.staff > self.capacity && self.release_free() {}
     }
 
-    /// Dismisses the user that has been free the longest, from the scenario that has the most free users; false if no
+    /// Releases the user that has been free the longest, from the scenario that has the most free users; false if no
     /// user is free.
-    fn dismiss_free(&mut self) -> bool {
+    fn release_free(&mut self) -> bool {
         let mut free = self.free.borrow_mut();
         let most = free.iter_mut().max_by_key(|free| free.len());
         let Some(number) = most.and_then(VecDeque::pop_front) else {
             return false;
         };
         drop(free);
-        self.dismiss(number);
+        self.release(number);
         true
     }
 
-    /// Dismisses free users at once, and the others when their iteration has ended. New users run another version of
+    /// Releases free users at once, and the others when their iteration has ended. New users run another version of
     /// the plan, which has `scenarios` scenarios.
     pub(crate) fn renew(&mut self, scenarios: usize) {
-        while self.dismiss_free() {}
+        while self.release_free() {}
         *self.free.borrow_mut() = vec![VecDeque::new(); scenarios];
         for (_, stop) in self.users.values() {
             stop.request_at_iteration_end();
         }
     }
 
-    fn dismiss(&mut self, number: u64) {
+    fn release(&mut self, number: u64) {
         if let Some((_, stop)) = self.users.get(&number)
             && !stop.is_requested()
         {
@@ -223,11 +223,11 @@ impl DispatchPool {
         }
     }
 
-    /// Dismisses all users for good.
-    pub(crate) fn dismiss_all(&mut self) {
+    /// Releases all users for good.
+    pub(crate) fn release_all(&mut self) {
         self.closed = true;
         let numbers: Vec<u64> = self.users.keys().copied().collect();
-        numbers.into_iter().for_each(|number| self.dismiss(number));
+        numbers.into_iter().for_each(|number| self.release(number));
     }
 }
 

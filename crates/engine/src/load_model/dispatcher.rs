@@ -43,7 +43,8 @@ impl Dispatcher {
         lane: usize,
         context: &RunContext,
         scenarios: usize,
-        (spacing, most): (Spacing, u64),
+        spacing: Spacing,
+        most: u64,
     ) -> Dispatcher {
         let share = context.share(index, lane);
         Dispatcher {

@@ -2,9 +2,9 @@
 //! the iterations that users share.
 
 pub(super) mod clock;
-pub(super) mod crew;
 pub(super) mod dispatch_pool;
 pub(super) mod dispatcher;
+pub(super) mod lane_pool;
 pub(super) mod share;
 pub(super) mod throttle;
 pub(super) mod tickets;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How far the schedule may lag: slots that were not taken in time may still be taken this much later. That makes up
+/// Maximum lag of the schedule: slots that were not taken in time may still be taken this much later. That makes up
 /// for timers, which are late by up to a millisecond, and for short stalls; and it is so short that ten seconds hold
 /// at most half a percent too many requests. After a longer time without a request, the schedule begins anew.
 const CATCH_UP: Duration = Duration::from_millis(50);

@@ -13,7 +13,7 @@ pub struct Tickets {
 }
 
 impl Tickets {
-    /// Makes `count` iterations to take. A process that reserves what it takes knows them by that name.
+    /// Makes `count` iterations to take. A process that reserves them knows them by that name.
     pub(crate) fn new(count: u64, reservations: Option<&Arc<Reservations>>, name: &str) -> Tickets {
         let allotment = match reservations {
             Some(reservations) => reservations.allotment(name, count),

@@ -22,9 +22,9 @@ pub(crate) struct Timetable {
 pub(crate) struct Lane {
     /// The scenario that has this load to itself; `None` for the load that all others share.
     pub(crate) owner: Option<String>,
-    /// When it begins; the times of `load` count from here.
+    /// Its beginning; the times of `load` count from here.
     pub(crate) start: Duration,
-    /// When it ends; `None` if it never ends by itself.
+    /// Its end; `None` if it never ends by itself.
     pub(crate) end: Option<Duration>,
     pub(crate) load: LaneLoad,
 }
@@ -237,7 +237,7 @@ impl Lane {
 pub(crate) struct LaneUsers<'a> {
     pub(crate) shape: &'a Shape,
     pub(crate) start: Duration,
-    /// When the lane ends, if that is before the run does.
+    /// End of the lane, if that is before the end of the run.
     pub(crate) early_end: Option<Duration>,
 }
 

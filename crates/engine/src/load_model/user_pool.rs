@@ -27,7 +27,7 @@ pub(crate) struct UserPool {
     members: HashMap<u64, PoolUser>,
     /// Users that ended by themselves and are to run again.
     again: Vec<u64>,
-    /// How often the user with a number was dismissed or replaced; numbers that never were are not listed.
+    /// Count of releases and replacements of the user with a number; numbers without any are not listed.
     lives: HashMap<u64, u64>,
 }
 
@@ -56,12 +56,12 @@ impl UserPool {
         self.level == target && self.again.is_empty()
     }
 
-    /// Goes on towards `target` users over all shards: tells those beyond it to stop, and returns the next user of
+    /// Goes on towards `target` users over all shards: stops those beyond it, and returns the next user of
     /// this shard to start; `None` once the target is reached.
     pub(crate) fn next(&mut self, target: u64) -> Option<UserStart> {
         while self.level > target {
             self.level -= 1;
-            self.dismiss(self.level);
+            self.release(self.level);
         }
         while let Some(number) = self.again.pop() {
             if number < self.level && !self.members.contains_key(&number) {
@@ -95,7 +95,7 @@ impl UserPool {
         self.reached
     }
 
-    fn dismiss(&mut self, number: u64) {
+    fn release(&mut self, number: u64) {
         if !self.share.has(number) {
             return;
         }
@@ -139,14 +139,14 @@ impl UserPool {
         self.members.insert(number, member);
     }
 
-    /// Notes that a user has ended, and returns the one to start in its place if its number is to run again.
+    /// Records that a user has ended, and returns the one to start in its place if its number is to run again.
     pub(crate) fn ended(&mut self, number: u64) -> Option<UserStart> {
         let member = self.members.remove(&number)?;
         (member.leaving && member.restarts).then(|| self.start(number))
     }
 
-    /// Tells all users to stop.
-    pub(crate) fn dismiss_all(&mut self) {
+    /// Stops all users.
+    pub(crate) fn release_all(&mut self) {
         self.again.clear();
         for member in self.members.values_mut() {
             member.restarts = false;

@@ -3,7 +3,7 @@
 use crate::load_model::share::ShardShare;
 use crate::load_model::throttle::Throttle;
 use crate::load_model::tickets::Tickets;
-use crate::messages::recoveries::Recoveries;
+use crate::messages::host_recovery::HostRecovery;
 use crate::timing::timers::Timers;
 use lgoose_base::allotment::Reservations;
 use lgoose_http::{ClientConfig, Resolver};
@@ -24,20 +24,20 @@ pub struct RunContext {
     pub(crate) local: LocalConfig,
     pub(crate) client: ClientConfig,
     pub(crate) resolver: Arc<Resolver>,
-    /// How many arrivals of other shards each shard could take over, by lane and by shard.
+    /// Number of arrivals of other shards that each shard could take over, by lane and by shard.
     pub(crate) rooms: Vec<Vec<AtomicU64>>,
     pub(crate) throttle: Option<Arc<Throttle>>,
     /// The hosts that are down, for whose return users wait.
-    pub(crate) recoveries: Arc<Recoveries>,
+    pub(crate) recoveries: Arc<HostRecovery>,
     /// Iterations that all users of this process share.
     pub(crate) tickets: Option<Arc<Tickets>>,
     /// Limits of single scenarios, by name.
     pub(crate) own_limits: BTreeMap<String, OwnLimits>,
     pub(crate) shards: usize,
-    /// Heartbeat of each shard, which shows what it is doing.
+    /// Heartbeat of each shard, which shows its progress.
     pub(crate) heartbeats: Vec<Arc<Heartbeat>>,
     pub(crate) start: Instant,
-    /// When this process joined the run, in the place of a lost worker; `None` if it is there from the start.
+    /// Time at which this process joined the run in the place of a lost worker; `None` if it is there from the start.
     pub(crate) joined: Option<Instant>,
     /// Origin of the times in logs: before `test_start`.
     pub(crate) origin: Instant,

@@ -38,7 +38,7 @@ impl Departures {
         self.lost + self.quit > 0 && self.began == 0
     }
 
-    /// Returns why no user is left although none was told to stop.
+    /// Returns why no user is left without a stop.
     pub(crate) fn cause(self) -> Cause {
         match self.finished {
             _ if self.all_lost() => Cause::UsersLost,

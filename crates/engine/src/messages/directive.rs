@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The run as it should be now.
 #[derive(Debug, Clone)]
 pub struct Directive {
-    /// What users are to do.
+    /// Phase of the users.
     pub phase: DirectivePhase,
     pub(crate) clock: RunClock,
     pub(crate) timetable: Arc<Timetable>,
@@ -25,7 +25,7 @@ pub struct Directive {
     pub(crate) version: u64,
     /// Whether all users of the run have been started.
     pub(crate) all_started: bool,
-    /// The measurement that figures belong to; what a shard measured before its beginning belongs to an earlier one.
+    /// The measurement that figures belong to; earlier figures of a shard belong to an earlier one.
     pub(crate) measurement: Measurement,
 }
 
@@ -62,10 +62,10 @@ impl Directive {
 /// Phases of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DirectivePhase {
-    /// They go on.
+    /// Users go on.
     Go,
-    /// They stop once their task has ended.
+    /// Users stop once their task has ended.
     Stop,
-    /// They are cut off.
+    /// Users are cut off.
     Abort,
 }

@@ -1,9 +1,9 @@
-//! Journal of a run on workers: what its director was told besides the signals of workers, and when. From it, the
+//! Journal of a run on workers: actions of its director that no signal of a worker shows, and their times. From it, the
 //! signals and the orders, another director can replay the run from its beginning and take it over.
 
 use crate::messages::order::RunOrder;
 use crate::messages::plan_version::PlanVersion;
-use crate::messages::signal::Signal;
+use crate::messages::shard_event::ShardEvent;
 use lgoose_base::error::Error;
 use lgoose_lua::EnvVariables;
 use lgoose_metrics::Cause;
@@ -22,16 +22,16 @@ use tokio::time::Instant;
 pub struct DirectorLogEntry {
     /// Time since the run began.
     pub at: Duration,
-    /// What the director did.
+    /// The director's action.
     pub action: DirectorEvent,
 }
 
-/// What a director was told, or what it decided that no signal shows.
+/// An action of the director that no signal of a worker shows: a command, or a decision of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum DirectorEvent {
-    /// A command that was obeyed.
+    /// A command that was executed.
     Command(Command),
-    /// Users were told to stop.
+    /// Users were stopped.
     Stop {
         /// Why.
         cause: Cause,
@@ -46,7 +46,7 @@ pub enum DirectorEvent {
     TakenOver,
 }
 
-/// What a director has to know of a version of the plan; holds no secrets.
+/// Facts of a version of the plan that a director needs; holds no secrets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanFacts {
     number: u64,
@@ -110,15 +110,15 @@ impl PlanFacts {
 /// A run that another director leads, or led until it was lost.
 #[derive(Debug)]
 pub struct PastRun {
-    /// When users began.
+    /// Start of the users.
     pub start: Instant,
-    /// How long that is after the origin of the times in logs.
+    /// Time from the origin of the times in logs to that start.
     pub since_origin: Duration,
-    /// When the run began, by the clock of its first manager.
+    /// Start of the run, by the clock of its first manager.
     pub started: SystemTime,
     /// Figures of `test_start`, encoded.
     pub test_start: Option<Vec<u8>>,
-    /// What has happened, in order; closed when this process is to lead the run.
+    /// Moments of the run in order; closed when this process is to lead the run.
     pub moments: mpsc::Receiver<ReplayMoment>,
 }
 
@@ -127,15 +127,15 @@ pub struct PastRun {
 pub struct ReplayMoment {
     /// Time since the run began.
     pub at: Duration,
-    /// What happened then.
+    /// The event of that moment.
     pub what: ReplayEvent,
 }
 
-/// What has happened at a moment.
+/// Event of a moment.
 #[derive(Debug)]
 pub enum ReplayEvent {
-    /// A signal came.
-    Signal(Signal),
+    /// An event of a participant.
+    Event(ShardEvent),
     /// The director did something.
     Action(DirectorEvent),
     /// A worker got an order.

@@ -1,16 +1,16 @@
-//! Offers of another version of the plan to a run that is under way; each is answered.
+//! Offers of another version of the plan to a run that is under way; each gets a reply.
 
 use crate::messages::plan_version::PlanVersion;
 use lgoose_metrics::control::Refusal;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
-/// A version of the plan, with the channel for the answer.
+/// A version of the plan, with the channel for the reply.
 #[derive(Debug)]
 pub struct VersionOffer {
     /// The version that is offered.
     pub plan_version: Arc<PlanVersion>,
-    /// Where the reply goes.
+    /// Channel for the reply.
     pub reply: oneshot::Sender<Result<(), Refusal>>,
 }
 
@@ -18,7 +18,7 @@ pub struct VersionOffer {
 #[derive(Debug, Clone)]
 pub struct PlanVersions(mpsc::UnboundedSender<VersionOffer>);
 
-/// The run's receiver of what [`PlanVersions`] sends.
+/// The run's receiver of the offers of [`PlanVersions`].
 #[derive(Debug)]
 pub struct VersionOffers(mpsc::UnboundedReceiver<VersionOffer>);
 
@@ -29,7 +29,7 @@ impl PlanVersions {
         (PlanVersions(sender), VersionOffers(offers))
     }
 
-    /// Offers a version and waits for the answer. The run takes it once users are at work.
+    /// Offers a version and waits for the reply. The run takes it once users are at work.
     ///
     /// # Errors
     /// A refusal when the run is stopping or over.
@@ -39,7 +39,7 @@ impl PlanVersions {
             plan_version,
             reply,
         };
-        // What cannot be sent comes back with its reply, which nobody would ever give.
+        // An offer that cannot be sent comes back with its reply channel, which nobody would use.
         if self.0.send(offer).is_err() {
             return Err(Refusal::Over);
         }

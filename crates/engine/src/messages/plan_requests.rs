@@ -1,8 +1,8 @@
-//! What a plan asks of its run, with the functions of `run`.
+//! Requests of a plan to its run, made with the functions of `run`.
 
 use serde::{Deserialize, Serialize};
 
-/// Something that a task or an event's function asks for.
+/// A request of a task or of an event's function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PlanCommand {
     /// End the run, for that reason.

@@ -17,7 +17,7 @@ pub struct WorkerLogs {
 pub struct LogFetcher {
     /// Brings the logs that are to take the workers' entries.
     pub started: oneshot::Receiver<RunLogs>,
-    /// Tells when nothing more will be logged.
+    /// Completes when nothing more will be logged.
     pub over: oneshot::Receiver<()>,
     /// Takes the warnings for the report, once all entries that can be fetched have come.
     pub ended: oneshot::Sender<Vec<String>>,

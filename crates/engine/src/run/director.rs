@@ -1,25 +1,25 @@
-//! The director of a run: keeps its timetable, tells all shards what to do, gathers what they measured and judges it.
-//! Driven by [`super::lead`], or by [`super::replay`] as long as another director leads. Knows shards only by directive
-//! and signals, whatever machine they are on.
+//! The director of a run: keeps its timetable, directs all shards, gathers their figures and judges them. Driven by
+//! [`super::lead`], or by [`super::replay`] as long as another director leads. Knows shards only by directive and events,
+//! on any machine.
 
 use crate::messages::context::RunContext;
 use crate::messages::directive::{Directive, DirectivePhase};
 use crate::messages::journal::{DirectorEvent, PlanFacts};
 use crate::messages::plan_requests::PlanCommand;
 use crate::messages::plan_version::PlanVersion;
-use crate::messages::signal::{Signal, SignalKind, WorkerPause};
+use crate::messages::shard_event::{ShardEvent, ShardEventKind};
 use crate::run::ending::EndFacts;
 use crate::run::journal::DirectorLog;
 use crate::run::life::{Life, Lifecycle, RunStop};
 use crate::run::machine_watch::MachineWatch;
 use crate::run::measurements::Measurements;
+use crate::run::membership::Membership;
 use crate::run::memory::MemoryWatch;
-use crate::run::roster::Roster;
 use crate::run::settings::settings_of;
 use crate::run::steering::{LoadProgress, Steering};
 use crate::run::views::Views;
 use crate::run::watchdog::{StuckShard, stuck_task_error};
-use crate::run::worker_watch::{Absence, OrdersLost, SuccessorLoad, WorkerWatch};
+use crate::run::worker_watch::{Absence, OrdersLost};
 use crate::timing::standstill::Standstill;
 use lgoose_base::error::{Diagnostic, Error};
 use lgoose_base::units::{counted, show_percent};
@@ -45,8 +45,8 @@ const HAND_OVER: Duration = Duration::from_secs(2);
 /// Time that shards have to hand over after an abort: the process is to end within a second of it.
 const ABORT_HAND_OVER: Duration = Duration::from_millis(400);
 
-/// What is due next, by the timetable or after a stop, in time since the run began: the end, a reset, and the moment at
-/// which what is left is cut off or given up.
+/// Next moments of a run, by the timetable or after a stop, in time since it began: the end, a reset, and the moment at
+/// which the remaining users are cut off or given up.
 #[derive(Debug)]
 pub(super) struct NextDue {
     pub(super) end: Option<Duration>,
@@ -64,18 +64,16 @@ pub(crate) struct Director {
     pub(crate) steering: Steering,
     pub(crate) measurements: Measurements,
     pub(crate) views: Views,
-    pub(crate) roster: Roster,
+    pub(crate) membership: Membership,
     pub(crate) lifecycle: Lifecycle,
     pub(crate) standstill: Standstill,
     pub(crate) memory: MemoryWatch,
     pub(crate) machine: MachineWatch,
-    /// Workers, if users run on other machines.
-    pub(crate) workers: Option<WorkerWatch>,
     pub(crate) journal: DirectorLog,
 }
 
 impl Director {
-    /// Returns what is due next, in time since the run began.
+    /// Returns the next moments of the run, in time since it began.
     pub(super) fn due(&self) -> NextDue {
         let clock = self.directives.borrow().clock;
         let moment = |due: Option<Duration>| due.and_then(|due| clock.moment(due));
@@ -86,14 +84,9 @@ impl Director {
         }
     }
 
-    /// Returns whether nobody takes part any more or can come back.
-    pub(super) fn is_over(&self) -> bool {
-        self.roster.is_over() && !self.roster.any_away()
-    }
-
     /// Returns how long the run has gone on.
     pub(crate) fn now(&self) -> Duration {
-        self.journal.now().unwrap_or_else(|| self.context.now())
+        self.journal.playing.unwrap_or_else(|| self.context.now())
     }
 
     /// Returns whether the run is on its way to its end.
@@ -106,8 +99,8 @@ impl Director {
         self.directives.send_modify(change);
     }
 
-    /// Checks what only the passing of time changes.
-    pub(super) fn look_at_time(&mut self) {
+    /// Checks everything that changes by the passing of time alone.
+    pub(super) fn on_tick(&mut self) {
         // Those whom the others waited for may be lost by now.
         self.open_if_all_started();
         self.steering.record_stages(self.now(), &mut self.store);
@@ -123,9 +116,12 @@ impl Director {
 
     /// Counts time in which the process stood still as a pause: somebody stopped and continued it, or its machine was
     /// frozen.
-    pub(super) fn see_standstill(&mut self, look: impl FnOnce(&mut Standstill) -> Duration) {
+    pub(super) fn check_standstill(&mut self, look: impl FnOnce(&mut Standstill) -> Duration) {
         let lost = look(&mut self.standstill);
-        if lost.is_zero() || self.workers.is_some() || self.directives.borrow().clock.is_paused() {
+        if lost.is_zero()
+            || self.membership.on_workers()
+            || self.directives.borrow().clock.is_paused()
+        {
             return;
         }
         let now = self.now();
@@ -142,7 +138,7 @@ impl Director {
     }
 
     /// Records suspensions of the machine and limits on processor time since the last tick.
-    pub(super) fn look_at_machine(&mut self) {
+    pub(super) fn check_machine(&mut self) {
         if let Some(time) = self.machine.suspended() {
             let text = format!(
                 "the machine was suspended for {:.1} s: the clock of the run stood still meanwhile",
@@ -153,109 +149,53 @@ impl Director {
             self.store.warn(text);
         }
         // Users on workers have the limits of their own machines.
-        let limit = self.machine.cpu_limit().filter(|_| self.workers.is_none());
-        if let Some(limit) = limit {
+        let limit = self.machine.cpu_limit();
+        if let Some(limit) = limit.filter(|_| !self.membership.on_workers()) {
             self.store.limit_generator(limit);
         }
     }
 
-    /// Handles a signal of a participant.
-    pub(super) fn handle(&mut self, Signal { from, kind }: Signal) {
-        if kind.is_of_work() {
-            self.note_activity(from, &kind);
-        }
+    /// Handles an event of a participant.
+    pub(super) fn handle(&mut self, ShardEvent { from, kind }: ShardEvent) {
+        let (clock, now) = (self.directives.borrow().clock, self.now());
+        self.membership.observe(from, &kind, clock, now);
         match kind {
-            SignalKind::Delivery { sequence, delivery } => {
-                if self.roster.delivered(from, sequence) {
+            ShardEventKind::Delivery { sequence, delivery } => {
+                if self.membership.roster.delivered(from, sequence) {
                     self.merge(from, delivery);
                 }
             }
-            SignalKind::Gathered(delivery) => self.merge(from, delivery),
-            SignalKind::Idle {
-                version,
-                departures,
-            } => {
-                self.roster.idle(from, version, departures);
-                self.stop_if_all_idle();
-            }
-            SignalKind::AllStarted => {
-                self.roster.started_all(from);
-                self.open_if_all_started();
-            }
-            SignalKind::PlanRequest(plan_request) => self.handle_plan_request(plan_request),
-            SignalKind::Ended { departures, .. } => {
-                self.roster.ended(from, departures);
+            ShardEventKind::Gathered(delivery) => self.merge(from, delivery),
+            ShardEventKind::Idle { .. } => self.stop_if_all_idle(),
+            ShardEventKind::AllStarted => self.open_if_all_started(),
+            ShardEventKind::PlanRequest(plan_request) => self.execute_plan_request(plan_request),
+            ShardEventKind::Ended { .. } => {
                 self.store.worker_ended(from);
                 self.finish_reset_if_all_reached();
             }
-            SignalKind::Lost => {
+            ShardEventKind::Lost => {
                 let fault = "a thread of users ended because of a bug in lgoose".to_owned();
                 self.lifecycle.note_trouble(Error::trouble(fault));
                 self.lose(from);
                 self.stop(Cause::Trouble, None);
             }
-            SignalKind::Warning(text) => self.store.warn(text),
-            SignalKind::Joined {
+            ShardEventKind::Warning(text) => self.store.warn(text),
+            ShardEventKind::Joined {
                 in_place_of,
                 identity,
                 text,
-            } => self.take_in(from, in_place_of, identity, text),
-            SignalKind::Away(text) => self.mark_away(from, text, Absence::Silent),
-            SignalKind::Leaving(text) => self.mark_away(from, text, Absence::Leaving),
-            SignalKind::Back(text) => self.mark_back(from, text),
-            SignalKind::Paused(pause) => self.note_pause(from, pause),
-            SignalKind::Failed(error) => {
+            } => self.admit_worker(from, in_place_of, identity, text),
+            ShardEventKind::Away(text) => self.mark_away(from, text, Absence::Silent),
+            ShardEventKind::Leaving(text) => self.mark_away(from, text, Absence::Leaving),
+            ShardEventKind::Back(text) => self.mark_back(from, text),
+            ShardEventKind::Paused(_) | ShardEventKind::Unreachable(_) => {}
+            ShardEventKind::Failed(error) => {
                 self.lifecycle.note_trouble(error);
                 self.stop(Cause::Trouble, None);
             }
-            SignalKind::Unreachable(why) => {
-                let now = self.now();
-                if let Some(workers) = &mut self.workers {
-                    workers.record_reach(now, why);
-                }
-            }
-            SignalKind::Superseded(error) => self.mark_superseded(error),
+            ShardEventKind::Superseded(error) => self.mark_superseded(error),
         }
-        let (now, alone) = (self.now(), self.roster.is_over() && self.roster.any_away());
-        if let Some(workers) = &mut self.workers {
-            workers.record(now, alone);
-        }
-    }
-
-    /// Notes until when workers were at work: until now, or until the end that they say.
-    fn note_activity(&mut self, from: usize, kind: &SignalKind) {
-        let at = match kind {
-            SignalKind::Ended { at: Some(at), .. } => self.directives.borrow().clock.elapsed(*at),
-            _ => self.played(),
-        };
-        let now = self.now();
-        let Some(workers) = &mut self.workers else {
-            return;
-        };
-        match kind {
-            SignalKind::Gathered(Delivery::Gathered { reached, .. }) => {
-                reached
-                    .iter()
-                    .for_each(|(worker, _)| workers.note_active(*worker, at, now));
-            }
-            SignalKind::Gathered(_) => {}
-            _ => workers.note_active(from, at, now),
-        }
-    }
-
-    /// Notes that a worker's users paused.
-    fn note_pause(&mut self, worker: usize, pause: WorkerPause) {
-        let clock = self.directives.borrow().clock;
-        let pause = match pause {
-            WorkerPause::StoodStill { from, until } => WorkerPause::StoodStill {
-                from: clock.elapsed(from),
-                until: clock.elapsed(until),
-            },
-            suspended => suspended,
-        };
-        if let Some(workers) = &mut self.workers {
-            workers.note_pause(worker, pause);
-        }
+        self.membership.record_alone(self.now());
     }
 
     /// Returns the time of the timetable.
@@ -263,16 +203,17 @@ impl Director {
         self.directives.borrow().clock.elapsed(self.now())
     }
 
-    /// Adds what a participant delivered to the measurement that it belongs to.
+    /// Adds a participant's figures to the measurement that they belong to.
     fn merge(&mut self, from: usize, delivery: Delivery) {
-        let (roster, store) = (&mut self.roster, &mut self.store);
-        self.measurements.merge(from, delivery, roster, store);
+        let roster = &mut self.membership.roster;
+        let measurements = &mut self.measurements;
+        measurements.merge(from, delivery, roster, &mut self.store);
         self.finish_reset_if_all_reached();
     }
 
     /// Ends the earlier measurement when all shards that take part have come to the next one.
     fn finish_reset_if_all_reached(&mut self) {
-        let (now, roster) = (self.now(), &self.roster);
+        let (now, roster) = (self.now(), &self.membership.roster);
         let measurements = &mut self.measurements;
         if measurements.finish_if_all_reached(roster, &mut self.store, now) {
             self.views.figures_changed();
@@ -282,8 +223,9 @@ impl Director {
     /// Ends the run when no shard has anything left to do.
     fn stop_if_all_idle(&mut self) {
         let version = self.directives.borrow().version;
-        if self.roster.all_idle(version) {
-            self.stop(self.roster.departures().cause(), None);
+        let roster = &self.membership.roster;
+        if roster.all_idle(version) {
+            self.stop(roster.departures().cause(), None);
         }
     }
 
@@ -305,8 +247,8 @@ impl Director {
         }
     }
 
-    /// Does what the plan asks for.
-    fn handle_plan_request(&mut self, plan_request: PlanCommand) {
+    /// Carries out a request of the plan.
+    fn execute_plan_request(&mut self, plan_request: PlanCommand) {
         match plan_request {
             PlanCommand::Stop(why) => self.stop(Cause::StoppedByPlan, Some(why)),
             PlanCommand::Fail(why) => self.lifecycle.note_failed(why),
@@ -315,20 +257,20 @@ impl Director {
 
     /// Lets users that wait for all others go on, once all have been started.
     fn open_if_all_started(&mut self) {
-        if self.roster.have_all_started() && !self.directives.borrow().all_started {
+        if self.membership.roster.have_all_started() && !self.directives.borrow().all_started {
             self.publish(|directive| directive.all_started = true);
         }
     }
 
-    /// Answers a call.
+    /// Handles a call and replies to it.
     pub(super) fn take(&mut self, call: ControlCall) {
         // Comes first: otherwise a command that resumes the run would be followed by a pause for the time that the
         // process stood still.
-        self.see_standstill(|standstill| standstill.see(Instant::now()));
+        self.check_standstill(|standstill| standstill.see(Instant::now()));
         match call {
             ControlCall::Command(command, reply) => {
                 let at = self.now();
-                let result = self.carry_out(command.clone());
+                let result = self.execute(command.clone());
                 if result.is_ok() {
                     self.journal.note(at, || DirectorEvent::Command(command));
                 }
@@ -339,14 +281,14 @@ impl Director {
                 let _ignored = reply.send(asked.look_up(&mut self.store));
             }
             ControlCall::Report(detail, reply) => {
-                // Fails if nobody waits for the answer any more.
+                // Fails if nobody waits for the reply any more.
                 let _ignored = reply.send(self.report_now(detail));
             }
         }
     }
 
-    /// Obeys a command, or returns why it cannot.
-    pub(super) fn carry_out(&mut self, command: Command) -> CommandResult {
+    /// Executes a command, or returns the refusal.
+    pub(super) fn execute(&mut self, command: Command) -> CommandResult {
         let now = self.now();
         match command {
             Command::Stop if self.is_stopping() => Err(Refusal::Stopping),
@@ -376,7 +318,7 @@ impl Director {
                 self.measurements.reset_on_request(now)?;
                 Ok(Done::Reset)
             }
-            change => self.steering.carry_out(change, now, &mut self.store),
+            change => self.steering.execute(change, now, &mut self.store),
         }
     }
 
@@ -389,7 +331,7 @@ impl Director {
         Ok(())
     }
 
-    /// Lets users take another version of the plan, each from its next iteration on. They keep what `test_start`
+    /// Lets users take another version of the plan, each from its next iteration on. They keep the value that `test_start`
     /// returned.
     pub(super) fn adopt(&mut self, plan_version: Arc<PlanVersion>) -> Result<(), Refusal> {
         if self.is_stopping() {
@@ -422,8 +364,8 @@ impl Director {
     pub(super) fn show(&mut self) -> u64 {
         // While nobody is left but those that may come back, no time passes for the figures.
         let now = self.lasted();
-        let workers = self.workers.as_ref();
-        if let Some(behind) = workers.and_then(|_| self.store.behind(now)) {
+        let behind = self.store.behind(now);
+        if let Some(behind) = behind.filter(|_| self.membership.on_workers()) {
             let ms = behind.as_millis();
             tracing::debug!(target: "lgoose::gaggle", "the figures of some worker are {ms} ms behind");
         }
@@ -447,21 +389,16 @@ impl Director {
     }
 
     /// Lets a tick pass without a snapshot for views.
-    pub(super) fn let_pass(&mut self) {
+    pub(super) fn skip_snapshot(&mut self) {
         self.enter_progress();
         self.store.advance(self.now());
     }
 
     /// Enters the load of this moment into the store, and returns the loads of lanes.
     fn enter_progress(&mut self) -> Arc<[LiveLoad]> {
-        let LoadProgress {
-            phase,
-            aim,
-            played,
-            loads,
-        } = self.progress();
-        self.store.enter(phase, aim, played);
-        loads
+        let load = self.progress();
+        self.store.enter(load.phase, load.aim, load.played);
+        load.loads
     }
 
     fn progress(&self) -> LoadProgress {
@@ -470,7 +407,7 @@ impl Director {
             .progress(self.now(), self.is_stopping(), warmup_due)
     }
 
-    /// Returns the current report; all who ask between two ticks get the same one.
+    /// Returns the current report; all requests between two ticks get the same one.
     pub(super) fn report_now(&mut self, detail: Detail) -> Arc<Report> {
         let directive = self.directives.borrow();
         let plan_version = &directive.plan_version;
@@ -479,7 +416,7 @@ impl Director {
     }
 
     /// Takes in a worker that joins a run that is under way, in the place of a lost one.
-    fn take_in(
+    fn admit_worker(
         &mut self,
         worker: usize,
         in_place_of: usize,
@@ -487,17 +424,8 @@ impl Director {
         text: String,
     ) {
         let (at, now) = (self.played(), self.now());
-        if let Some(workers) = &mut self.workers {
-            let successor = SuccessorLoad {
-                name: identity.name.clone(),
-                shares: identity.shards.len(),
-                at,
-                now,
-            };
-            workers.replace(in_place_of, successor);
-        }
+        let number = self.membership.join(in_place_of, &identity, at, now);
         self.store.expect_more(identity.shards.end);
-        let number = self.roster.join(identity.shards.clone());
         self.store.add_worker(identity);
         debug_assert_eq!(
             number, worker,
@@ -506,69 +434,57 @@ impl Director {
         self.report_worker(text);
     }
 
-    /// Goes on without a worker that is no longer heard from, or stops the run if it is to stop on a loss.
+    /// Goes on without a worker that is silent or leaving, or stops the run if it is to stop on a loss.
     fn mark_away(&mut self, worker: usize, mut text: String, absence: Absence) {
-        if !self.roster.away(worker) {
+        let Some(percent) = self.membership.leave(worker, absence) else {
             return;
+        };
+        let percent = show_percent(percent);
+        if self.lifecycle.is_going() {
+            text += &match absence {
+                Absence::Leaving => format!("; {percent} of the load is missing without it"),
+                Absence::Silent => {
+                    format!("; whether it sends its {percent} of the load is not known")
+                }
+            };
         }
-        if let Some(workers) = &mut self.workers {
-            let percent = show_percent(workers.lose(worker, absence));
-            if self.lifecycle.is_going() {
-                text += &match absence {
-                    Absence::Leaving => format!("; {percent} of the load is missing without it"),
-                    Absence::Silent => {
-                        format!("; whether it sends its {percent} of the load is not known")
-                    }
-                };
-            }
-        }
-        let stops = self
-            .workers
-            .as_ref()
-            .is_some_and(WorkerWatch::stops_on_loss);
-        if stops && !self.is_stopping() {
+        if self.membership.workers.stops_on_loss() && !self.is_stopping() {
             let why = format!("{text} ('--on-worker-loss stop')");
             self.lifecycle.note_trouble(Error::trouble(why));
             self.stop(Cause::Trouble, None);
         }
         self.report_worker(text);
-        self.store.worker_away(worker, self.now());
         self.leave_out(worker);
     }
 
     /// Goes on with a worker that is back.
     fn mark_back(&mut self, worker: usize, text: String) {
-        if !self.roster.back(worker) {
+        if !self.membership.come_back(worker) {
             return;
-        }
-        if let Some(workers) = &mut self.workers {
-            workers.find(worker);
         }
         self.report_worker(text);
         self.store.worker_back(worker);
-        for shard in self.roster.shards_of(worker) {
+        for shard in self.membership.roster.shards_of(worker) {
             self.store.find(shard);
         }
     }
 
     /// Gives up the workers that are away, once no other has been left for a while, and ends the run.
-    pub(super) fn look_for_workers(&mut self) {
+    pub(super) fn give_up_absent_workers(&mut self) {
         if self.end_if_unreachable() {
             return;
         }
-        let (now, workers) = (self.now(), self.workers.as_ref());
-        if workers.is_some_and(|workers| workers.is_return_over(now)) {
-            self.roster.drop_away();
+        if self.membership.workers.is_return_over(self.now()) {
+            self.membership.roster.drop_away();
             self.stop(Cause::WorkersLost, None);
         }
     }
 
     /// Ends the run without its workers if none can be reached and that has lasted long enough; returns whether it did.
     fn end_if_unreachable(&mut self) -> bool {
+        let workers = &self.membership.workers;
         let (stopped, is_aborting) = (self.lifecycle.stopped(), self.lifecycle.is_aborting());
-        let workers = self.workers.as_ref();
-        let why = workers.and_then(|workers| workers.gives_up(self.now(), stopped, is_aborting));
-        let Some(why) = why else {
+        let Some(why) = workers.gives_up(self.now(), stopped, is_aborting) else {
             return false;
         };
         self.store
@@ -576,13 +492,13 @@ impl Director {
         self.lifecycle.note_trouble(Error::trouble(why));
         self.stop(Cause::Trouble, None);
         self.lose_missing();
-        self.roster.drop_away();
+        self.membership.roster.drop_away();
         true
     }
 
     /// Gives up the participants that still take part, and returns how many there were.
     fn lose_missing(&mut self) -> usize {
-        let missing = self.roster.missing();
+        let missing = self.membership.roster.missing();
         for participant in &missing {
             self.lose(*participant);
         }
@@ -596,7 +512,8 @@ impl Director {
 
     /// Stops waiting for the shards of a participant.
     fn leave_out(&mut self, participant: usize) {
-        for shard in self.roster.shards_of(participant) {
+        self.store.worker_away(participant, self.now());
+        for shard in self.membership.roster.shards_of(participant) {
             self.store.lose(shard);
         }
         self.finish_reset_if_all_reached();
@@ -605,8 +522,7 @@ impl Director {
 
     /// Gives a participant up: the run no longer waits for it.
     fn lose(&mut self, participant: usize) {
-        if self.roster.lost(participant) {
-            self.store.worker_away(participant, self.now());
+        if self.membership.roster.lost(participant) {
             self.leave_out(participant);
         }
     }
@@ -639,7 +555,7 @@ impl Director {
         self.publish(|directive| directive.phase = DirectivePhase::Stop);
     }
 
-    /// Aborts the run: cuts requests off at somebody's command.
+    /// Aborts the run at a command: cuts requests off.
     fn abort(&mut self) {
         self.note(Cause::Aborted, None);
         self.cut_off(Some(self.now() + ABORT_HAND_OVER));
@@ -661,7 +577,7 @@ impl Director {
 
     /// Ends the run at once when the process takes more memory than it may: letting users finish their tasks would
     /// take more.
-    pub(crate) fn look_at_memory(&mut self) {
+    pub(crate) fn check_memory(&mut self) {
         let Some(trouble) = self.memory.look() else {
             return;
         };
@@ -672,8 +588,8 @@ impl Director {
         }
     }
 
-    /// Ends the run without a shard that is caught in the plan's code: the others hand over what they have.
-    pub(crate) fn end_without(&mut self, caught: StuckShard) {
+    /// Ends the run without a shard that is caught in the plan's code: the others hand over their figures.
+    pub(crate) fn end_without_shard(&mut self, caught: StuckShard) {
         self.lifecycle.note_caught();
         let plan_version = self.directives.borrow().plan_version.clone();
         self.lifecycle
@@ -684,22 +600,19 @@ impl Director {
 
     /// Gives up the shards that have not handed over in time: they are computing, and only the end of the process
     /// stops them.
-    pub(crate) fn leave_behind(&mut self) {
+    pub(crate) fn give_up_late_shards(&mut self) {
         if self.end_if_unreachable() {
             return;
         }
         self.lifecycle.note_caught();
         let missing = self.lose_missing() as u64;
         if missing > 0 {
-            let who = match &self.workers {
-                Some(_) => format!(
-                    "{} had not handed over everything",
-                    counted(missing, "worker")
-                ),
-                None => format!(
-                    "{} of users were still computing",
-                    counted(missing, "thread")
-                ),
+            let who = if self.membership.on_workers() {
+                let workers = counted(missing, "worker");
+                format!("{workers} had not handed over everything")
+            } else {
+                let threads = counted(missing, "thread");
+                format!("{threads} of users were still computing")
             };
             self.store
                 .warn(format!("{who} at the end: the last figures are missing"));
@@ -741,7 +654,7 @@ impl Director {
         !(self.journal.test_stop_started || self.journal.superseded)
     }
 
-    /// Notes why the run ends here.
+    /// Records why the run ends here.
     pub(crate) fn note(&mut self, cause: Cause, why: Option<String>) {
         let at = self.directives.borrow().clock.elapsed(self.now());
         self.lifecycle.note_stop(RunStop {
@@ -754,34 +667,27 @@ impl Director {
 
     /// Returns how long the run has lasted, without the wait for workers that may come back.
     pub(crate) fn lasted(&self) -> Duration {
-        let workers = self.workers.as_ref();
-        match workers.and_then(WorkerWatch::alone_since) {
-            Some(alone) => alone,
-            None => self.journal.over_at().unwrap_or_else(|| self.now()),
-        }
+        let alone_since = self.membership.workers.alone_since();
+        let over_at = alone_since.or(self.journal.over_at);
+        over_at.unwrap_or_else(|| self.now())
     }
 
     /// Returns how the run has ended; `Ending::told` adds the text.
     pub(crate) fn ending(&self, elapsed: Duration) -> Ending {
-        let end = self.steering.end();
-        let stopped = self.lifecycle.stopped();
-        let workers = self.workers.as_ref().filter(|_| self.roster.is_over());
         let facts = EndFacts {
             config: &self.context.config,
             lifecycle: &self.lifecycle,
-            roster: &self.roster,
-            on_workers: self.workers.is_some(),
-            workers_lost_at: workers.and_then(|workers| workers.lost_at(stopped, end)),
-            end,
+            membership: &self.membership,
+            end: self.steering.end(),
             reset_is_due: self.measurements.due().is_some(),
             users_due: self.steering.users_due(),
         };
         facts.ending(elapsed)
     }
 
-    /// Reports what was cut off after `--stop-timeout`, as far as participants have said so.
+    /// Reports the tasks that were cut off after `--stop-timeout`, as far as participants have reported them.
     pub(super) fn report_cut_off(&mut self) {
-        let cut_off = self.roster.departures().cut_off;
+        let cut_off = self.membership.roster.departures().cut_off;
         if self.lifecycle.is_out_of_time() && cut_off > 0 {
             let users = counted(cut_off, "user");
             let seconds = self.context.config.stop_timeout.as_secs_f64();
@@ -802,29 +708,23 @@ impl Director {
                 | Cause::Aborted
                 | Cause::Trouble
         );
-        let (now, orders) = (self.now(), self.orders_lost());
-        let Some(workers) = self.workers.as_ref().filter(|_| was_stopped) else {
+        if !was_stopped || !self.membership.on_workers() {
+            return;
+        }
+        let unstopped = self.membership.unstopped(self.now(), self.orders_lost());
+        let Some((workers_have, latest)) = unstopped else {
             return;
         };
-        let silent = self.roster.without_end();
-        let silent = silent.filter(|worker| workers.is_silent(*worker, now));
-        let sending = silent.map(|worker| (worker, workers.may_send_until(worker, orders)));
-        let sending: Vec<_> = sending.filter(|(_, until)| *until > now).collect();
-        let Some(latest) = sending.iter().map(|(_, until)| *until).max() else {
-            return;
-        };
-        let names = sending.iter().map(|(worker, _)| workers.name(*worker));
         let why = format!(
-            "{} not confirmed that users stopped, and may go on sending until {} at the latest (or for a moment once a process that \
-             stands still goes on)",
-            named_workers(&names.collect::<Vec<_>>()),
+            "{workers_have} not confirmed that users stopped, and may go on sending until {} at the latest (or for a moment once a \
+             process that stands still goes on)",
             self.store.wall_clock(latest),
         );
         self.store.warn(why.clone());
         self.lifecycle.note_trouble(Error::trouble(why));
     }
 
-    /// Returns what bounds the load of workers that no order reaches.
+    /// Returns the limits on the load of workers that no order reaches.
     fn orders_lost(&self) -> OrdersLost {
         let clock = self.directives.borrow().clock;
         OrdersLost {
@@ -833,12 +733,12 @@ impl Director {
         }
     }
 
-    /// Adds what lost workers left undone to the figures and to how the run has ended.
+    /// Adds the missing load of lost workers to the figures and to the ending of the run.
     pub(super) fn count_missing(&mut self, ending: &mut Ending) {
-        let orders = self.orders_lost();
-        let Some(workers) = &self.workers else {
+        if !self.membership.on_workers() {
             return;
-        };
+        }
+        let (workers, orders) = (&self.membership.workers, self.orders_lost());
         let end = Duration::try_from_secs_f64(ending.at_s).unwrap_or_default();
         let moment = |worker| {
             self.store
@@ -856,54 +756,5 @@ impl Director {
         let from = self.directives.borrow().clock.elapsed(from);
         let due = self.steering.arrivals_between(from, end);
         self.store.set_arrivals_due(due);
-    }
-
-    /// Returns the report of the run, with that of its warm-up.
-    pub(crate) fn report(&mut self, elapsed: Duration) -> Report {
-        self.measurements.report(elapsed, &mut self.store)
-    }
-}
-
-/// Returns the workers of these names with their verb: `worker 'a' has`.
-fn named_workers(names: &[&str]) -> String {
-    /// The most that are named; the rest is counted.
-    const MOST: usize = 3;
-    let mut shown: Vec<String> = names
-        .iter()
-        .take(MOST)
-        .map(|name| format!("'{name}'"))
-        .collect();
-    let more = names.len().saturating_sub(MOST) as u64;
-    if more > 0 {
-        shown.push(counted(more, "other"));
-    }
-    match &shown[..] {
-        [name] => format!("worker {name} has"),
-        [others @ .., last] => format!("workers {} and {last} have", others.join(", ")),
-        [] => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_few_workers_are_named_and_the_rest_is_counted() {
-        for (names, text) in [
-            (&["a"][..], "worker 'a' has"),
-            (&["a", "b"], "workers 'a' and 'b' have"),
-            (&["a", "b", "c"], "workers 'a', 'b' and 'c' have"),
-            (
-                &["a", "b", "c", "d"],
-                "workers 'a', 'b', 'c' and 1 other have",
-            ),
-            (
-                &["a", "b", "c", "d", "e"],
-                "workers 'a', 'b', 'c' and 2 others have",
-            ),
-        ] {
-            assert_eq!(named_workers(names), text);
-        }
     }
 }

@@ -1,7 +1,7 @@
-//! Finds out how a run has ended: who asked for the stop, and how its users came to their end.
+//! Finds out how a run has ended: the cause of its stop, and the departures of its users.
 
 use crate::run::life::Lifecycle;
-use crate::run::roster::Roster;
+use crate::run::membership::Membership;
 use lgoose_metrics::{Cause, Ending};
 use lgoose_plan::config::RunConfig;
 use std::time::Duration;
@@ -10,11 +10,7 @@ use std::time::Duration;
 pub(super) struct EndFacts<'a> {
     pub(super) config: &'a RunConfig,
     pub(super) lifecycle: &'a Lifecycle,
-    pub(super) roster: &'a Roster,
-    /// Whether users run on workers.
-    pub(super) on_workers: bool,
-    /// When the last worker was heard, if all were lost.
-    pub(super) workers_lost_at: Option<Duration>,
+    pub(super) membership: &'a Membership,
     /// End of the timetable; `None` for never.
     pub(super) end: Option<Duration>,
     /// Whether the timetable still has to reset the figures.
@@ -26,14 +22,17 @@ pub(super) struct EndFacts<'a> {
 impl EndFacts<'_> {
     /// Returns how the run has ended after `elapsed`; `Ending::told` adds the text.
     pub(super) fn ending(&self, elapsed: Duration) -> Ending {
-        let departures = self.roster.departures();
+        let roster = &self.membership.roster;
+        let departures = roster.departures();
         let stopped = self.lifecycle.stopped();
-        let cause = self.cause();
+        let lost_at = || self.membership.workers.lost_at(stopped, self.end);
+        let workers_lost_at = roster.is_over().then(lost_at).flatten();
+        let cause = self.cause(workers_lost_at.is_some());
         let at = stopped.map_or(elapsed, |stopped| stopped.at);
         let at = match (cause, self.end) {
             // A run that ended because its time was up is not reported as shorter than planned.
             (Cause::TimeUp, Some(end)) => at.max(end),
-            (Cause::WorkersLost, _) => self.workers_lost_at.unwrap_or(at),
+            (Cause::WorkersLost, _) => workers_lost_at.unwrap_or(at),
             _ => at,
         };
         let mut ending = Ending::new(cause, at, self.end);
@@ -43,7 +42,7 @@ impl EndFacts<'_> {
         ending.all_lost = departures.all_lost();
         ending.users_started = departures.started;
         // How many users a lost shard has started is not known.
-        ending.users_due = if self.roster.is_complete() {
+        ending.users_due = if roster.is_complete() {
             self.users_due
         } else {
             0
@@ -57,13 +56,14 @@ impl EndFacts<'_> {
         ending
     }
 
-    fn cause(&self) -> Cause {
+    fn cause(&self, are_workers_lost: bool) -> Cause {
+        let roster = &self.membership.roster;
         match self.lifecycle.stopped() {
             _ if self.lifecycle.trouble().is_some() => Cause::Trouble,
-            _ if self.workers_lost_at.is_some() => Cause::WorkersLost,
+            _ if are_workers_lost => Cause::WorkersLost,
             Some(stopped) => stopped.cause,
-            None if self.on_workers && self.roster.is_over() => Cause::TimeUp,
-            None => self.roster.departures().cause(),
+            None if self.membership.on_workers() && roster.is_over() => Cause::TimeUp,
+            None => roster.departures().cause(),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Runs the plan's functions for the start and the end of a test, each on a thread of its own, so that the run obeys
-//! commands whatever they do. This is the director's side: it waits for their end, but no longer than it may.
+//! Runs the plan's functions for the start and the end of a test, each on a thread of its own, so that the run handles
+//! commands even while they compute. This is the director's side: it waits for their end within a time limit.
 
 use crate::messages::context::RunContext;
 use crate::messages::plan_requests::PlanCommand;
@@ -33,9 +33,9 @@ const LOOK: Duration = Duration::from_millis(250);
 pub(crate) struct EventResult {
     /// The error that it raised, or that it took too long.
     pub(crate) raised: Option<String>,
-    /// The stop or the abort that was asked for meanwhile.
+    /// The stop or the abort that was requested meanwhile.
     pub(crate) command: Option<Command>,
-    /// What the plan has asked of the run.
+    /// Requests of the plan to the run.
     pub(crate) plan_requests: Vec<PlanCommand>,
     /// Whether it was cut off before its end.
     pub(crate) cut_off: bool,
@@ -130,9 +130,9 @@ struct RunningEvent<'a> {
     plan_version: &'a PlanVersion,
     orders: watch::Sender<EventOrder>,
     happened: EventResult,
-    /// Why it is cut off at `until`, or was cut off.
+    /// Reason for which it is cut off at `until`, or was cut off.
     why: EventCutoff,
-    /// When it is cut off or, once it was, given up; `None` for never.
+    /// Time at which it is cut off or, once it was, given up; `None` for never.
     until: Option<Instant>,
 }
 
@@ -201,7 +201,7 @@ impl<'a> RunningEvent<'a> {
         }
     }
 
-    /// Handles a call of somebody who steers or watches the run.
+    /// Handles a call of a view.
     fn take(&mut self, call: ControlCall, store: &mut Store) {
         match call {
             ControlCall::Command(Command::Abort, reply) => {
@@ -224,7 +224,7 @@ impl<'a> RunningEvent<'a> {
             }
             ControlCall::Report(detail, reply) => {
                 let (config, local) = (&self.context.config, &self.context.local);
-                // Fails if nobody waits for the answer any more.
+                // Fails if nobody waits for the reply any more.
                 let _ignored = reply.send(Arc::new(Report {
                     settings: Some(settings_of(config, local, self.plan_version)),
                     ..store.report_so_far(detail)
@@ -233,7 +233,7 @@ impl<'a> RunningEvent<'a> {
         }
     }
 
-    /// Has the function come to its end as a task does after a stop, within `--stop-timeout`.
+    /// Lets the function end as a task does after a stop, within `--stop-timeout`.
     fn stop(&mut self) {
         self.orders.send_replace(EventOrder::Stop);
         let latest = Instant::now().checked_add(self.context.config.stop_timeout);
@@ -250,7 +250,7 @@ impl<'a> RunningEvent<'a> {
         self.until = Instant::now().checked_add(HAND_OVER);
     }
 
-    /// Adds the figures of the event to the store, and returns what has happened.
+    /// Adds the figures of the event to the store, and returns its result.
     fn conclude(
         mut self,
         ended: Option<ThreadResult>,
@@ -267,8 +267,10 @@ impl<'a> RunningEvent<'a> {
                 "{name} was computing when it was cut off: the figures of its requests are not complete"
             )),
         }
+        if !self.happened.cut_off {
+            return Ok(self.happened);
+        }
         match self.why {
-            _ if !self.happened.cut_off => {}
             EventCutoff::Aborted | EventCutoff::Trouble => {}
             EventCutoff::OverTime => {
                 let (limit, flag) = self.limit();

@@ -31,18 +31,18 @@ pub enum EventOrder {
     CutOff,
 }
 
-/// The task of an event's user: what it is to run, its orders and where its result goes.
+/// The task of an event's user: its event, its orders and the receiver of its result.
 #[derive(Debug)]
 pub struct EventTask {
     pub(crate) context: Arc<RunContext>,
     pub(crate) plan_version: Arc<PlanVersion>,
     /// The event.
     pub event: PlanEvent,
-    /// What its user is to do.
+    /// Orders to its user.
     pub ordered: watch::Receiver<EventOrder>,
     /// Shows the watchdog when the plan's code runs.
     pub(crate) heartbeat: Arc<Heartbeat>,
-    /// Where its end goes.
+    /// Channel for its result.
     pub result: oneshot::Sender<Result<EventEnd, Error>>,
 }
 
@@ -51,7 +51,7 @@ pub struct EventTask {
 pub struct EventEnd {
     pub(crate) raised: Option<RaisedError>,
     pub(crate) cut_off: bool,
-    /// What the plan has asked of the run.
+    /// Requests of the plan to the run.
     pub(crate) plan_requests: Vec<PlanCommand>,
     pub(crate) delivery: Delivery,
 }
@@ -95,21 +95,14 @@ pub(crate) fn start_event_thread(task: EventTask) -> Result<(), Error> {
 impl EventTask {
     /// Runs the function to its end, or until it is to be cut off, and sends the result.
     pub(crate) async fn run(self) {
-        let EventTask {
-            context,
-            plan_version,
-            event,
-            mut ordered,
-            heartbeat,
-            result,
-        } = self;
+        let (context, event, mut ordered) = (self.context, self.event, self.ordered);
         let index = context.shards + event as usize;
         let run = ShardRun::new(&context, None);
         let recorder = context.recorder(index);
-        let shared = ShardState::new(&context, index, recorder, run, heartbeat);
+        let shared = ShardState::new(&context, index, recorder, run, self.heartbeat);
         let stop = Rc::<StopSignal>::default();
-        let role =
-            ScenarioContext::of_event(event, &plan_version, &mut shared.recorder.borrow_mut());
+        let version = &self.plan_version;
+        let role = ScenarioContext::of_event(event, version, &mut shared.recorder.borrow_mut());
         let user = User::for_event(role, shared.clone(), stop.clone());
         let ended = match user {
             Ok(user) => {
@@ -127,11 +120,11 @@ impl EventTask {
             Err(error) => Err(error),
         };
         // Fails if the run has given it up.
-        let _abandoned = result.send(ended);
+        let _abandoned = self.result.send(ended);
     }
 }
 
-/// Obeys orders, and returns when the user is to end at once.
+/// Follows orders, and returns when the user is to end at once.
 async fn follow(ordered: &mut watch::Receiver<EventOrder>, stop: &StopSignal) {
     loop {
         let order = *ordered.borrow_and_update();

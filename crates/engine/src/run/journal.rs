@@ -1,5 +1,5 @@
-//! The director's journal: records what it was told besides signals, for a director that takes over. In a director
-//! that takes over, it shows how far the other's journal was replayed.
+//! The director's journal: records commands and decisions that no event shows, for a director that takes over. In a
+//! director that takes over, it shows how far the other's journal was replayed.
 
 use crate::messages::journal::{DirectorEvent, DirectorLogEntry};
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub(crate) struct DirectorLog {
     entries: Option<mpsc::UnboundedSender<DirectorLogEntry>>,
     /// The moment that is being replayed, in time since the run began; `None` outside a replay.
     pub(super) playing: Option<Duration>,
-    /// When the last participant was gone, if the replay has come that far.
+    /// End of the last participant, if the replay has come that far.
     pub(super) over_at: Option<Duration>,
     /// Whether `test_stop` has begun under another director.
     pub(super) test_stop_started: bool,
@@ -28,22 +28,12 @@ impl DirectorLog {
         }
     }
 
-    /// Records what the director was told, except during a replay.
+    /// Records an action of the director, except during a replay.
     pub(crate) fn note(&self, at: Duration, action: impl FnOnce() -> DirectorEvent) {
         if let (Some(entries), None) = (&self.entries, self.playing) {
             let action = action();
-            // Fails if whoever keeps the journal has ended.
+            // Fails if the keeper of the journal has ended.
             let _over = entries.send(DirectorLogEntry { at, action });
         }
-    }
-
-    /// Returns the moment that is being replayed; `None` outside a replay.
-    pub(crate) fn now(&self) -> Option<Duration> {
-        self.playing
-    }
-
-    /// Returns when the run was over, if the replay has come that far.
-    pub(crate) fn over_at(&self) -> Option<Duration> {
-        self.over_at
     }
 }

@@ -1,11 +1,11 @@
-//! Leads a run: waits for signals, calls, versions of the plan and the moments of the timetable, and has the director
+//! Leads a run: waits for events, calls, versions of the plan and the moments of the timetable, and has the director
 //! handle each. Knows nothing of their meaning.
 
 use crate::messages::offer::{VersionOffer, VersionOffers};
-use crate::messages::signal::Signal;
+use crate::messages::shard_event::ShardEvent;
 use crate::run::director::{AFTER_SHARDS, Director, NextDue, TICK};
 use crate::run::life::Life;
-use crate::run::shards::Shards;
+use crate::run::local_shards::LocalShards;
 use crate::timing::at;
 use lgoose_metrics::Cause;
 use lgoose_metrics::control::ControlCalls;
@@ -13,11 +13,12 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-/// What a director handles while it leads a run.
+/// A director that leads a run, with its sources of events.
 pub(super) struct Lead<'a> {
     pub(super) director: &'a mut Director,
-    pub(super) shards: &'a mut Shards,
-    pub(super) signals: mpsc::UnboundedReceiver<Signal>,
+    /// Shards of this process; `None` if users run on workers.
+    pub(super) shards: Option<&'a mut LocalShards>,
+    pub(super) signals: mpsc::UnboundedReceiver<ShardEvent>,
     pub(super) calls: &'a mut ControlCalls,
     pub(super) offers: VersionOffers,
 }
@@ -27,7 +28,7 @@ impl Lead<'_> {
     pub(super) async fn lead(mut self) {
         let start = self.director.context.start;
         let mut tick = tokio::time::interval_at(start + self.next_tick(), TICK);
-        while !self.director.is_over() {
+        while !self.director.membership.is_over() {
             let NextDue { end, reset, until } = self.director.due();
             let instant = |due: Option<Duration>| self.director.context.instant(due?);
             let [stop_at, reset_at, until] = [end, reset, until].map(instant);
@@ -39,26 +40,27 @@ impl Lead<'_> {
                 },
                 Some(call) = self.calls.next() => self.director.take(call),
                 Some(VersionOffer { plan_version, reply }) = self.offers.next() => {
-                    // Fails if nobody waits for the answer any more.
+                    // Fails if nobody waits for the reply any more.
                     let _ignored = reply.send(self.director.take_offer(plan_version));
                 }
                 () = at(stop_at), if stop_at.is_some() => self.director.stop(Cause::TimeUp, None),
                 () = at(reset_at), if reset_at.is_some() => self.director.measurements.reset_at_its_time(),
                 () = at(until), if until.is_some() => match self.director.lifecycle.life() {
                     Life::Stopping { .. } => self.director.cut_off_late_tasks(),
-                    Life::Going | Life::Aborting { .. } => return self.director.leave_behind(),
+                    Life::Going | Life::Aborting { .. } => return self.director.give_up_late_shards(),
                 },
-                () = sleep_until(memory_due) => self.director.look_at_memory(),
+                () = sleep_until(memory_due) => self.director.check_memory(),
                 _ = tick.tick() => self.tick(),
             }
-            for delta in self.director.measurements.take_emptied() {
-                self.shards.recycle(delta);
+            let emptied = self.director.measurements.take_emptied();
+            if let Some(shards) = &self.shards {
+                emptied.for_each(|delta| shards.recycle(delta));
             }
         }
     }
 
     /// Returns the time of the next tick, since the run began: a little after that of the shards, so that it includes
-    /// what they hand over.
+    /// their figures.
     fn next_tick(&self) -> Duration {
         let ticks = self.director.now().as_millis() / TICK.as_millis();
         match ticks {
@@ -67,20 +69,22 @@ impl Lead<'_> {
         }
     }
 
-    /// Publishes a snapshot, and checks what only the passing of time changes.
+    /// Publishes a snapshot, and checks everything that changes by the passing of time alone.
     fn tick(&mut self) {
         let director = &mut *self.director;
-        director.see_standstill(|standstill| standstill.tick(Instant::now()));
-        director.look_at_machine();
+        director.check_standstill(|standstill| standstill.tick(Instant::now()));
+        director.check_machine();
         let connections = director.show();
-        if let Some(warning) = self.shards.scarce_ports(connections) {
+        if let Some(shards) = &mut self.shards
+            && let Some(warning) = shards.scarce_ports(connections)
+        {
             director.store.warn(warning);
         }
-        director.look_at_time();
-        director.look_for_workers();
-        let caught = self.shards.caught();
+        director.on_tick();
+        director.give_up_absent_workers();
+        let caught = self.shards.as_mut().and_then(|shards| shards.caught());
         if let Some(caught) = caught.filter(|_| !director.lifecycle.is_caught()) {
-            director.end_without(caught);
+            director.end_without_shard(caught);
         }
     }
 }

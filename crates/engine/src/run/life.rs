@@ -1,5 +1,5 @@
-//! Life of a run from its first user to its end: the phase that it is in, the first stop, and what went wrong on the
-//! way. Driven by the director; knows no shards.
+//! Life of a run from its first user to its end: its phase, the first stop, and failures on the way. Driven by the
+//! director; knows no shards.
 
 use lgoose_base::error::Error;
 use lgoose_metrics::Cause;
@@ -11,7 +11,7 @@ pub(crate) enum Life {
     /// Users are at work as the timetable says.
     #[default]
     Going,
-    /// Users were told to stop; what still runs at that time since the run began is cut off.
+    /// Users are stopping; tasks that still run at that time since the run began are cut off.
     Stopping { until: Duration },
     /// Everything was cut off. Shards that have not ended by that time are given up; `None` waits until they have.
     Aborting { until: Option<Duration> },
@@ -28,14 +28,14 @@ pub(crate) struct RunStop {
     pub(crate) in_warmup: bool,
 }
 
-/// Life of a run so far: its phase and what has happened to it.
+/// Life of a run so far.
 #[derive(Debug, Default)]
 pub(crate) struct Lifecycle {
     life: Life,
     stopped: Option<RunStop>,
-    /// Whether what still ran after `--stop-timeout` was to be cut off.
+    /// Whether tasks that still ran after `--stop-timeout` were to be cut off.
     out_of_time: bool,
-    /// Whether a shard is caught and will never answer.
+    /// Whether a shard is caught and will never respond.
     caught: bool,
     trouble: Option<Error>,
     /// Reasons for which the plan fails the run.
@@ -68,14 +68,14 @@ impl Lifecycle {
         }
     }
 
-    /// Gives users that were told to stop more time.
+    /// Gives users that are stopping more time.
     pub(crate) fn extend(&mut self, more: Duration) {
         if let Life::Stopping { until } = &mut self.life {
             *until += more;
         }
     }
 
-    /// Notes a stop. The first one decides whether the run was stopped in its warm-up.
+    /// Records a stop. The first one decides whether the run was stopped in its warm-up.
     pub(crate) fn note_stop(&mut self, mut stopped: RunStop) {
         if let Some(before) = &self.stopped {
             stopped.in_warmup = before.in_warmup;
@@ -87,7 +87,7 @@ impl Lifecycle {
         self.stopped.as_ref()
     }
 
-    /// Notes that what still runs after `--stop-timeout` is to be cut off.
+    /// Records that tasks that still run after `--stop-timeout` are to be cut off.
     pub(crate) fn note_out_of_time(&mut self) {
         self.out_of_time = true;
     }
@@ -96,7 +96,7 @@ impl Lifecycle {
         self.out_of_time
     }
 
-    /// Notes that a shard computes and will never answer.
+    /// Records that a shard computes and will never respond.
     pub(crate) fn note_caught(&mut self) {
         self.caught = true;
     }
@@ -105,10 +105,10 @@ impl Lifecycle {
         self.caught
     }
 
-    /// Notes a reason for which the plan fails the run: each once, and no more than a reader can take in.
+    /// Records a reason for which the plan fails the run: each once, and no more than a reader can take in.
     pub(crate) fn note_failed(&mut self, why: String) {
-        const MOST: usize = 20;
-        if self.failed.len() < MOST && !self.failed.contains(&why) {
+        const MAX_FAILURES: usize = 20;
+        if self.failed.len() < MAX_FAILURES && !self.failed.contains(&why) {
             self.failed.push(why);
         }
     }
@@ -117,7 +117,7 @@ impl Lifecycle {
         &self.failed
     }
 
-    /// Notes trouble inside lgoose; the first counts.
+    /// Records trouble inside lgoose; the first counts.
     pub(crate) fn note_trouble(&mut self, trouble: Error) {
         self.trouble.get_or_insert(trouble);
     }

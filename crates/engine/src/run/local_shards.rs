@@ -1,10 +1,10 @@
-//! Shards of this process: their threads, the memory that goes back to them, and facts that only this machine can
-//! tell. Knows neither figures nor the timetable.
+//! Shards of this process: their threads, the memory that goes back to them, and facts of this machine. Knows neither
+//! figures nor the timetable.
 
 use crate::load_model::dispatcher::Transfers;
 use crate::messages::context::RunContext;
 use crate::messages::directive::Directive;
-use crate::messages::signal::Signal;
+use crate::messages::shard_event::ShardEvent;
 use crate::run::ports::PortWatch;
 use crate::run::watchdog::{StuckShard, Watchdog};
 use crate::shard::channels::Channels;
@@ -47,7 +47,7 @@ pub(crate) struct LocalShards {
 }
 
 impl LocalShards {
-    /// Starts all shards, and returns the receiver of their signals.
+    /// Starts all shards, and returns the receiver of their events.
     ///
     /// # Errors
     /// Trouble with a thread.
@@ -55,7 +55,7 @@ impl LocalShards {
         start_shard: StartShard,
         context: &Arc<RunContext>,
         directives: &watch::Sender<Directive>,
-    ) -> Result<(LocalShards, mpsc::UnboundedReceiver<Signal>), Error> {
+    ) -> Result<(LocalShards, mpsc::UnboundedReceiver<ShardEvent>), Error> {
         let (sender, signals) = mpsc::unbounded_channel();
         let mut local = LocalShards {
             threads: Vec::new(),

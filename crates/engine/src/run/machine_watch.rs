@@ -1,5 +1,5 @@
-//! Watches what the machine does to a process that drives users: whether it was suspended, and what processor time a limit withheld.
-//! Asked at every tick.
+//! Watches the machine of a process that drives users: whether it was suspended, and how much processor time a limit withheld.
+//! Called at every tick.
 
 use lgoose_base::machine;
 use lgoose_metrics::{CpuLimitFile, CpuLimitRow};
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Least time to notice: two clocks are never read at the same moment.
 const LEAST: Duration = Duration::from_millis(100);
 
-/// What the machine has done to this process so far.
+/// Suspensions of the machine and the limit on processor time so far.
 #[derive(Debug)]
 pub(crate) struct MachineWatch {
     cpu_limit: Option<machine::CpuLimit>,
@@ -49,7 +49,7 @@ impl MachineWatch {
         (self.suspended)().saturating_sub(self.first)
     }
 
-    /// Returns the limit on processor time, and what was withheld for it so far; `None` without one.
+    /// Returns the limit on processor time, and the time withheld for it so far; `None` without one.
     pub(crate) fn cpu_limit(&self) -> Option<CpuLimitRow> {
         let limit = self.cpu_limit.as_ref()?;
         let held_back = limit.held_back()?;

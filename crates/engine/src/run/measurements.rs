@@ -1,7 +1,7 @@
 //! Measurements of a run, one after another: the figures are reset after `--warmup`, when all users have started, when
-//! a view asks for it, or when the plan is reloaded. Every shard is told the moment, and counts what ended before it
-//! separately from what ended after it; when all have come so far, the earlier measurement is over. Driven by the
-//! director.
+//! a view requests it, or when the plan is reloaded. The directive sets the moment for every shard, which counts requests
+//! that ended before it separately from those after it; when all have come so far, the earlier measurement is over. Driven
+//! by the director.
 
 use crate::load_model::timetable::Timetable;
 use crate::messages::directive::{Directive, Measurement, MeasurementStart};
@@ -12,14 +12,14 @@ use lgoose_plan::config::RunConfig;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// How far ahead a reset is set that somebody asks for, so that shards know of it in time.
+/// Time from the request of a reset to the reset, so that shards know of it in time.
 const AHEAD: Duration = Duration::from_millis(50);
 
 /// Measurements of a run: the one under way, and the one that is to follow it.
 pub(crate) struct Measurements {
-    /// The directive, which tells shards of the next measurement.
+    /// The directive, which announces the next measurement to shards.
     directives: watch::Sender<Directive>,
-    /// When the figures are reset by the timetable.
+    /// Time of the reset by the timetable.
     due: Option<Duration>,
     /// Whether that is the end of the warm-up.
     warmup_due: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Measurements {
     under_way: Option<PendingMeasurement>,
     /// The reset that follows the one under way.
     again: Option<ResetCause>,
-    /// When the measurement would have begun that a stop called off.
+    /// Beginning of the measurement that a stop called off.
     called_off: Option<Duration>,
     /// Whether the run is on its way to its end, and no other measurement begins.
     closed: bool,
@@ -52,21 +52,21 @@ struct PendingMeasurement {
 /// Causes of a reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ResetCause {
-    /// End of the warm-up: what was before is kept as a report of its own.
+    /// End of the warm-up: the earlier figures are kept as a report of their own.
     Warmup,
-    /// Another version of the plan: what was before is kept as a report of its own.
+    /// Another version of the plan: the earlier figures are kept as a report of their own.
     PlanVersion,
-    /// All users have started; what was before is dropped.
+    /// All users have started; the earlier figures are dropped.
     Started,
-    /// Somebody asks for it; what was before is kept, as with another version of the plan.
+    /// A request of a view; the earlier figures are kept, as with another version of the plan.
     Requested,
 }
 
 /// The most reports of earlier measurements that are kept; the oldest are dropped.
-const MOST_EARLIER: usize = 20;
+const MAX_EARLIER_REPORTS: usize = 20;
 
 impl Measurements {
-    /// Makes the measurements of a run with that timetable, and tells its shards of the first reset.
+    /// Makes the measurements of a run with that timetable, and announces the first reset to its shards.
     pub(crate) fn new(
         config: &RunConfig,
         timetable: &Timetable,
@@ -136,7 +136,7 @@ impl Measurements {
         }
     }
 
-    /// Tells the shards when the next measurement begins.
+    /// Announces the beginning of the next measurement to the shards.
     fn publish(&self) {
         let measurement = self.measurement();
         self.directives
@@ -162,7 +162,7 @@ impl Measurements {
         }
     }
 
-    /// Resets the figures because a view asks for it. Nothing is done while a reset is under way.
+    /// Resets the figures at the request of a view. Does nothing while a reset is under way.
     pub(crate) fn reset_on_request(&mut self, now: Duration) -> Result<(), Refusal> {
         if self.under_way.is_some() {
             return Err(Refusal::Resetting);
@@ -176,7 +176,7 @@ impl Measurements {
         self.schedule(now + AHEAD, ResetCause::PlanVersion);
     }
 
-    /// Takes over the moment at which shards were told that the measurement under way begins.
+    /// Takes over the announced beginning of the measurement under way.
     pub(crate) fn set_start(&mut self, measurement: Measurement) {
         if let (Some(under_way), MeasurementStart::At(at)) =
             (&mut self.under_way, measurement.start)
@@ -186,7 +186,7 @@ impl Measurements {
         }
     }
 
-    /// Prepares a stop. A measurement that was asked for begins now, or it never would; one that the timetable was to
+    /// Prepares a stop. A measurement that was requested begins now, or it never would; one that the timetable was to
     /// begin later is called off.
     pub(crate) fn prepare_stop(&mut self, now: Duration) {
         self.again = None;
@@ -218,8 +218,7 @@ impl Measurements {
         self.publish();
     }
 
-    /// Adds what a participant delivered; its part that belongs to the next measurement waits until all have come so
-    /// far.
+    /// Adds a participant's figures; those that belong to the next measurement wait until all have come so far.
     pub(crate) fn merge(
         &mut self,
         from: usize,
@@ -308,7 +307,7 @@ impl Measurements {
         }
     }
 
-    /// Keeps the report of the measurement that ends here, without what would make it large.
+    /// Keeps the report of the measurement that ends here, without its series, which are large.
     fn retain_report(&mut self, at: Duration, store: &mut Store) {
         let mut report = store.report(at);
         report.part = None;
@@ -318,10 +317,10 @@ impl Measurements {
         for label in &mut report.by_label {
             label.series.clear();
         }
-        if self.earlier.len() == MOST_EARLIER {
+        if self.earlier.len() == MAX_EARLIER_REPORTS {
             self.earlier.remove(0);
             let warning = format!(
-                "the figures were reset so often that only those before the last {MOST_EARLIER} resets are kept"
+                "the figures were reset so often that only those before the last {MAX_EARLIER_REPORTS} resets are kept"
             );
             store.warn(warning);
         }

@@ -12,8 +12,8 @@ use tokio::time::Instant;
 /// Bytes that the users of one core can fill in a second.
 const PER_SECOND: f64 = (2_u64 << 30) as f64;
 
-/// Least and greatest time between two looks. In between, it is as long as all cores need to fill what may still be
-/// taken.
+/// Least and greatest time between two looks. In between, it is as long as all cores need to fill the memory that is
+/// left.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
 /// Watches the memory that the process takes.
@@ -24,12 +24,12 @@ pub struct MemoryWatch {
     due: Instant,
     /// Set as soon as the process took more: between two orders to a shard, its users could take as much again.
     halted: Arc<AtomicBool>,
-    /// What ends when the process takes more.
+    /// Name of the activity that ends when the process takes more.
     watched: &'static str,
 }
 
 impl MemoryWatch {
-    /// Makes a watch over a run with that ceiling or, without one, with what the machine can give; it sets `halted`.
+    /// Makes a watch over a run with that ceiling or, without one, with that of the machine; it sets `halted`.
     pub(crate) fn new(configured: Option<u64>, halted: Arc<AtomicBool>) -> MemoryWatch {
         MemoryWatch {
             ceiling: configured.or_else(machine::usual_memory),
@@ -39,7 +39,7 @@ impl MemoryWatch {
         }
     }
 
-    /// Makes the same over what is no run: `watched` is its name in the message.
+    /// Makes the same over an activity that is no run: `watched` is its name in the message.
     pub fn of(watched: &'static str, configured: Option<u64>) -> MemoryWatch {
         MemoryWatch {
             watched,

@@ -1,4 +1,4 @@
-//! Milestones of a run: when it ends by its timetable, the stages on the way, and whether somebody has set the load
+//! Milestones of a run: its end by the timetable, the stages on the way, and whether a command has set the load
 //! instead. Times are those of the timetable, without pauses.
 
 use crate::load_model::timetable::{Timetable, own_loads, stages};
@@ -6,7 +6,7 @@ use lgoose_plan::config::RunConfig;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// What is ahead by the timetable.
+/// Moments of the timetable that are still ahead.
 #[derive(Debug)]
 pub(crate) struct Milestones {
     end: Option<Duration>,
@@ -15,7 +15,7 @@ pub(crate) struct Milestones {
     /// The number of stages, those that have begun included; 0 without stages.
     stages: u64,
     load_set: bool,
-    /// Lanes of single scenarios whose load somebody has set.
+    /// Lanes of single scenarios whose load a command has set.
     own_set: BTreeSet<usize>,
     /// Beginnings and ends of the loads of single scenarios to come.
     own_loads: VecDeque<(Duration, String)>,
@@ -44,7 +44,7 @@ impl Milestones {
     }
 
     /// Returns the number of the current stage, counted from 1, and how many there are; `None` without stages, or once
-    /// somebody has set the load instead.
+    /// a command has set the load instead.
     pub(crate) fn stage(&self) -> Option<(u64, u64)> {
         let to_come = self.to_come.len() as u64;
         (self.stages > 0 && !self.load_set).then(|| (self.stages - to_come, self.stages))
@@ -66,18 +66,18 @@ impl Milestones {
         }
     }
 
-    /// Notes that somebody has set the users or the rate: they hold from now on, and no stage is to come.
+    /// Records that a command has set the users or the rate: they hold from now on, and no stage is to come.
     pub(crate) fn set_load(&mut self) {
         self.load_set = true;
         self.to_come.clear();
     }
 
-    /// Notes that somebody has set the load of that lane, which is a scenario's own.
+    /// Records that a command has set the load of that lane, which is a scenario's own.
     pub(crate) fn set_own_load(&mut self, lane: usize) {
         self.own_set.insert(lane);
     }
 
-    /// Returns whether somebody has set the users or the rate of that lane; `is_own` says whether it is a scenario's
+    /// Returns whether a command has set the users or the rate of that lane; `is_own` says whether it is a scenario's
     /// own.
     pub(crate) fn is_load_set(&self, lane: usize, is_own: bool) -> bool {
         if is_own {

@@ -10,6 +10,7 @@ mod life;
 pub(super) mod local_shards;
 mod machine_watch;
 mod measurements;
+mod membership;
 pub(super) mod memory;
 mod milestones;
 mod outcome;
@@ -69,7 +70,7 @@ pub struct Run {
     pub resolver: Arc<Resolver>,
     /// Receiver of the run's logs, if any are kept.
     pub run_logs: Option<RunLogs>,
-    /// What this process reserves before its users take it, if another may have to go on in its place.
+    /// Numbers that this process reserves before its users take them, if another may have to go on in its place.
     pub reservations: Option<Arc<Reservations>>,
 }
 
@@ -80,7 +81,7 @@ impl Run {
         own_limits(plan, part, self.reservations.as_ref())
     }
 
-    /// Makes the iterations that all users of this process share, if that is what limits them.
+    /// Makes the iterations that all users of this process share, if the run has shared iterations.
     pub fn tickets(&self) -> Option<Tickets> {
         let all = self.local.part.rows(self.config.shared_iterations?);
         Some(Tickets::new(all, self.reservations.as_ref(), "iterations"))
@@ -104,7 +105,7 @@ impl Run {
 }
 
 /// Runs a plan to its end, with users at that place. Publishes snapshots four times a second and whenever a command
-/// has changed something; carries out and answers commands at once. When a new version of the plan is offered, each
+/// has changed something; carries out commands and replies to them at once. When a new version of the plan is offered, each
 /// user takes it at its next iteration and the figures are reset; the report keeps the earlier figures.
 ///
 /// # Errors
@@ -155,15 +156,17 @@ async fn lead(
     let (mut shards, signals) = place.start(&director.context, &director.directives)?;
     let lead = Lead {
         director,
-        shards: &mut shards,
+        shards: shards.as_mut(),
         signals,
         calls,
         offers,
     };
     lead.lead().await;
     // After an abort, threads are not waited for: a caught one ends only with the process, and one that was cut off is
-    // still freeing what its users held.
-    shards.join(director.lifecycle.is_aborting());
+    // still freeing the memory of its users.
+    if let Some(shards) = shards {
+        shards.join(director.lifecycle.is_aborting());
+    }
     Ok(())
 }
 
@@ -193,13 +196,13 @@ async fn finish(
     if cleans_up && ending.cause != Cause::Aborted {
         clean_up(&mut director, &plan_version, &mut ending, events, calls).await?;
     }
-    let (report, context) = (director.report(elapsed), director.context.clone());
+    let report = director.measurements.report(elapsed, &mut director.store);
     let trouble = director.lifecycle.into_trouble();
     Ok(Outcome::new(
         report,
         ending,
         trouble,
-        &context,
+        &director.context,
         &plan_version,
     ))
 }

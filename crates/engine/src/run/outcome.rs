@@ -1,4 +1,4 @@
-//! Outcome of a run: its report, completed with how the run ended and what decided its load.
+//! Outcome of a run: its report, completed with its ending and the settings of its load.
 
 use crate::messages::context::RunContext;
 use crate::messages::plan_version::PlanVersion;
@@ -12,10 +12,10 @@ use std::sync::Arc;
 /// Result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The figures, how the run ended and what determined its load. Without a verdict as long as logs are still being
+    /// The figures, the ending of the run and the settings of its load. Without a verdict as long as logs are still being
     /// written.
     pub report: Report,
-    /// Trouble inside lgoose, if any; the report is still correct for what was measured.
+    /// Trouble inside lgoose, if any; the figures of the report are still correct.
     pub trouble: Option<Error>,
     /// The plan as it was at the end.
     pub program: Arc<Program>,
@@ -41,7 +41,7 @@ impl Outcome {
     }
 }
 
-/// Completes the report with how its run ended and what decided its load.
+/// Completes the report with the ending of its run and the settings of its load.
 fn ended(
     mut report: Report,
     mut ending: Ending,

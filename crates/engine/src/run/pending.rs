@@ -168,27 +168,19 @@ impl PendingRun {
         place: &ShardPlacement,
         snapshots: watch::Sender<Option<Arc<Snapshot>>>,
     ) -> Director {
-        let PendingRun {
-            context,
-            plan_version,
-            timetable,
-            name,
-            mut store,
-            memory,
-            events: _,
-        } = self;
-        let roster = place.roster(context.shards);
-        store.expect(roster.shards());
+        let (context, mut store) = (self.context, self.store);
+        let membership = place.membership(context.shards);
+        store.expect(membership.roster.shards());
         for worker in place.workers() {
             store.add_worker(worker.clone());
         }
-        let timetable = Arc::new(timetable);
+        let timetable = Arc::new(self.timetable);
         let (directives, _) = watch::channel(Directive {
             phase: DirectivePhase::Go,
             clock: RunClock::default(),
             timetable: timetable.clone(),
             end: timetable.end(),
-            plan_version,
+            plan_version: self.plan_version,
             version: 0,
             all_started: false,
             measurement: Measurement {
@@ -202,16 +194,15 @@ impl PendingRun {
             steering: Steering::new(context.clone(), milestones, directives.clone()),
             measurements: Measurements::new(config, &timetable, directives.clone()),
             context: context.clone(),
-            name,
+            name: self.name,
             store,
             directives,
             views: Views::new(snapshots),
-            roster,
+            membership,
             lifecycle: Lifecycle::default(),
             standstill: Standstill::default(),
-            memory,
+            memory: self.memory,
             machine: MachineWatch::new(),
-            workers: place.watch(),
             journal: place.journal(),
         }
     }

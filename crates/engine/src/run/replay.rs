@@ -1,4 +1,4 @@
-//! Replays a run that another director has led: signals, commands and orders in the order of time, each at its own
+//! Replays a run that another director has led: events, commands and orders in the order of time, each at its own
 //! moment, so that the figures are those of a single director.
 
 use crate::messages::directive::DirectivePhase;
@@ -6,7 +6,6 @@ use crate::messages::journal::{DirectorEvent, PastRun, PlanFacts, ReplayEvent, R
 use crate::messages::order::RunOrder;
 use crate::run::director::{AFTER_SHARDS, Director, NextDue, TICK};
 use crate::run::life::Life;
-use crate::run::worker_watch::WorkerWatch;
 use lgoose_base::error::Error;
 use lgoose_metrics::Cause;
 use lgoose_metrics::control::{Command, ControlCall, ControlCalls, Done, Refusal};
@@ -16,7 +15,7 @@ use std::time::Duration;
 /// Age below which views are shown a moment of the past.
 const RECENT: Duration = Duration::from_secs(1);
 
-/// How the replay of a run has ended.
+/// End of a run's replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplayEnd {
     /// This process leads the run from now on.
@@ -25,14 +24,14 @@ pub(crate) enum ReplayEnd {
     Ended,
     /// Whoever watched it has left; it goes on.
     Detached,
-    /// It could not be followed any further; what becomes of it is not known.
+    /// It could not be followed any further; its end is not known.
     Failed,
 }
 
 /// A replay under way.
 pub(super) struct Replay<'a> {
     director: &'a mut Director,
-    /// When the next snapshot is due, in time since the run began.
+    /// Time of the next snapshot since the run began.
     next_tick: Duration,
     /// The last order that workers were given, as far as the replay has come.
     order: Option<RunOrder>,
@@ -47,7 +46,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Replays what has happened under another director, and follows that one as long as it leads the run.
+    /// Replays the moments of another director, and follows that one as long as it leads the run.
     pub(super) async fn play(mut self, past: PastRun, calls: &mut ControlCalls) -> ReplayEnd {
         self.director.journal.playing = Some(Duration::ZERO);
         let mut moments = past.moments;
@@ -59,7 +58,7 @@ impl<'a> Replay<'a> {
                         self.director.mark_superseded(why);
                         break ReplayEnd::Failed;
                     }
-                    Some(moment) => self.live_through(moment),
+                    Some(moment) => self.replay_moment(moment),
                     None => break ReplayEnd::Leads,
                 },
                 Some(call) = calls.next() => if self.watches(call) {
@@ -68,7 +67,7 @@ impl<'a> Replay<'a> {
             }
         };
         match played {
-            ReplayEnd::Leads => self.lead_on(),
+            ReplayEnd::Leads => self.take_lead(),
             ReplayEnd::Ended if self.director.has_test_stop() => self.director.store.warn(
                 "the run was watched beside its manager: what test_stop measured is in the report of that".to_owned(),
             ),
@@ -78,12 +77,11 @@ impl<'a> Replay<'a> {
     }
 
     /// Leads the run from here on.
-    fn lead_on(&mut self) {
+    fn take_lead(&mut self) {
         self.follow_last_order();
         // While all workers are silent, the time in which they may come back goes on, and nothing else is due.
-        let workers = self.director.workers.as_ref();
-        let alone = workers.and_then(WorkerWatch::alone_since);
-        if alone.is_none() && self.director.journal.over_at.is_none() {
+        let alone_since = self.director.membership.workers.alone_since();
+        if alone_since.is_none() && self.director.journal.over_at.is_none() {
             self.pass_until(self.director.context.now());
         }
         let phase = self.director.directives.borrow().phase;
@@ -102,7 +100,7 @@ impl<'a> Replay<'a> {
         self.director.taken_over(at);
     }
 
-    /// Answers the call of somebody who watches a run that another director leads; returns whether they leave it.
+    /// Replies to the call of a view of a run that another director leads; returns whether it ends the replay.
     fn watches(&mut self, call: ControlCall) -> bool {
         match call {
             ControlCall::Command(Command::Stop | Command::Interrupt(_) | Command::Abort, reply) => {
@@ -118,7 +116,7 @@ impl<'a> Replay<'a> {
                 false
             }
             ControlCall::Report(detail, reply) => {
-                // Fails if nobody waits for the answer any more.
+                // Fails if nobody waits for the reply any more.
                 let _ignored = reply.send(self.director.report_now(detail));
                 false
             }
@@ -126,18 +124,18 @@ impl<'a> Replay<'a> {
     }
 
     /// Replays a moment, after letting the time before it pass.
-    fn live_through(&mut self, ReplayMoment { at, what }: ReplayMoment) {
+    fn replay_moment(&mut self, ReplayMoment { at, what }: ReplayMoment) {
         self.pass_until(at);
         self.director.journal.playing = Some(at);
         match what {
-            ReplayEvent::Signal(signal) => self.director.handle(signal),
+            ReplayEvent::Event(signal) => self.director.handle(signal),
             ReplayEvent::Action(action) => self.replay_action(action),
             ReplayEvent::Order(order) => self.order = Some(order),
             ReplayEvent::Nothing | ReplayEvent::End | ReplayEvent::Failed(_) => {}
         }
         // They came from shards of other processes: no shard here reuses them.
         drop(self.director.measurements.take_emptied());
-        if self.director.journal.over_at.is_none() && self.director.is_over() {
+        if self.director.journal.over_at.is_none() && self.director.membership.is_over() {
             self.director.journal.over_at = Some(at);
         }
     }
@@ -145,8 +143,8 @@ impl<'a> Replay<'a> {
     fn replay_action(&mut self, action: DirectorEvent) {
         match action {
             DirectorEvent::Command(command) => {
-                // The other director has answered it.
-                let _again = self.director.carry_out(command);
+                // The other director has replied to it.
+                let _again = self.director.execute(command);
             }
             DirectorEvent::Stop { cause, why } => self.director.stop(cause, why),
             DirectorEvent::PlanVersion(facts) => {
@@ -166,8 +164,8 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Takes over the last order that workers were given: a command that reached none of them does not count. What
-    /// has changed since with the passing of time stays.
+    /// Takes over the last order that workers were given: a command that reached none of them does not count. Changes
+    /// since then by the passing of time stay.
     fn follow_last_order(&mut self) {
         let current = self.director.directives.borrow().clone();
         let number = current.plan_version.number;
@@ -206,7 +204,7 @@ impl<'a> Replay<'a> {
                 match self.director.lifecycle.life() {
                     Life::Stopping { .. } => self.director.cut_off_late_tasks(),
                     Life::Going | Life::Aborting { .. } => {
-                        self.director.leave_behind();
+                        self.director.give_up_late_shards();
                         self.director
                             .lifecycle
                             .enter(Life::Aborting { until: None });
@@ -217,9 +215,9 @@ impl<'a> Replay<'a> {
                 if self.director.context.now().saturating_sub(next) < RECENT {
                     let _tick = self.director.show();
                 } else {
-                    self.director.let_pass()
+                    self.director.skip_snapshot()
                 }
-                self.director.look_at_time();
+                self.director.on_tick();
             }
         }
     }

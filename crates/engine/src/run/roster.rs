@@ -1,5 +1,5 @@
 //! Roster of a run: each participant, a shard of this process or a worker, takes part from the start to its last
-//! signal. One that is lost or away is not waited for.
+//! event. One that is lost or away is not waited for.
 
 use crate::messages::departures::Departures;
 use std::ops::Range;
@@ -29,7 +29,7 @@ enum ParticipantState {
     Idle(u64),
     Ended,
     Lost,
-    /// Nothing is heard from it; it may come back.
+    /// It sends no signals; it may come back.
     Away,
 }
 
@@ -55,7 +55,7 @@ impl Roster {
         self.0.len() - 1
     }
 
-    /// Notes that nothing is heard from a participant, and returns whether it took part until now.
+    /// Records that a participant is silent, and returns whether it took part until now.
     pub(crate) fn away(&mut self, participant: usize) -> bool {
         let present = self.0[participant].is_present();
         if present {
@@ -64,7 +64,7 @@ impl Roster {
         present
     }
 
-    /// Notes that a participant is back, and returns whether it was away.
+    /// Records that a participant is back, and returns whether it was away.
     pub(crate) fn back(&mut self, participant: usize) -> bool {
         let away = self.0[participant].state == ParticipantState::Away;
         if away {
@@ -87,14 +87,14 @@ impl Roster {
         self.0.iter().any(|one| one.state == ParticipantState::Away)
     }
 
-    /// Notes a delta; false if it was delivered before.
+    /// Records a delta; false if it was delivered before.
     pub(crate) fn delivered(&mut self, participant: usize, sequence: u64) -> bool {
         let new = sequence > self.0[participant].sequence;
         self.0[participant].sequence = sequence.max(self.0[participant].sequence);
         new
     }
 
-    /// Notes that a participant has come to measurement number `epoch`.
+    /// Records that a participant has come to measurement number `epoch`.
     pub(crate) fn reached(&mut self, participant: usize, epoch: u64) {
         self.0[participant].epoch = epoch.max(self.0[participant].epoch);
     }
@@ -104,7 +104,7 @@ impl Roster {
         self.present().all(|shard| shard.epoch >= epoch)
     }
 
-    /// Notes that a participant has nothing left to do under that version of the directive.
+    /// Records that a participant has nothing left to do under that version of the directive.
     pub(crate) fn idle(&mut self, participant: usize, version: u64, departures: Departures) {
         if self.0[participant].is_present() {
             self.0[participant].state = ParticipantState::Idle(version);
@@ -118,7 +118,7 @@ impl Roster {
         !self.is_over() && present.all(|shard| shard.state == ParticipantState::Idle(version))
     }
 
-    /// Notes that a participant has started all of its users.
+    /// Records that a participant has started all of its users.
     pub(crate) fn started_all(&mut self, participant: usize) {
         self.0[participant].all_started = true;
     }
@@ -128,13 +128,13 @@ impl Roster {
         !self.is_over() && self.present().all(|one| one.all_started)
     }
 
-    /// Notes that a participant has handed everything over.
+    /// Records that a participant has handed everything over.
     pub(crate) fn ended(&mut self, participant: usize, departures: Departures) {
         self.0[participant].state = ParticipantState::Ended;
         self.0[participant].departures = departures;
     }
 
-    /// Notes that a participant is lost, and returns whether it took part until now.
+    /// Records that a participant is lost, and returns whether it took part until now.
     pub(crate) fn lost(&mut self, participant: usize) -> bool {
         let present = self.0[participant].is_present();
         if present {

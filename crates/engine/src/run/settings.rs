@@ -1,4 +1,4 @@
-//! Settings of a run: what decided its load, as its report shows it.
+//! Settings of a run that determine its load, as its report shows them.
 
 use crate::messages::plan_version::PlanVersion;
 use lgoose_base::machine;

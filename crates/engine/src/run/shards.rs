@@ -3,15 +3,13 @@
 use crate::messages::context::RunContext;
 use crate::messages::directive::Directive;
 use crate::messages::journal::{DirectorLogEntry, PastRun};
-use crate::messages::signal::Signal;
+use crate::messages::shard_event::ShardEvent;
 use crate::run::event_user::{EventTask, StartEvent, start_event_thread};
 use crate::run::journal::DirectorLog;
 use crate::run::local_shards::{LocalShards, StartShard, start_thread};
-use crate::run::roster::Roster;
-use crate::run::watchdog::StuckShard;
-use crate::run::worker_watch::WorkerWatch;
+use crate::run::membership::Membership;
 use lgoose_base::error::Error;
-use lgoose_metrics::{Delta, WorkerIdentity};
+use lgoose_metrics::WorkerIdentity;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -23,9 +21,9 @@ pub enum ShardPlacement {
     /// This process, with the functions that start shards and events: on threads, or as tasks of a test in simulated
     /// time.
     Here {
-        /// What starts a shard.
+        /// Starts a shard.
         shard: StartShard,
-        /// What starts the user of an event.
+        /// Starts the user of an event.
         event: StartEvent,
     },
     /// Workers on other machines.
@@ -37,19 +35,19 @@ pub enum ShardPlacement {
 pub struct WorkerLink {
     /// Workers in the order of their numbers.
     pub workers: Vec<WorkerIdentity>,
-    /// Time between the decision to begin and the beginning, so that all workers hear of it before.
+    /// Time between the decision to begin and the beginning, so that all workers know of it before.
     pub lead: Duration,
     /// Whether the loss of a worker ends the run.
     pub stops_on_loss: bool,
-    /// What workers send.
-    pub signals: mpsc::UnboundedReceiver<Signal>,
+    /// Events of the workers.
+    pub signals: mpsc::UnboundedReceiver<ShardEvent>,
     /// Takes the beginning once it is known.
     pub start: oneshot::Sender<LoadStart>,
     /// Takes the plan's events, each to be run on one of the workers.
     pub events: mpsc::UnboundedSender<EventTask>,
-    /// Takes what the director is told besides signals.
+    /// Takes the journal of the director.
     pub journal: mpsc::UnboundedSender<DirectorLogEntry>,
-    /// What has happened before this process joined the run.
+    /// The run before this process joined it.
     pub past: Option<PastRun>,
 }
 
@@ -63,9 +61,9 @@ impl WorkerLink {
 /// The beginning of the load.
 #[derive(Debug)]
 pub struct LoadStart {
-    /// When users begin.
+    /// Start of the users.
     pub at: Instant,
-    /// How long that is after the origin of the times in logs.
+    /// Time from the origin of the times in logs to that start.
     pub since_origin: Duration,
     /// The directive, now and from now on.
     pub directives: watch::Receiver<Directive>,
@@ -118,7 +116,7 @@ impl ShardPlacement {
         }
     }
 
-    /// Takes out what has happened before this process joined the run.
+    /// Takes out the run before this process joined it.
     pub(crate) fn take_past(&mut self) -> Option<PastRun> {
         match self {
             ShardPlacement::Here { .. } => None,
@@ -134,24 +132,12 @@ impl ShardPlacement {
         }
     }
 
-    /// Returns what looks after workers, if users run on some.
-    pub(crate) fn watch(&self) -> Option<WorkerWatch> {
+    /// Returns the membership of a run at this place, with that many shards if they are here.
+    pub(crate) fn membership(&self, shards: usize) -> Membership {
         match self {
-            ShardPlacement::Here { .. } => None,
+            ShardPlacement::Here { .. } => Membership::of_threads(shards),
             ShardPlacement::Workers(link) => {
-                let workers = link.workers.iter();
-                let workers = workers.map(|one| (one.name.clone(), one.shards.len()));
-                Some(WorkerWatch::new(link.stops_on_loss, workers))
-            }
-        }
-    }
-
-    /// Returns the roster of all who take part.
-    pub(crate) fn roster(&self, shards: usize) -> Roster {
-        match self {
-            ShardPlacement::Here { .. } => Roster::new((0..shards).map(|shard| shard..shard + 1)),
-            ShardPlacement::Workers(link) => {
-                Roster::new(link.workers.iter().map(|worker| worker.shards.clone()))
+                Membership::of_workers(&link.workers, link.stops_on_loss)
             }
         }
     }
@@ -164,7 +150,7 @@ impl ShardPlacement {
         }
     }
 
-    /// Starts all shards, and returns the receiver of their signals.
+    /// Starts all shards, and returns those of this process and the receiver of all events.
     ///
     /// # Errors
     /// Trouble with a thread.
@@ -172,11 +158,11 @@ impl ShardPlacement {
         self,
         context: &Arc<RunContext>,
         directives: &watch::Sender<Directive>,
-    ) -> Result<(Shards, mpsc::UnboundedReceiver<Signal>), Error> {
+    ) -> Result<(Option<LocalShards>, mpsc::UnboundedReceiver<ShardEvent>), Error> {
         match self {
             ShardPlacement::Here { shard, .. } => {
                 let (local, signals) = LocalShards::start(shard, context, directives)?;
-                Ok((Shards::Local(local), signals))
+                Ok((Some(local), signals))
             }
             ShardPlacement::Workers(link) => {
                 let start = LoadStart {
@@ -185,53 +171,10 @@ impl ShardPlacement {
                     directives: directives.subscribe(),
                 };
                 match link.start.send(start) {
-                    Ok(()) => Ok((Shards::Workers, link.signals)),
+                    Ok(()) => Ok((None, link.signals)),
                     Err(_) => Err(Error::trouble("no worker can be reached any more")),
                 }
             }
-        }
-    }
-}
-
-/// Shards of a run that has begun.
-#[derive(Debug)]
-pub(crate) enum Shards {
-    /// Threads of this process.
-    Local(LocalShards),
-    /// Each worker looks after its own.
-    Workers,
-}
-
-impl Shards {
-    /// Returns the threads of this process.
-    fn local(&mut self) -> Option<&mut LocalShards> {
-        match self {
-            Shards::Local(local) => Some(local),
-            Shards::Workers => None,
-        }
-    }
-
-    /// Gives an emptied delta back to its shard.
-    pub(crate) fn recycle(&mut self, delta: Delta) {
-        if let Some(local) = self.local() {
-            local.recycle(delta);
-        }
-    }
-
-    /// Returns the shard that is caught in the plan's code, if there is one.
-    pub(crate) fn caught(&mut self) -> Option<StuckShard> {
-        self.local()?.caught()
-    }
-
-    /// Returns a warning when local ports run out; `connections` are those open now.
-    pub(crate) fn scarce_ports(&mut self, connections: u64) -> Option<String> {
-        self.local()?.scarce_ports(connections)
-    }
-
-    /// Waits for all threads to end; if `leaves`, waits for none.
-    pub(crate) fn join(self, leaves: bool) {
-        if let Shards::Local(local) = self {
-            local.join(leaves);
         }
     }
 }

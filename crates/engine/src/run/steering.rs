@@ -1,4 +1,4 @@
-//! Steering of the load: what the timetable wants of all users now, and how commands change that. Driven by the
+//! Steering of the load: the users that the timetable requires now, and changes of them by commands. Driven by the
 //! director; knows neither shards nor figures, only the store's list of events.
 
 use crate::load_model::timetable::{LaneLoad, Timetable};
@@ -38,7 +38,7 @@ pub(crate) struct LoadProgress {
 }
 
 impl Steering {
-    /// Makes the steering of a run that begins with what `directives` holds.
+    /// Makes the steering of a run that begins with the directive in `directives`.
     pub(crate) fn new(
         context: Arc<RunContext>,
         milestones: Milestones,
@@ -162,8 +162,8 @@ impl Steering {
         Ok(Done::Resumed)
     }
 
-    /// Obeys a command that changes the load.
-    pub(crate) fn carry_out(
+    /// Executes a command that changes the load.
+    pub(crate) fn execute(
         &mut self,
         command: Command,
         now: Duration,
@@ -179,7 +179,7 @@ impl Steering {
             | Command::AddRateOf(owner, _)
             | Command::SetUsersOf(owner, _)
             | Command::SetRateOf(owner, _) => self.own_lane(owner)?,
-            // These are obeyed elsewhere.
+            // Other commands are executed elsewhere.
             _ => return Err(Refusal::Over),
         };
         let goal = match command {
@@ -226,7 +226,7 @@ impl Steering {
         })
     }
 
-    /// Returns the users and the rate that a change counts from: what somebody has set, else those of the timetable
+    /// Returns the users and the rate that a change counts from: those of the last command, else those of the timetable
     /// at this moment. Numbers of users are those of the whole load, whichever part this process has.
     fn current_goal(&self, number: usize, now: Duration) -> (u64, Option<f64>) {
         let directive = self.directives.borrow();
@@ -292,12 +292,12 @@ impl Steering {
         let hatch_rate = self.context.config.hatch_rate;
         let (steered, done) = steered(&lane.load, since, hatch_rate, goal)?;
         // At a rate, the number of users is a limit, not the load.
-        let users_at_most = lane.load.is_open() && matches!(done, Done::Users(_));
-        // A scenario with a load of its own has no part in the stages of the others, either.
-        match (users_at_most, &lane.owner) {
-            (true, _) => {}
-            (false, None) => self.milestones.set_load(),
-            (false, Some(_)) => self.milestones.set_own_load(number),
+        if !(lane.load.is_open() && matches!(done, Done::Users(_))) {
+            // A scenario with a load of its own has no part in the stages of the others, either.
+            match lane.owner {
+                None => self.milestones.set_load(),
+                Some(_) => self.milestones.set_own_load(number),
+            }
         }
         if let Some(text) = steered_to(&done) {
             let text = match &lane.owner {
@@ -314,7 +314,7 @@ impl Steering {
     }
 }
 
-/// What somebody wants of a load.
+/// Target of a load that a command sets.
 #[derive(Debug, Clone, Copy)]
 enum LoadTarget {
     Users(u64),

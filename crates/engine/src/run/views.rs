@@ -1,4 +1,4 @@
-//! What the views of a run see: snapshots, the effect of a command at once, and reports on demand. Driven by the
+//! Publishes a run to its views: snapshots, the effect of a command at once, and reports on demand. Driven by the
 //! director.
 
 use crate::run::steering::LoadProgress;
@@ -6,7 +6,7 @@ use lgoose_metrics::{Detail, Progress, Report, RunSettings, Snapshot, Store};
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Views of a run under way. All who ask for a report of the same detail between two snapshots get the same one.
+/// Views of a run under way. All requests for a report of the same detail between two snapshots get the same one.
 #[derive(Debug)]
 pub(crate) struct Views {
     snapshots: watch::Sender<Option<Arc<Snapshot>>>,
@@ -31,28 +31,22 @@ impl Views {
 
     /// Publishes a command's effect at once, without newer figures.
     pub(crate) fn publish_load(&self, load: LoadProgress) {
-        let LoadProgress {
-            phase,
-            aim,
-            played,
-            loads,
-        } = load;
         self.snapshots.send_if_modified(|latest| {
             let Some(snapshot) = latest else {
                 return false;
             };
-            let changed = snapshot.progress.phase != phase
-                || snapshot.progress.wanted != aim
-                || snapshot.loads != loads;
+            let changed = snapshot.progress.phase != load.phase
+                || snapshot.progress.wanted != load.aim
+                || snapshot.loads != load.loads;
             if changed {
                 *snapshot = Arc::new(Snapshot {
                     progress: Progress {
-                        phase,
-                        wanted: aim,
-                        played,
+                        phase: load.phase,
+                        wanted: load.aim,
+                        played: load.played,
                         ..snapshot.progress
                     },
-                    loads,
+                    loads: load.loads,
                     ..Snapshot::clone(snapshot)
                 });
             }

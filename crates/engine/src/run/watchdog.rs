@@ -1,6 +1,6 @@
 //! Watchdog for threads that do not come back: the shards of a run, which have a loop for all of their users, and the user of
 //! an event and the thread that loads a plan, which have none and are caught in one call of the plan's code that no hook can
-//! end, such as a search of many matches in a huge text. Asked at every tick; pure but for the heartbeats it reads.
+//! end, such as a search of many matches in a huge text. Called at every tick; pure but for the heartbeats it reads.
 
 use lgoose_base::error::Error;
 use lgoose_base::units;
@@ -13,11 +13,11 @@ use tokio::time::Instant;
 /// Processor time beyond twice the hooks' limit after which a thread counts as caught.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How many times that time a thread may sleep in the kernel, which uses no processor time: a disk may be slow.
+/// Multiple of that time for which a thread may sleep in the kernel, which uses no processor time: a disk may be slow.
 const WITHOUT_PROCESSOR: u32 = 10;
 
 /// The most time that one look counts: a process that was stopped, or a late tick, must not look like a long wait.
-const MOST_PER_LOOK: Duration = Duration::from_secs(1);
+const MAX_TIME_PER_LOOK: Duration = Duration::from_secs(1);
 
 /// Watches the shards of a run, or one other thread.
 #[derive(Debug)]
@@ -30,9 +30,9 @@ pub struct Watchdog {
 #[derive(Debug)]
 struct WatchedShard {
     heartbeat: Arc<Heartbeat>,
-    /// How often the thread had come back to its loop at the latest look, if it has one.
+    /// Returns of the thread to its loop at the latest look, if it has one.
     returns: Option<u64>,
-    /// What has been seen of the plan's code since.
+    /// The plan's code that was seen since.
     seen: SeenCode,
     /// The processor time of its thread at the latest look.
     processor_time: Option<Duration>,
@@ -42,7 +42,7 @@ struct WatchedShard {
     time: Duration,
 }
 
-/// What was seen of a plan's code while its thread did not come back.
+/// The code of a plan that was seen while its thread did not come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SeenCode {
     /// None: the thread does something of lgoose's own.
@@ -54,7 +54,7 @@ enum SeenCode {
 }
 
 impl SeenCode {
-    /// Returns what has been seen together with the code that runs now; `None` if that is of another user, since users whose
+    /// Adds the code that runs now to the code seen before; `None` if that is of another user, since users whose
     /// turns are long follow one another.
     fn and(self, running: Option<RunningCode>) -> Option<SeenCode> {
         let Some(running) = running else {
@@ -71,7 +71,7 @@ impl SeenCode {
 }
 
 impl WatchedShard {
-    /// Looks at what the thread does, and returns whether it still does what it did at the latest look.
+    /// Looks at the thread, and returns whether it has made no progress since the latest look.
     fn is_held(&mut self) -> bool {
         let (returns, running) = (self.heartbeat.returns(), self.heartbeat.read());
         let came_back = std::mem::replace(&mut self.returns, returns) != returns;
@@ -91,7 +91,7 @@ impl Watchdog {
         Watchdog::with_patience(heartbeats, lua_time * 2 + GRACE, now)
     }
 
-    /// Makes a watchdog that counts a thread as caught after that processor time, or after what `LGOOSE_PATIENCE` says.
+    /// Makes a watchdog that counts a thread as caught after that processor time, or after that of `LGOOSE_PATIENCE`.
     pub fn with_patience(
         heartbeats: &[Arc<Heartbeat>],
         patience: Duration,
@@ -114,7 +114,7 @@ impl Watchdog {
 
     /// Returns the shard that has not come back for far too long.
     pub fn look(&mut self, now: Instant) -> Option<StuckShard> {
-        let passed = now.duration_since(self.looked).min(MOST_PER_LOOK);
+        let passed = now.duration_since(self.looked).min(MAX_TIME_PER_LOOK);
         self.looked = now;
         let mut shards = self.shards.iter_mut().enumerate();
         shards.find_map(|(index, shard)| {
@@ -160,7 +160,7 @@ pub struct StuckShard {
 }
 
 impl StuckShard {
-    /// Describes it to people who can tell whose code it was: `caught in …, in one call that cannot be interrupted`.
+    /// Describes it for people who know the plan: `caught in …, in one call that cannot be interrupted`.
     fn describe(&self, place: &str) -> String {
         let seen = self
             .line

@@ -1,11 +1,11 @@
-//! A worker's side of a run on many machines: drives its shards, adds up what they measured, hands that over once a
-//! second, and reports what only this machine can tell. Knows its orders, not who gives them.
+//! A worker's side of a run on many machines: drives its shards, adds up their figures, hands them over once a second,
+//! and reports events of this machine. Knows its orders, not who gives them.
 
 use crate::messages::context::RunContext;
 use crate::messages::departures::Departures;
 use crate::messages::directive::{Directive, DirectivePhase};
 use crate::messages::plan_requests::PlanCommand;
-use crate::messages::signal::{Signal, SignalKind, WorkerPause};
+use crate::messages::shard_event::{ShardEvent, ShardEventKind, WorkerPause};
 use crate::run::Run;
 use crate::run::local_shards::{LocalShards, StartShard, start_thread};
 use crate::run::machine_watch::MachineWatch;
@@ -27,7 +27,7 @@ use tokio::time::{Instant, sleep_until};
 const HAND_OVER: Duration = Duration::from_secs(1);
 const AFTER_SECONDS: Duration = Duration::from_millis(60);
 
-/// Time between two looks at what only the passing of time changes.
+/// Time between two checks of everything that changes by the passing of time alone.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Time that other shards have to hand over when this worker cannot go on.
@@ -47,24 +47,24 @@ pub enum WorkerSignal {
     Idle {
         /// The version of the directive.
         version: u64,
-        /// How its users have left so far.
+        /// Departures of its users so far.
         departures: Departures,
     },
     /// It has started all users that it will have at a time.
     AllStarted,
     /// Its users paused, though the run went on.
     Paused(WorkerPause),
-    /// The plan asks for something.
+    /// A request of the plan.
     PlanRequest(PlanCommand),
-    /// Somebody has told the worker to end: its users stop.
+    /// The worker is ending on request: its users stop.
     Leaving,
     /// It cannot go on; the text says why.
     Failed(String),
     /// Its last signal: its last user has gone, and everything was handed over.
     Ended {
-        /// How its users have left so far.
+        /// Departures of its users so far.
         departures: Departures,
-        /// When that was, since the run began: the signal may come much later.
+        /// Time of that since the run began: the signal may come much later.
         at: Duration,
     },
 }
@@ -74,9 +74,9 @@ impl WorkerSignal {
     ///
     /// # Errors
     /// Trouble with figures that cannot be read.
-    pub fn kind(self, sequence: u64, worker: &str) -> Result<SignalKind, Error> {
+    pub fn kind(self, sequence: u64, worker: &str) -> Result<ShardEventKind, Error> {
         Ok(match self {
-            WorkerSignal::Figures { reached, bytes } => SignalKind::Delivery {
+            WorkerSignal::Figures { reached, bytes } => ShardEventKind::Delivery {
                 sequence,
                 delivery: Delivery::Worker {
                     delta: Box::new(PortableDelta::decode(&bytes)?),
@@ -86,20 +86,20 @@ impl WorkerSignal {
             WorkerSignal::Idle {
                 version,
                 departures,
-            } => SignalKind::Idle {
+            } => ShardEventKind::Idle {
                 version,
                 departures,
             },
-            WorkerSignal::AllStarted => SignalKind::AllStarted,
-            WorkerSignal::Paused(pause) => SignalKind::Paused(pause),
-            WorkerSignal::PlanRequest(plan_request) => SignalKind::PlanRequest(plan_request),
-            WorkerSignal::Leaving => SignalKind::Leaving(format!(
+            WorkerSignal::AllStarted => ShardEventKind::AllStarted,
+            WorkerSignal::Paused(pause) => ShardEventKind::Paused(pause),
+            WorkerSignal::PlanRequest(plan_request) => ShardEventKind::PlanRequest(plan_request),
+            WorkerSignal::Leaving => ShardEventKind::Leaving(format!(
                 "worker '{worker}' was told to end before the run was over: its users stop"
             )),
             WorkerSignal::Failed(text) => {
-                SignalKind::Failed(Error::trouble(format!("worker '{worker}': {text}")))
+                ShardEventKind::Failed(Error::trouble(format!("worker '{worker}': {text}")))
             }
-            WorkerSignal::Ended { departures, at } => SignalKind::Ended {
+            WorkerSignal::Ended { departures, at } => ShardEventKind::Ended {
                 departures,
                 at: Some(at),
             },
@@ -112,9 +112,9 @@ impl WorkerSignal {
 pub struct WorkerRun {
     /// The run.
     pub run: Run,
-    /// When users begin.
+    /// Start of the users.
     pub start: Instant,
-    /// How long that is after the origin of the times in logs.
+    /// Time from the origin of the times in logs to that start.
     pub since_origin: Duration,
     /// Whether it joins a run under way, in the place of a lost worker.
     pub joins: bool,
@@ -127,7 +127,7 @@ pub struct WorkerRun {
 }
 
 impl WorkerRun {
-    /// Runs the users of this worker as its orders say, and sends what they measured, until the last has gone.
+    /// Runs the users of this worker by its orders, and sends their figures, until the last has gone.
     ///
     /// # Errors
     /// Trouble with a thread.
@@ -203,11 +203,11 @@ struct RunningWorker {
     standstill: Standstill,
     /// The version of the directive under which it last had nothing left to do.
     idle: Option<u64>,
-    /// Whether it has told the manager that all of its users have been started.
+    /// Whether it has reported that all of its users have been started.
     all_started: bool,
-    /// When tasks that still run are cut off, after a stop: the manager says so, too, unless it cannot be reached.
+    /// Time at which tasks that still run are cut off after a stop: the manager orders that, too, if it can be reached.
     cut_off_at: Option<Instant>,
-    /// When shards that have not ended are given up, after an abort.
+    /// Time at which shards that have not ended are given up after an abort.
     until: Option<Instant>,
     /// Whether a shard is caught in the plan's code.
     caught: bool,
@@ -217,7 +217,7 @@ impl RunningWorker {
     async fn serve(
         &mut self,
         local: &mut LocalShards,
-        mut received: mpsc::UnboundedReceiver<Signal>,
+        mut received: mpsc::UnboundedReceiver<ShardEvent>,
     ) {
         let start = self.context.start;
         let mut hand_over = interval_at(start + HAND_OVER + AFTER_SECONDS, HAND_OVER);
@@ -231,7 +231,7 @@ impl RunningWorker {
                     Some(signal) => self.handle(signal, local),
                     None => return,
                 },
-                // Wakes the loop, which looks at the directive again; shards are told by the same channel.
+                // Wakes the loop, which looks at the directive again; shards receive it by the same channel.
                 changed = orders.changed() => if changed.is_err() { return },
                 () = at(end), if end.is_some() => self.publish(DirectivePhase::Stop),
                 () = at(cut_off_at), if cut_off_at.is_some() => self.publish(DirectivePhase::Abort),
@@ -266,9 +266,9 @@ impl RunningWorker {
         self.orders.send_modify(|directive| directive.phase = phase);
     }
 
-    fn handle(&mut self, Signal { from, kind }: Signal, local: &LocalShards) {
+    fn handle(&mut self, ShardEvent { from, kind }: ShardEvent, local: &LocalShards) {
         match kind {
-            SignalKind::Delivery {
+            ShardEventKind::Delivery {
                 delivery: Delivery::Shard(mut delta),
                 ..
             } => {
@@ -278,7 +278,7 @@ impl RunningWorker {
                 delta.clear();
                 local.recycle(*delta);
             }
-            SignalKind::Idle {
+            ShardEventKind::Idle {
                 version,
                 departures,
             } => {
@@ -293,39 +293,39 @@ impl RunningWorker {
                     });
                 }
             }
-            SignalKind::AllStarted => {
+            ShardEventKind::AllStarted => {
                 self.roster.started_all(from);
                 if !self.all_started && self.roster.have_all_started() {
                     self.all_started = true;
                     self.send(WorkerSignal::AllStarted);
                 }
             }
-            SignalKind::PlanRequest(plan_request) => {
+            ShardEventKind::PlanRequest(plan_request) => {
                 self.send(WorkerSignal::PlanRequest(plan_request))
             }
-            SignalKind::Ended { departures, .. } => self.roster.ended(from, departures),
-            SignalKind::Lost => {
+            ShardEventKind::Ended { departures, .. } => self.roster.ended(from, departures),
+            ShardEventKind::Lost => {
                 self.roster.lost(from);
                 self.fail(&Error::trouble(
                     "a thread of users ended because of a bug in lgoose",
                 ));
             }
-            SignalKind::Failed(error) => self.fail(&error),
+            ShardEventKind::Failed(error) => self.fail(&error),
             // Shards do not send these.
-            SignalKind::Delivery { .. }
-            | SignalKind::Gathered(_)
-            | SignalKind::Warning(_)
-            | SignalKind::Away(_)
-            | SignalKind::Leaving(_)
-            | SignalKind::Back(_)
-            | SignalKind::Paused(_)
-            | SignalKind::Joined { .. }
-            | SignalKind::Unreachable(_)
-            | SignalKind::Superseded(_) => {}
+            ShardEventKind::Delivery { .. }
+            | ShardEventKind::Gathered(_)
+            | ShardEventKind::Warning(_)
+            | ShardEventKind::Away(_)
+            | ShardEventKind::Leaving(_)
+            | ShardEventKind::Back(_)
+            | ShardEventKind::Paused(_)
+            | ShardEventKind::Joined { .. }
+            | ShardEventKind::Unreachable(_)
+            | ShardEventKind::Superseded(_) => {}
         }
     }
 
-    /// Tells the manager why this worker cannot go on, and ends what still runs here.
+    /// Reports why this worker cannot go on, and ends its shards.
     fn fail(&mut self, why: &Error) {
         self.send(WorkerSignal::Failed(why.text()));
         if self.until.is_none() {
@@ -404,7 +404,7 @@ impl RunningWorker {
     }
 
     fn send(&self, signal: WorkerSignal) {
-        // Fails if whoever passes signals on has ended.
+        // Fails if the task that passes signals on has ended.
         let _unheard = self.signals.send(signal);
     }
 }

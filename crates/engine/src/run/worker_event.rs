@@ -16,7 +16,7 @@ use tokio::time::Instant;
 pub struct WorkerEvent {
     raised: Option<(String, Option<String>)>,
     cut_off: bool,
-    /// What the plan has asked of the run.
+    /// Requests of the plan to the run.
     plan_requests: Vec<PlanCommand>,
     /// Encoded by [`PortableDelta::encode`].
     pub bytes: Vec<u8>,

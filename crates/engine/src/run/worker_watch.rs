@@ -1,23 +1,23 @@
-//! What the director of a run knows of its workers as a whole.
+//! Load of a run's workers: when each was last at work, and the load that is missing without the lost ones.
 
-use crate::messages::signal::WorkerPause;
+use crate::messages::shard_event::WorkerPause;
 use crate::run::life::RunStop;
 use lgoose_base::units::show_percent;
 use lgoose_metrics::Cause;
 use std::time::Duration;
 
-/// Time that workers which are no longer heard from have to come back when no other is left.
+/// Time that silent workers have to come back when no other is left.
 const RETURN: Duration = Duration::from_secs(10);
 
-/// Time between two deliveries of a worker: one that is heard no longer than that before the end was there until the
-/// end.
+/// Time between two deliveries of a worker: one whose last signal came no longer than that before the end was there
+/// until the end.
 const DELIVERY: Duration = Duration::from_secs(1);
 
 /// Time without its manager's broker after which a worker stops its users, so that no load goes on that nobody can stop.
 pub const WORKER_ALONE: Duration = Duration::from_secs(40);
 
 /// Time for which a worker whose users have gone keeps trying to hand over the last figures.
-pub const WORKER_FAREWELL: Duration = Duration::from_secs(120);
+pub const WORKER_FLUSH_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Time from the last signal of a worker that has lost its broker until it stops its users: it notices the loss within 20 s, and may
 /// have lost the broker up to a delivery after that signal.
@@ -29,16 +29,16 @@ const UNREACHED: Duration = WORKER_ALONE
 const QUIET: Duration = Duration::from_millis(2_500);
 
 /// Time after which workers that cannot be reached will deliver nothing more.
-const NEVER: Duration = WORKER_ALONE.saturating_add(WORKER_FAREWELL);
+const NEVER: Duration = WORKER_ALONE.saturating_add(WORKER_FLUSH_TIMEOUT);
 
-/// What a director knows of its workers as a whole.
+/// Workers of a run with their loads.
 #[derive(Debug)]
 pub(crate) struct WorkerWatch {
     /// Whether the loss of a worker ends the run.
     stops_on_loss: bool,
-    /// Since when no worker has taken part, while some may come back; in time since the run began.
+    /// Time since the run began from which no worker has taken part, while some may come back.
     alone_since: Option<Duration>,
-    /// Since when no worker can be reached, in time since the run began, and why.
+    /// Time since the run began from which no worker can be reached, and the reason.
     unreachable: Option<(Duration, String)>,
     /// Each worker's own, by its number.
     loads: Vec<WorkerLoad>,
@@ -51,37 +51,26 @@ pub(crate) struct WorkerWatch {
 
 /// A worker's load.
 #[derive(Debug)]
-struct WorkerLoad {
-    name: String,
-    /// How many shares of the load it drives.
-    shares: usize,
-    /// Until when it was at work: when it was last heard, or when it said that it ended; by the timetable's clock.
-    last_active: Duration,
-    /// When it was last heard, in time since the run began.
-    last_signal: Duration,
-}
-
-/// The load of a worker that takes the place of a lost one.
-#[derive(Debug)]
-pub(crate) struct SuccessorLoad {
+pub(crate) struct WorkerLoad {
     pub(crate) name: String,
+    /// Number of shares of the load that it drives.
     pub(crate) shares: usize,
-    /// When it begins, by the timetable's clock.
-    pub(crate) at: Duration,
-    /// The same moment in time since the run began.
-    pub(crate) now: Duration,
+    /// End of its known work, its last signal or its reported end, by the timetable's clock.
+    pub(crate) last_active: Duration,
+    /// Time of its last signal since the run began.
+    pub(crate) last_signal: Duration,
 }
 
-/// Why a worker takes no part any more.
+/// Reason for which a worker takes no part any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Absence {
-    /// Nothing is heard from it: its users may go on.
+    /// It sends no signals: its users may go on.
     Silent,
-    /// It was told to end, and said so.
+    /// It has reported that it ends on request.
     Leaving,
 }
 
-/// What bounds the load of workers that no order reaches.
+/// Limits on the load of workers that no order reaches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OrdersLost {
     /// The end of the timetable, in time since the run began; `None` for never.
@@ -96,7 +85,7 @@ struct LoadGap {
     worker: usize,
     absence: Absence,
     from: Duration,
-    /// When another took its place.
+    /// Time at which another took its place.
     until: Option<Duration>,
 }
 
@@ -141,15 +130,15 @@ impl WorkerWatch {
         }
     }
 
-    /// Records that a worker was at work until that time of the timetable, which was heard at `now`.
+    /// Records that a worker was at work until that time of the timetable, by a signal that came at `now`.
     pub(crate) fn note_active(&mut self, worker: usize, at: Duration, now: Duration) {
         let load = &mut self.loads[worker];
         load.last_active = at;
         load.last_signal = now;
     }
 
-    /// Records that a worker is lost, and returns its percentage of the load. What it drove since it was last heard is
-    /// missing, too: a worker hands over whole seconds.
+    /// Records that a worker is lost, and returns its percentage of the load. Its load since its last signal is missing,
+    /// too: a worker hands over whole seconds.
     pub(crate) fn lose(&mut self, worker: usize, absence: Absence) -> f64 {
         let whole_seconds = self.loads[worker].last_active.as_secs();
         self.gaps.push(LoadGap {
@@ -161,7 +150,7 @@ impl WorkerWatch {
         self.percent(worker)
     }
 
-    /// Records that a worker is back: what it measured meanwhile counts.
+    /// Records that a worker is back: its figures of the meantime count.
     pub(crate) fn find(&mut self, worker: usize) {
         self.gaps.retain(|gap| gap.worker != worker);
     }
@@ -172,26 +161,16 @@ impl WorkerWatch {
     }
 
     /// Records that another worker has the load of a lost one, or some shares of it.
-    pub(crate) fn replace(&mut self, lost: usize, successor: SuccessorLoad) {
-        let SuccessorLoad {
-            name,
-            shares,
-            at,
-            now,
-        } = successor;
-        self.loads.push(WorkerLoad {
-            name,
-            shares,
-            last_active: at,
-            last_signal: now,
-        });
+    pub(crate) fn replace(&mut self, lost: usize, successor: WorkerLoad) {
+        let at = successor.last_active;
+        self.loads.push(successor);
         let mut gaps = self.gaps.iter_mut();
         if let Some(gap) = gaps.find(|gap| gap.worker == lost && gap.until.is_none()) {
             gap.until = Some(at);
         }
     }
 
-    /// Returns the load that is in no figure of a run whose users were told to stop at `end` of the timetable: its fraction of the
+    /// Returns the load that is in no figure of a run whose users were stopped at `end` of the timetable: its fraction of the
     /// whole, and a sentence for each worker that was lost or paused. This machine was `suspended` for so long, for which the run
     /// paused with it. `moment` returns the latest moment at which a lost worker may have sent, by its number.
     pub(crate) fn missing(
@@ -293,6 +272,11 @@ impl WorkerWatch {
         100.0 * self.loads[worker].shares as f64 / self.shares as f64
     }
 
+    /// Returns whether there are no workers, since users run in this process.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.loads.is_empty()
+    }
+
     /// Returns whether the loss of a worker ends the run.
     pub(crate) fn stops_on_loss(&self) -> bool {
         self.stops_on_loss
@@ -329,10 +313,12 @@ impl WorkerWatch {
                 Cause::StoppedByUser | Cause::Signal | Cause::Aborted
             )
         });
-        let most = match (is_aborting, is_by_hand) {
-            (true, true) => Duration::ZERO,
-            (true, false) => WORKER_ALONE,
-            (false, _) => NEVER,
+        let most = if !is_aborting {
+            NEVER
+        } else if is_by_hand {
+            Duration::ZERO
+        } else {
+            WORKER_ALONE
         };
         (lasted >= most).then(|| why.clone())
     }
@@ -344,7 +330,7 @@ impl WorkerWatch {
     }
 
     /// Returns until when a worker was at work, by the timetable's clock, if nobody takes part any more and that was
-    /// before users were told to stop: nobody knows of any load from then on. `end` is that of the timetable.
+    /// before users were stopped: nobody knows of any load from then on. `end` is that of the timetable.
     pub(crate) fn lost_at(
         &self,
         stopped: Option<&RunStop>,
@@ -403,7 +389,7 @@ mod tests {
         let seconds = Duration::from_secs;
         let workers = ["a", "b"].map(|name| (name.to_owned(), 1));
         let mut watch = WorkerWatch::new(false, workers.into_iter());
-        // Both were cut off at 5 s, and ended by themselves; all of it is heard at 65 s.
+        // Both were cut off at 5 s, and ended by themselves; all of it is known at 65 s.
         for (worker, ended) in [(0, 45), (1, 44)] {
             watch.note_active(worker, seconds(65), seconds(65));
             watch.note_active(worker, seconds(ended), seconds(65));
@@ -421,11 +407,11 @@ mod tests {
         let mut watch = WorkerWatch::new(false, workers.into_iter());
         watch.note_active(1, seconds(10.06), seconds(10.06));
         assert_eq!(watch.lose(1, Absence::Silent), 50.0);
-        let successor = SuccessorLoad {
+        let successor = WorkerLoad {
             name: "d".to_owned(),
             shares: 2,
-            at: seconds(16.0),
-            now: seconds(16.0),
+            last_active: seconds(16.0),
+            last_signal: seconds(16.0),
         };
         watch.replace(1, successor);
         watch.note_active(0, seconds(20.06), seconds(20.06));
@@ -544,7 +530,7 @@ mod tests {
             };
             watch.may_send_until(worker, lost).as_secs()
         };
-        // When it was last heard, or the end of the timetable.
+        // The last signal, or the end of the timetable.
         for (worker, end, expected) in [
             (0, None, 20 + 61 + 30),
             (1, None, 100 + 61 + 30),

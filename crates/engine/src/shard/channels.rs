@@ -3,7 +3,7 @@
 use crate::load_model::dispatcher::Transfers;
 use crate::messages::departures::Departures;
 use crate::messages::directive::Directive;
-use crate::messages::signal::{Signal, SignalKind};
+use crate::messages::shard_event::{ShardEvent, ShardEventKind};
 use lgoose_metrics::{Delivery, Delta, Recorder};
 use std::cell::RefCell;
 use tokio::sync::{mpsc, watch};
@@ -13,12 +13,12 @@ pub struct Channels {
     shard: usize,
     pub(crate) directives: watch::Receiver<Directive>,
     pub(crate) transfers: Transfers,
-    signals: mpsc::UnboundedSender<Signal>,
+    signals: mpsc::UnboundedSender<ShardEvent>,
     /// Merged deltas, emptied for reuse.
     returned: mpsc::UnboundedReceiver<Box<Delta>>,
     /// Sequence number of the latest delta.
     sequence: u64,
-    /// Whether the shard has sent its last signal.
+    /// Whether the shard has sent its last event.
     ended: bool,
 }
 
@@ -27,7 +27,7 @@ impl Channels {
         shard: usize,
         directives: watch::Receiver<Directive>,
         transfers: Transfers,
-        signals: mpsc::UnboundedSender<Signal>,
+        signals: mpsc::UnboundedSender<ShardEvent>,
         returned: mpsc::UnboundedReceiver<Box<Delta>>,
     ) -> Channels {
         Channels {
@@ -41,15 +41,15 @@ impl Channels {
         }
     }
 
-    /// Returns this shard's number and the channel for its signals to the director.
-    pub(super) fn to_director(&self) -> (usize, mpsc::UnboundedSender<Signal>) {
+    /// Returns this shard's number and the channel for its events to the director.
+    pub(super) fn to_director(&self) -> (usize, mpsc::UnboundedSender<ShardEvent>) {
         (self.shard, self.signals.clone())
     }
 
-    /// Sends a signal; a closed channel means that the run is over.
-    pub(super) fn send(&self, kind: SignalKind) {
+    /// Sends an event; a closed channel means that the run is over.
+    pub(super) fn send(&self, kind: ShardEventKind) {
         let from = self.shard;
-        let _over = self.signals.send(Signal { from, kind });
+        let _over = self.signals.send(ShardEvent { from, kind });
     }
 
     pub(super) fn hand_over(&mut self, recorder: &RefCell<Recorder>) {
@@ -58,7 +58,7 @@ impl Channels {
             recorder.recycle(*delta);
         }
         self.sequence += 1;
-        self.send(SignalKind::Delivery {
+        self.send(ShardEventKind::Delivery {
             sequence: self.sequence,
             delivery: Delivery::Shard(Box::new(recorder.take())),
         });
@@ -66,7 +66,7 @@ impl Channels {
 
     pub(super) fn end(&mut self, departures: Departures) {
         self.ended = true;
-        self.send(SignalKind::Ended {
+        self.send(ShardEventKind::Ended {
             departures,
             at: None,
         });
@@ -74,10 +74,10 @@ impl Channels {
 }
 
 impl Drop for Channels {
-    /// Sends a last signal if none was sent, whatever ended the shard: the director must not wait for it.
+    /// Sends a last event if none was sent, however the shard ended: the director must not wait for it.
     fn drop(&mut self) {
         if !self.ended {
-            self.send(SignalKind::Lost);
+            self.send(ShardEventKind::Lost);
         }
     }
 }

@@ -1,5 +1,4 @@
-//! Measures what a shard uses of the machine between two hand-overs of its figures: the shard's own thread asks the
-//! kernel.
+//! Measures a shard's use of the machine between two hand-overs of its figures, on the shard's own thread.
 
 use lgoose_base::machine::thread_time;
 use lgoose_metrics::{Effort, Lateness};
@@ -54,12 +53,12 @@ impl EffortMeter {
         self.lateness.clone()
     }
 
-    /// Notes that the shard's timer was due at `due` and woke it now; the process has stood still for `lost` in all.
+    /// Records that the shard's timer was due at `due` and woke it now; the process has stood still for `lost` in all.
     pub(crate) fn woke(&mut self, due: Instant, lost: Duration) {
         self.lag = Some(due.elapsed().saturating_sub(lost - self.lost));
     }
 
-    /// Returns what the shard has used since the last call; the process has stood still for `lost` in all, which is no part of that.
+    /// Returns the shard's use of the machine since the last call, without the time `lost` in which the process stood still.
     pub(crate) fn take(&mut self, connections: u64, lost: Duration) -> Effort {
         let now = EffortMeter {
             lost,

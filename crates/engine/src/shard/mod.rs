@@ -10,7 +10,7 @@ use crate::messages::context::RunContext;
 use crate::messages::departures::Departures;
 use crate::messages::directive::{Directive, DirectivePhase};
 use crate::messages::plan_version::PlanVersion;
-use crate::messages::signal::SignalKind;
+use crate::messages::shard_event::ShardEventKind;
 use crate::shard::channels::Channels;
 use crate::shard::effort::EffortMeter;
 use crate::shard::probe::probe;
@@ -45,7 +45,7 @@ pub(crate) fn run_shard(index: usize, context: &Arc<RunContext>, mut channels: C
         Ok(runtime) => runtime,
         Err(error) => {
             let error = Error::cannot("start a thread's runtime", error);
-            return channels.send(SignalKind::Failed(error));
+            return channels.send(ShardEventKind::Failed(error));
         }
     };
     context.heartbeats[index].run_here();
@@ -65,18 +65,18 @@ pub(crate) struct Shard {
     context: Arc<RunContext>,
     shared: Rc<ShardState>,
     pub(crate) users: ShardUsers,
-    /// When the next measurement begins; the shard hands over then.
+    /// Beginning of the next measurement; the shard hands over then.
     measurement_start: Option<Instant>,
     /// The version of the plan that users take then.
     next: Option<Arc<PlanVersion>>,
     meter: EffortMeter,
     /// Shows the watchdog that the thread comes back.
     watched_loop: WatchedLoop,
-    /// How much of the time in which the process stood still has been taken out of the timetable.
+    /// Standstill of the process that has been taken out of the timetable.
     shifted: Duration,
     /// The version of the directive under which it last had nothing left to do.
     idle: Option<u64>,
-    /// Whether it has told the director that all of its users have been started.
+    /// Whether it has reported that all of its users have been started.
     reported_started: bool,
 }
 
@@ -109,7 +109,7 @@ impl Shard {
         shard
     }
 
-    /// Makes a shard for simulated time: whatever else this machine does is none of its effort.
+    /// Makes a shard for simulated time: other work of this machine is none of its effort.
     #[cfg(any(test, feature = "test-support"))]
     pub(crate) fn simulated(
         index: usize,
@@ -180,7 +180,7 @@ impl Shard {
         }
     }
 
-    /// Hands over what is left when all users are gone.
+    /// Hands over the remaining figures when all users are gone.
     pub(crate) fn end(mut self, channels: &mut Channels) {
         self.users.drop_incoming(channels);
         let now = Instant::now().into_std();
@@ -188,7 +188,7 @@ impl Shard {
         self.hand_over(channels);
         let departures = self.departures();
         channels.end(departures);
-        // What is left is only freed, which nothing waits for.
+        // The rest is only freed, which nothing waits for.
         drop(self.watched_loop);
     }
 
@@ -224,7 +224,7 @@ impl Shard {
         }
     }
 
-    /// Tells the recorder when the directive's measurement begins.
+    /// Passes the beginning of the directive's measurement to the recorder.
     fn measure(&mut self) {
         let mut recorder = self.shared.recorder.borrow_mut();
         let moment = self.users.directive.measured_from();
@@ -264,12 +264,12 @@ impl Shard {
         shifts
     }
 
-    /// Does what is due by the timetable.
+    /// Starts and stops the users that are due by the timetable.
     fn step(&mut self, channels: &Channels) {
         let step_start = Instant::now();
         self.shared.see(step_start);
         if self.shift() {
-            // What was due is due later now.
+            // The moment that was due comes later now.
             return;
         }
         let now = step_start.duration_since(self.context.start);
@@ -281,20 +281,20 @@ impl Shard {
         }
     }
 
-    /// Tells the director, once, that this shard has started as many users as it will have at a time.
+    /// Reports, once, that this shard has started as many users as it will have at a time.
     fn report_started(&mut self, channels: &Channels) {
         if !self.reported_started && self.users.have_all_started() {
             self.reported_started = true;
-            channels.send(SignalKind::AllStarted);
+            channels.send(ShardEventKind::AllStarted);
         }
     }
 
-    /// Tells the director that all users have ended and none is to come, unless the run is steered.
+    /// Reports that all users have ended and none is to come, unless the run is steered.
     fn rest(&mut self, channels: &Channels) {
         let version = self.users.directive.version;
         if self.next.is_none() && self.users.are_over() && self.idle != Some(version) {
             self.idle = Some(version);
-            channels.send(SignalKind::Idle {
+            channels.send(ShardEventKind::Idle {
                 version,
                 departures: self.departures(),
             });

@@ -1,9 +1,9 @@
 //! Samples how long responses wait before their shard looks at them: a task beside the users of a shard is due at
 //! moments that have nothing to do with theirs, and notes how much later it gets its turn.
 //!
-//! Its timer is a descriptor in the shard's own epoll, and it is woken and queued as users are. So it waits for what
-//! a response waits for that becomes readable at that moment: for the thread to get a core, to come to the end of its
-//! present turn of the event loop, and to serve what was queued before. It sees only how long that takes, not why; time in
+//! Its timer is a descriptor in the shard's own epoll, and it is woken and queued as users are. So it waits as long as
+//! a response that becomes readable at that moment: for the thread to get a core, to come to the end of its present turn
+//! of the event loop, and to serve the tasks queued before. It measures only how long that takes, not why; time in
 //! which the process stood still is no such wait.
 
 use crate::timing::alarm::Alarm;

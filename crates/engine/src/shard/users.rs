@@ -2,14 +2,14 @@
 //! has room, or drops. Driven by the shard; knows no measurement.
 
 use super::channels::Channels;
-use crate::load_model::crew::LanePool;
 use crate::load_model::dispatch_pool::Service;
 use crate::load_model::dispatcher::{Arrival, Dispatcher};
+use crate::load_model::lane_pool::LanePool;
 use crate::load_model::user_pool::UserStart;
 use crate::messages::context::RunContext;
 use crate::messages::directive::{Directive, DirectivePhase};
 use crate::messages::plan_version::PlanVersion;
-use crate::messages::signal::SignalKind;
+use crate::messages::shard_event::ShardEventKind;
 use crate::user::on_call::OnCall;
 use crate::user::prefetch::PrefetchedLife;
 use crate::user::stop::StopSignal;
@@ -36,7 +36,7 @@ pub(crate) struct ShardUsers {
     roles: Vec<Rc<ScenarioContext>>,
     pub(super) directive: Directive,
     /// Users by lane.
-    crews: Vec<LanePool>,
+    pools: Vec<LanePool>,
     /// The tasks of all users; each returns its user's lane and number when it ends.
     pub(crate) tasks: JoinSet<(usize, u64)>,
     /// Whether users may start.
@@ -55,7 +55,7 @@ impl ShardUsers {
         ShardUsers {
             roles: ScenarioContext::of_scenarios(&context, plan_version, recorder),
             index,
-            crews: LanePool::of_lanes(index, &context, &directive),
+            pools: LanePool::of_lanes(index, &context, &directive),
             context,
             tasks: JoinSet::new(),
             going: directive.phase == DirectivePhase::Go,
@@ -73,26 +73,26 @@ impl ShardUsers {
     pub(super) fn are_over(&self) -> bool {
         let timetable = &self.directive.timetable;
         let elapsed = self.directive.clock.elapsed(self.context.now());
-        let mut crews = self.crews.iter().enumerate();
-        self.tasks.is_empty() && crews.all(|(lane, crew)| crew.is_over(timetable, lane, elapsed))
+        let mut pools = self.pools.iter().enumerate();
+        self.tasks.is_empty() && pools.all(|(lane, pool)| pool.is_over(timetable, lane, elapsed))
     }
 
     /// Returns whether as many have been started as the shard will have at a time.
     pub(super) fn have_all_started(&self) -> bool {
         let timetable = &self.directive.timetable;
-        let mut crews = self.crews.iter().enumerate();
-        crews.all(|(lane, crew)| crew.has_started_all(timetable, lane))
+        let mut pools = self.pools.iter().enumerate();
+        pools.all(|(lane, pool)| pool.has_started_all(timetable, lane))
     }
 
     /// Returns how many were ever started; 0 at a rate.
     pub(super) fn started(&self) -> u64 {
-        self.crews.iter().map(LanePool::reached).sum()
+        self.pools.iter().map(LanePool::reached).sum()
     }
 
     /// Takes over the limits on users that the timetable now sets.
     pub(super) fn limit(&mut self) {
-        for (lane, crew) in self.crews.iter_mut().enumerate() {
-            crew.follow(&self.directive.timetable, lane);
+        for (lane, pool) in self.pools.iter_mut().enumerate() {
+            pool.follow(&self.directive.timetable, lane);
         }
     }
 
@@ -101,15 +101,15 @@ impl ShardUsers {
         let recorder = &mut self.shared.recorder.borrow_mut();
         self.roles = ScenarioContext::of_scenarios(&self.context, &plan_version, recorder);
         self.directive.plan_version = plan_version;
-        for crew in &mut self.crews {
-            crew.renew(self.roles.len());
+        for pool in &mut self.pools {
+            pool.renew(self.roles.len());
         }
     }
 
-    /// Tells all to stop; none starts any more.
+    /// Stops all users; none starts any more.
     pub(super) fn stop(&mut self) {
         self.going = false;
-        self.crews.iter_mut().for_each(LanePool::dismiss_all);
+        self.pools.iter_mut().for_each(LanePool::release_all);
     }
 
     /// Returns when the number of users changes next or the next iteration starts; a moment in the past means at
@@ -122,8 +122,8 @@ impl ShardUsers {
             clock, timetable, ..
         } = &self.directive;
         let elapsed = clock.elapsed(self.context.now());
-        let crews = self.crews.iter_mut().enumerate();
-        let due = crews.filter_map(|(lane, crew)| crew.due(timetable, lane, elapsed));
+        let pools = self.pools.iter_mut().enumerate();
+        let due = pools.filter_map(|(lane, pool)| pool.due(timetable, lane, elapsed));
         self.context.instant(clock.moment(due.min()?)?)
     }
 
@@ -131,14 +131,14 @@ impl ShardUsers {
     pub(super) fn step(&mut self, channels: &Channels, elapsed: Duration) {
         let stepped_at = Instant::now();
         let timetable = self.directive.timetable.clone();
-        for lane in 0..self.crews.len() {
+        for lane in 0..self.pools.len() {
             let Some(users) = timetable.users(lane) else {
                 self.serve_due(channels, lane, elapsed);
                 continue;
             };
             let users = users.users_at(elapsed);
             // Starting users must keep neither running users nor late ones waiting for long.
-            while let LanePool::Users(pool) = &mut self.crews[lane]
+            while let LanePool::Users(pool) = &mut self.pools[lane]
                 && let Some(start) = pool.next(users)
             {
                 self.start(channels, lane, start);
@@ -154,7 +154,7 @@ impl ShardUsers {
         let stop = Rc::<StopSignal>::default();
         match self.user(lane, start, role, stop.clone()) {
             Ok(user) => {
-                if let LanePool::Users(pool) = &mut self.crews[lane] {
+                if let LanePool::Users(pool) = &mut self.pools[lane] {
                     pool.started(start.number, stop);
                 }
                 let key = (lane, start.number);
@@ -194,7 +194,7 @@ impl ShardUsers {
 
     /// Reports that no user can be made; the run ends here.
     fn fail(&mut self, channels: &Channels, error: Error) {
-        channels.send(SignalKind::Failed(error));
+        channels.send(ShardEventKind::Failed(error));
         self.stop();
     }
 
@@ -202,14 +202,14 @@ impl ShardUsers {
     pub(super) fn ended(&mut self, channels: &Channels, ended: Result<(usize, u64), JoinError>) {
         match ended {
             Ok((lane, number)) => {
-                let next = self.crews[lane].ended(number);
+                let next = self.pools[lane].ended(number);
                 if let Some(start) = next.filter(|_| self.going) {
                     self.start(channels, lane, start);
                 }
             }
             Err(error) if error.is_panic() => {
                 let message = "a user ended because of a bug in lgoose; please report it";
-                channels.send(SignalKind::Failed(Error::trouble(message)));
+                channels.send(ShardEventKind::Failed(Error::trouble(message)));
             }
             Err(_) => {}
         }
@@ -230,7 +230,7 @@ impl ShardUsers {
                 None => {
                     let end = self.directive.timetable.early_end(lane);
                     if end.is_some_and(|end| elapsed >= end) {
-                        self.crews[lane].dismiss_all();
+                        self.pools[lane].release_all();
                     }
                     return;
                 }
@@ -240,7 +240,7 @@ impl ShardUsers {
 
     /// Serves the last arrivals before the end of the run: no shard is left to pass them on to.
     pub(super) fn serve_last(&mut self, channels: &Channels) {
-        for lane in 0..self.crews.len() {
+        for lane in 0..self.pools.len() {
             while let Some(arrival) = self.take_due(lane) {
                 self.serve(channels, arrival, false);
             }
@@ -267,7 +267,7 @@ impl ShardUsers {
 
     /// Returns the dispatcher of a lane; `None` if it has a number of users.
     fn dispatcher(&mut self, lane: usize) -> Option<&mut Dispatcher> {
-        match &mut self.crews[lane] {
+        match &mut self.pools[lane] {
             LanePool::Arrivals(dispatcher) => Some(dispatcher),
             LanePool::Users(_) => None,
         }
@@ -321,10 +321,10 @@ impl ShardUsers {
             })
     }
 
-    /// Tells the other shards how many arrivals this one could take over.
+    /// Publishes to the other shards how many arrivals this one could take over.
     pub(super) fn publish_room(&self) {
-        for (crew, rooms) in self.crews.iter().zip(&self.context.rooms) {
-            if let LanePool::Arrivals(dispatcher) = crew {
+        for (pool, rooms) in self.pools.iter().zip(&self.context.rooms) {
+            if let LanePool::Arrivals(dispatcher) = pool {
                 let room = if self.going {
                     dispatcher.pool.room()
                 } else {

@@ -1,5 +1,5 @@
 //! Alarm: a timer that is precise to some 50 µs, for starts whose delay is measured and for short waits of users.
-//! tokio's own timers come one to two milliseconds late, which is more than a fast site takes to answer.
+//! tokio's own timers come one to two milliseconds late, which is more than a fast site takes to respond.
 
 use std::future::poll_fn;
 use std::io;
@@ -120,7 +120,7 @@ mod linux {
             }
         }
 
-        /// Sets the timer, which also clears what it reported before.
+        /// Sets the timer, which also clears its earlier expiry.
         fn set(&self, remaining: Duration) -> io::Result<()> {
             let spec = Itimerspec {
                 it_interval: Timespec {

@@ -1,6 +1,5 @@
 //! Notices that the whole process stood still, stopped by a signal or frozen with its machine: such time does not
-//! count against the target. Each thread has one, which is told whenever the thread does something, at least at every
-//! tick.
+//! count against the target. Each thread has one, which it updates whenever it does something, at least at every tick.
 
 use lgoose_base::machine::thread_time;
 use std::cell::Cell;

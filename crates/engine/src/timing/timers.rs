@@ -40,7 +40,7 @@ struct TimerQueue {
     number: u64,
     /// The wait whose user the alarm wakes.
     first: Option<TimerKey>,
-    /// When waits last ended.
+    /// Time at which waits last ended.
     turned: Option<Instant>,
     /// List of wakers, kept to reuse its memory.
     due: Vec<Waker>,

@@ -3,7 +3,7 @@
 use crate::load_model::clock::RunClock;
 use crate::messages::context::RunContext;
 use crate::messages::plan_requests::PlanCommand;
-use crate::messages::signal::{Signal, SignalKind};
+use crate::messages::shard_event::{ShardEvent, ShardEventKind};
 use lgoose_lua::RunView;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct ShardRun {
     clock: Cell<Option<RunClock>>,
     users: Arc<AtomicU64>,
     /// The shard's number and the channel for its signals to the director, if there is one.
-    director: Option<(usize, mpsc::UnboundedSender<Signal>)>,
+    director: Option<(usize, mpsc::UnboundedSender<ShardEvent>)>,
     /// What the plan has asked for.
     plan_requests: RefCell<Vec<PlanCommand>>,
 }
@@ -34,7 +34,7 @@ impl ShardRun {
     /// Makes the state of users. What they ask for goes to the director or, without a channel to it, is kept.
     pub(crate) fn new(
         context: &RunContext,
-        director: Option<(usize, mpsc::UnboundedSender<Signal>)>,
+        director: Option<(usize, mpsc::UnboundedSender<ShardEvent>)>,
     ) -> ShardRun {
         ShardRun {
             start: context.start,
@@ -72,9 +72,9 @@ impl ShardRun {
             return;
         }
         if let Some((from, signals)) = &self.director {
-            let (from, kind) = (*from, SignalKind::PlanRequest(plan_request.clone()));
+            let (from, kind) = (*from, ShardEventKind::PlanRequest(plan_request.clone()));
             // A closed channel means that the run is over.
-            let _over = signals.send(Signal { from, kind });
+            let _over = signals.send(ShardEvent { from, kind });
         }
         before.push(plan_request);
     }

@@ -9,7 +9,7 @@ use crate::load_model::throttle::Throttle;
 use crate::load_model::tickets::Tickets;
 use crate::messages::context::{OwnLimits, RunContext};
 use crate::messages::departures::Departures;
-use crate::messages::recoveries::Recoveries;
+use crate::messages::host_recovery::HostRecovery;
 use crate::timing::timers::Timers;
 use lgoose_http::Client;
 use lgoose_lua::Heartbeat;
@@ -54,7 +54,7 @@ pub(crate) struct ShardState {
     /// Limit on the requests of all users; `None` without one, and then a request only looks here.
     throttle: Option<Arc<Throttle>>,
     /// The hosts that are down, for whose return users wait.
-    pub(crate) recoveries: Arc<Recoveries>,
+    pub(crate) recoveries: Arc<HostRecovery>,
     /// Iterations that all users share.
     pub(crate) tickets: Option<Arc<Tickets>>,
     /// Numbers of the shard's users by the way they ended.

@@ -23,7 +23,7 @@ pub struct BrokerAddress {
     pub cert: Option<PathBuf>,
     /// The file of its private key.
     pub key: Option<PathBuf>,
-    /// Prefix of the subjects on which answers come, if not the usual one.
+    /// Prefix of the subjects on which replies come, if not the usual one.
     pub inbox: Option<String>,
 }
 
@@ -36,10 +36,10 @@ pub(super) enum Credentials<'a> {
 
 impl BrokerAddress {
     /// Reads `nats://[USER:PASSWORD@|TOKEN@]HOST[:PORT]`, or `tls://…`, or several of them with commas between: the nodes of
-    /// a cluster. What the first says of scheme and credentials holds for the others.
+    /// a cluster. The scheme and credentials of the first hold for the others.
     ///
     /// # Errors
-    /// A mistake whose text does not repeat what may be secret.
+    /// A mistake whose text does not repeat secrets.
     pub fn parse(text: &str) -> Result<BrokerAddress, Diagnostic> {
         let mut nodes = text.split(',').map(str::trim);
         let first = nodes.next().unwrap_or_default();

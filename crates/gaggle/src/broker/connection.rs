@@ -1,8 +1,10 @@
-//! Connection to the broker, which reconnects by itself when it breaks, and everything that lgoose asks of JetStream.
+//! Connection to the broker, which reconnects by itself when it breaks, and all requests to JetStream.
 
 use super::address::BrokerAddress;
 use super::denials::{Denials, Permissions};
-use super::options::{AGAIN, ContactState, cannot_connect, credentials, is_without_tls, options};
+use super::options::{
+    ContactState, RETRY_DELAY, cannot_connect, credentials, is_without_tls, options,
+};
 use crate::messages::{self, WorkerReply, WorkerRequest};
 use crate::names;
 use async_nats::jetstream::consumer::DeliverPolicy;
@@ -23,14 +25,14 @@ use tokio::time::Instant;
 pub(super) const REPEATS: Duration = Duration::from_secs(120);
 /// Time after which the broker forgets a run that nobody ended.
 pub(super) const FORGET: Duration = Duration::from_secs(24 * 3_600);
-/// Time limit for an answer of the broker.
+/// Time limit for a reply of the broker.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time limit for the broker to acknowledge a message that it stores, which is then sent again: shorter than the silence
 /// after which a worker counts as lost.
 const STORED: Duration = Duration::from_secs(3);
 
-/// What the stream of a run responds to a probe.
+/// Response of a run's stream to a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProbeResponse {
     Stored,
@@ -74,8 +76,8 @@ impl Broker {
         let (denials, denied) = watch::channel(Denials::default());
         let credentials = credentials(address)?;
         loop {
-            let news = (contact.clone(), denials.clone());
-            let options = options(address, credentials.as_deref(), name, news)?;
+            let (contact, denials) = (contact.clone(), denials.clone());
+            let options = options(address, credentials.as_deref(), name, contact, denials)?;
             let error = match options.connect(address.servers()).await {
                 Ok(client) => {
                     let mut jetstream = jetstream::new(client.clone());
@@ -94,10 +96,10 @@ impl Broker {
                 error.kind(),
                 ConnectErrorKind::Io | ConnectErrorKind::TimedOut | ConnectErrorKind::Dns
             ) && !is_without_tls(&error);
-            if !passes || Instant::now() + AGAIN > until {
+            if !passes || Instant::now() + RETRY_DELAY > until {
                 return Err(cannot_connect(address, &error));
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_DELAY).await;
         }
     }
 
@@ -111,12 +113,12 @@ impl Broker {
         self.contact.clone()
     }
 
-    /// Returns what the broker denies on this connection.
+    /// Returns the permissions that the broker denies on this connection.
     pub(crate) fn permissions(&self) -> &Permissions {
         &self.permissions
     }
 
-    /// Returns the most bytes that a message should have: half of what the broker takes, but 16 to 512 KiB.
+    /// Returns the most bytes that a message should have: half of the broker's limit, but 16 to 512 KiB.
     pub(crate) fn most_bytes(&self) -> usize {
         (self.client.max_payload() / 2).clamp(16 << 10, 512 << 10)
     }
@@ -134,7 +136,7 @@ impl Broker {
 
     /// Sends a message that the broker does not keep. If it cannot be sent now, it is lost.
     pub(crate) async fn send(&self, subject: String, bytes: Vec<u8>) {
-        // A late sign of life or answer is worthless.
+        // A late sign of life or reply is worthless.
         let _lost = self.client.publish(subject, bytes.into()).await;
     }
 
@@ -151,8 +153,8 @@ impl Broker {
         }
     }
 
-    /// Asks everybody who listens to the subject, and returns all answers that come within that time, each with the
-    /// time it took.
+    /// Sends a request to every listener of the subject, and returns all replies that come within that time, each with
+    /// the time it took.
     ///
     /// # Errors
     /// Trouble with a connection that is closed.
@@ -181,10 +183,10 @@ impl Broker {
         Ok(all)
     }
 
-    /// Asks one listener of the subject.
+    /// Sends a request to one listener of the subject.
     ///
     /// # Errors
-    /// A sentence that says why: nobody listens, or no answer came in time.
+    /// A sentence that says why: nobody listens, or no reply came in time.
     pub(crate) async fn request_bytes(
         &self,
         subject: String,
@@ -209,7 +211,7 @@ impl Broker {
     /// Sends a request to one listener of the subject, and returns the reply.
     ///
     /// # Errors
-    /// A sentence that says why: nobody listens, no answer came in time, or the request was refused.
+    /// A sentence that says why: nobody listens, no reply came in time, or the request was refused.
     pub(crate) async fn reply(
         &self,
         subject: String,
@@ -229,7 +231,7 @@ impl Broker {
     /// Sends a request to a worker and returns its reply.
     ///
     /// # Errors
-    /// A sentence about the worker: it is gone, does not answer, or refused.
+    /// A sentence about the worker: it is gone, does not respond, or refused.
     pub(crate) async fn request(
         &self,
         worker: &str,
@@ -242,7 +244,7 @@ impl Broker {
     /// Makes the stream of a run.
     ///
     /// # Errors
-    /// Trouble that says what the broker lacks: JetStream, permissions or room.
+    /// Trouble that names JetStream, permissions or room, whichever the broker lacks.
     pub(crate) async fn make_stream(&self, run: &str) -> Result<(), Error> {
         let config = Config {
             name: names::stream(run),
@@ -256,7 +258,7 @@ impl Broker {
             .await
     }
 
-    /// Makes a stream; errors name `action` as what could not be done.
+    /// Makes a stream; errors name the `action` that failed.
     ///
     /// # Errors
     /// The same as for [`Broker::make_stream`].
@@ -391,7 +393,7 @@ impl Broker {
         })
     }
 
-    /// Publishes a message without content, and returns what the stream responds; `None` if it does not.
+    /// Publishes a message without content, and returns the stream's response; `None` without one.
     pub(crate) async fn probe(&self, subject: String) -> Option<ProbeResponse> {
         let published = self.publish(subject, PublishMessage::build()).await;
         match published.map_err(|error| error.kind()) {

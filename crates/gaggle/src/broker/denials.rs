@@ -1,29 +1,29 @@
-//! Permissions that the broker denies. It says so on the connection; whoever asked for it gets no answer.
+//! Permissions that the broker denies. It reports them on the connection; the denied request gets no reply.
 
 use lgoose_base::error::{Error, Trouble};
 use std::collections::BTreeSet;
 use tokio::sync::watch;
 
 /// The most denials that are remembered.
-const MOST: usize = 64;
+const MAX_DENIALS: usize = 64;
 
-/// Returns what an error of the broker denies, such as `Publish to "SUBJECT"`. The protocol of NATS has no other form
+/// Returns the permission that an error of the broker denies, such as `Publish to "SUBJECT"`. The protocol of NATS has no other form
 /// for it than this text.
 pub(super) fn denied_by(error: &str) -> Option<&str> {
     error.strip_prefix("Permissions Violation for ")
 }
 
-/// What the broker has refused for want of permission, each as `publish to "SUBJECT"` or `subscribe to "SUBJECT"`.
+/// Permissions that the broker has denied, each as `publish to "SUBJECT"` or `subscribe to "SUBJECT"`.
 #[derive(Debug, Default)]
 pub(super) struct Denials(BTreeSet<String>);
 
 impl Denials {
-    /// Notes what was denied, as [`denied_by`] returns it; returns whether it is a new denial.
+    /// Records a denied permission, as [`denied_by`] returns it; returns whether it is a new one.
     pub(super) fn note(&mut self, what: &str) -> bool {
         let what = what
             .replacen("Publish", "publish", 1)
             .replacen("Subscription", "subscribe", 1);
-        self.0.len() < MOST && self.0.insert(what)
+        self.0.len() < MAX_DENIALS && self.0.insert(what)
     }
 
     /// Forgets all denials: the next connection may have other permissions.
@@ -108,9 +108,9 @@ mod tests {
     #[test]
     fn no_more_denials_are_remembered_than_serve() {
         let mut denials = Denials::default();
-        for number in 0..2 * MOST {
+        for number in 0..2 * MAX_DENIALS {
             denials.note(&format!("Publish to \"{number}\""));
         }
-        assert_eq!(denials.0.len(), MOST);
+        assert_eq!(denials.0.len(), MAX_DENIALS);
     }
 }

@@ -1,4 +1,4 @@
-//! Stream of the log entries of a run's workers. It is bounded, and the manager removes what it has written to files.
+//! Stream of the log entries of a run's workers. It is bounded, and the manager removes the entries that it has written.
 //!
 //! It is not an object store, which would keep everything until the end of the run and has no bound that makes a
 //! writer wait.
@@ -13,7 +13,7 @@ use lgoose_base::error::Error;
 use std::time::Duration;
 
 /// The most bytes in the stream; beyond it, the broker takes nothing until the manager has removed some.
-const MOST_BYTES: i64 = 256 << 20;
+const MAX_STREAM_BYTES: i64 = 256 << 20;
 /// Time after which an unacknowledged message is delivered again.
 const REDELIVER_AFTER: Duration = Duration::from_secs(5);
 /// The most messages of one batch: some 16 MiB with messages as large as workers make them.
@@ -24,7 +24,7 @@ const WAIT: Duration = Duration::from_millis(500);
 /// Makes the log stream of a run, and the consumer that reads it.
 ///
 /// # Errors
-/// Trouble that says what the broker lacks: JetStream, permissions, room.
+/// Trouble that names JetStream, permissions or room, whichever the broker lacks.
 pub(crate) async fn make_log_stream(broker: &Broker, run: &str) -> Result<LogConsumer, Error> {
     let action = "make the stream of the run's logs at the broker";
     let config = Config {
@@ -33,7 +33,7 @@ pub(crate) async fn make_log_stream(broker: &Broker, run: &str) -> Result<LogCon
         storage: StorageType::File,
         retention: RetentionPolicy::WorkQueue,
         discard: DiscardPolicy::New,
-        max_bytes: MOST_BYTES,
+        max_bytes: MAX_STREAM_BYTES,
         duplicate_window: REPEATS,
         max_age: FORGET,
         ..Config::default()

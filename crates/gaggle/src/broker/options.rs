@@ -1,4 +1,4 @@
-//! Options of a connection to the broker, and what is known of the connection since.
+//! Options of a connection to the broker, and the state of the connection.
 
 use super::address::{BrokerAddress, Credentials};
 use super::denials::{Denials, denied_by};
@@ -15,9 +15,9 @@ use tokio::time::Instant;
 /// Time limit for one attempt to connect.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Time between two attempts.
-pub(super) const AGAIN: Duration = Duration::from_millis(500);
+pub(super) const RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// What is done with the credentials file, for trouble.
+/// The action with the credentials file, for trouble.
 const CREDENTIALS: &str = "read the credentials for the broker";
 
 /// Current state of the contact with the broker.
@@ -70,7 +70,8 @@ pub(super) fn options(
     address: &BrokerAddress,
     credentials: Option<&str>,
     name: &str,
-    (contact, denials): (watch::Sender<ContactState>, watch::Sender<Denials>),
+    contact: watch::Sender<ContactState>,
+    denials: watch::Sender<Denials>,
 ) -> Result<ConnectOptions, Error> {
     let mut options = ConnectOptions::new()
         .name(name)
@@ -78,7 +79,7 @@ pub(super) fn options(
         .ping_interval(Duration::from_secs(5))
         .reconnect_delay_callback(|attempts| match attempts {
             0 | 1 => Duration::ZERO,
-            _ => AGAIN,
+            _ => RETRY_DELAY,
         })
         .event_callback(move |event| {
             let (contact, denials) = (contact.clone(), denials.clone());
@@ -144,7 +145,7 @@ fn note(contact: &watch::Sender<ContactState>, denials: &watch::Sender<Denials>,
     }
 }
 
-/// Returns trouble for a connection that could not be made, and what to do about it.
+/// Returns trouble for a connection that could not be made, with advice.
 pub(super) fn cannot_connect(address: &BrokerAddress, error: &async_nats::ConnectError) -> Error {
     let trouble = Trouble::cannot("connect to the broker").with_address(address.url());
     let source = |error: &async_nats::ConnectError| {
@@ -179,7 +180,7 @@ pub(super) fn cannot_connect(address: &BrokerAddress, error: &async_nats::Connec
     .into()
 }
 
-/// Returns whether whoever listens there responds to a handshake of TLS with something else.
+/// Returns whether the listener there responds to a handshake of TLS with something else.
 pub(super) fn is_without_tls(error: &async_nats::ConnectError) -> bool {
     use rustls::InvalidMessage::InvalidContentType;
     matches!(
@@ -218,7 +219,7 @@ fn refuses_certificate(error: &rustls::Error) -> bool {
     )
 }
 
-/// Returns whether certificates are what one of the two sides does not accept.
+/// Returns whether one of the two sides does not accept a certificate.
 fn is_of_certificates(error: &rustls::Error) -> bool {
     let own = matches!(
         error,

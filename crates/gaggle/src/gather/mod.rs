@@ -19,10 +19,10 @@ use std::time::Duration;
 use tokio::task::{AbortHandle, JoinSet};
 use work::{GatherEnd, gather};
 
-/// Time limit for gathers to answer.
+/// Time limit for the replies of gathers.
 const HELLO: Duration = Duration::from_millis(400);
 
-/// Returns all gathers that answer now.
+/// Returns all gathers that respond now.
 ///
 /// # Errors
 /// Trouble with the broker.
@@ -78,7 +78,7 @@ pub async fn serve_gather(
                 let reply = match messages::decode(&message.payload) {
                     Ok(GatherRequest::Gather { run, slot }) => {
                         let task = tasks.spawn(gather(broker.clone(), run.clone(), slot.clone()));
-                        // A gather task already at work may know less than the stream: whatever matters is there.
+                        // A gather task already at work may know less than the stream, which has everything that matters.
                         if let Some(before) = slots.insert((run, slot), task) {
                             before.abort();
                         }

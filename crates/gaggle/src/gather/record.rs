@@ -1,7 +1,7 @@
-//! Records of a gather: what it has made of the signals of some workers, kept in the run's stream.
+//! Records of a gather: sums of the signals of some workers, kept in the run's stream.
 //!
 //! The workers of a run that have the same labels and a gather share a **slot**. They publish their signals under the
-//! slot's name, where only its gather reads them; the records under the slot's own subject say what became of them.
+//! slot's name, where only its gather reads them; the records under the slot's own subject hold their sums.
 //! Each record accounts for all signals up to a sequence number of the stream, and is accepted only if it follows the
 //! record that its sender knows as the last. So signals count once, however many gathers take turns, and the manager
 //! can read the signals itself from any record on.
@@ -23,7 +23,7 @@ pub(crate) struct SlotRecord {
     pub(crate) kind: RecordKind,
 }
 
-/// How far the signals of a worker are accounted for.
+/// Progress of the accounting of a worker's signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SignalProgress {
     /// Identity of the worker, as [`names::worker_number`](crate::names::worker_number) reads it.
@@ -36,7 +36,7 @@ pub(crate) struct SignalProgress {
     pub(crate) epoch: u64,
 }
 
-/// What became of the signals.
+/// Fate of the signals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum RecordKind {
     /// Figures were added up, and everything else is passed on.

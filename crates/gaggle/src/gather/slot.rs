@@ -15,7 +15,7 @@ pub(super) struct SlotState {
     number: u64,
     /// Sequence number in the stream of the last signal that is in a record.
     through: u64,
-    /// How far records account for the signals of each worker.
+    /// Progress of the records for each worker.
     members: BTreeMap<u64, SlotMember>,
     /// Signals that are in no record yet, in the order of the stream.
     waiting: Vec<RunMessage>,
@@ -93,7 +93,7 @@ impl SlotState {
         self.is_waiting() && workers.all(|worker| self.fold.members.contains_key(worker))
     }
 
-    /// Takes what waits as records of at most `most_bytes` of figures and signals each; only a record of a single
+    /// Takes the waiting signals as records of at most `most_bytes` of figures and signals each; only a record of a single
     /// signal may have more. If nothing waits, it is one record with nothing in it.
     pub(super) fn take(&mut self, by: &str, most_bytes: usize) -> Vec<SlotRecord> {
         let waiting = std::mem::take(&mut self.waiting);
@@ -308,8 +308,8 @@ mod tests {
     fn records_add_up_to_the_signals_whoever_dies_between_them() {
         let signals = signals(5, 6);
         let mut stream: Vec<SlotRecord> = Vec::new();
-        // Each gather hears what is in no record yet, and dies after two records or while writing one that nobody
-        // gets.
+        // Each gather receives the signals that are in no record yet, and dies after two records or while writing one
+        // that nobody receives.
         for life in 0.. {
             let mut slot = SlotState::after(stream.last());
             let from = signals.partition_point(|message| message.number <= slot.through());

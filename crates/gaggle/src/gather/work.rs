@@ -13,15 +13,15 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 /// Time after a record from which the next one is written as soon as all workers have delivered.
-const LEAST: Duration = Duration::from_millis(400);
+const MIN_INTERVAL: Duration = Duration::from_millis(400);
 /// Time for which a signal waits for those of other workers.
 const PATIENCE: Duration = Duration::from_millis(600);
 /// Time after a record at which the next one is written in any case, if only as a sign of life.
-const MOST: Duration = Duration::from_millis(1_250);
-/// Time between two looks at what waits.
+const MAX_INTERVAL: Duration = Duration::from_millis(1_250);
+/// Time between two looks at the waiting signals.
 const LOOK: Duration = Duration::from_millis(50);
 /// Time between two attempts at something that failed.
-const AGAIN: Duration = Duration::from_millis(250);
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 /// Time without a signal after which a run is taken to be over.
 const ABANDONED: Duration = Duration::from_secs(600);
 
@@ -89,8 +89,8 @@ async fn go_on(broker: &Broker, run: &str, name: &str) -> Result<&'static str, E
         }
         let since = written.elapsed();
         let late = waiting.is_some_and(|waiting| waiting.elapsed() >= PATIENCE);
-        let due = since >= MOST || since >= LEAST && (late || slot.is_complete());
-        // Written even if all known workers have ended: the manager may wait for a lost one that was never heard
+        let due = since >= MAX_INTERVAL || since >= MIN_INTERVAL && (late || slot.is_complete());
+        // Written even if all known workers have ended: the manager may wait for a lost one that never sent a signal
         // here.
         if !due {
             continue;
@@ -143,6 +143,6 @@ async fn write(
                 tracing::debug!(target: "lgoose::gaggle", "{error}")
             }
         }
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(RETRY_DELAY).await;
     }
 }

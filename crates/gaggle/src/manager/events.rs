@@ -1,6 +1,6 @@
 //! Events of the plan, run on one of the workers.
 
-use super::roll::SILENCE;
+use super::registry::SILENCE;
 use super::terms::REPLY_TIMEOUT;
 use crate::broker::{Broker, ContactState};
 use crate::messages::{RequestKind, WorkerReply, WorkerRequest};
@@ -26,7 +26,7 @@ pub(super) struct EventWorkers {
 
 /// Reasons why an event has no end.
 pub(super) enum EventFailure {
-    /// Nothing is heard any more from the worker with that identity.
+    /// The worker with that identity is silent.
     Lost(String),
     /// A sentence.
     Failed(String),
@@ -67,7 +67,7 @@ impl EventWorkers {
                 reply = &mut replying => break reply,
                 reply = broker.request(&id, &request, within) => reply.is_ok(),
             };
-            // Without the broker, nobody is heard.
+            // Without the broker, everybody is silent.
             if is_there || *contact.borrow() != ContactState::Up {
                 last_reply = Instant::now();
             } else if last_reply.elapsed() > SILENCE {

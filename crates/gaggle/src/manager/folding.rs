@@ -1,8 +1,8 @@
 //! Figures of many workers that the manager reads itself, added up for a moment before they are passed on. This costs
 //! less than a third of merging each delivery into the store of the run and those of its labels.
 
-use super::roll::WorkerRegistry;
-use lgoose_engine::SignalKind;
+use super::registry::WorkerRegistry;
+use lgoose_engine::ShardEventKind;
 use lgoose_metrics::{Delivery, GatheredDelta, PortableDelta};
 use std::collections::BTreeMap;
 
@@ -24,18 +24,18 @@ impl PendingFigures {
     /// Adds up the figures of the worker with that number if the run has many workers; returns whether it did.
     pub(super) fn add(
         &mut self,
-        roll: &WorkerRegistry,
+        registry: &WorkerRegistry,
         worker: usize,
         reached: u64,
         bytes: &[u8],
     ) -> bool {
-        if roll.0.len() <= FEW {
+        if registry.0.len() <= FEW {
             return false;
         }
         let Ok(delta) = PortableDelta::decode(bytes) else {
             return false;
         };
-        let labels = &roll.0[worker].presence.labels;
+        let labels = &registry.0[worker].presence.labels;
         if !self.0.contains_key(labels) {
             self.0.insert(labels.clone(), LabelledSum::default());
         }
@@ -47,10 +47,10 @@ impl PendingFigures {
         true
     }
 
-    /// Takes out what was added up, one signal for workers with the same labels.
-    pub(super) fn take(&mut self) -> impl Iterator<Item = SignalKind> + use<> {
+    /// Takes out the sums, one signal for workers with the same labels.
+    pub(super) fn take(&mut self) -> impl Iterator<Item = ShardEventKind> + use<> {
         std::mem::take(&mut self.0).into_values().map(|folded| {
-            SignalKind::Gathered(Delivery::Gathered {
+            ShardEventKind::Gathered(Delivery::Gathered {
                 delta: Box::new(folded.figures),
                 reached: folded.reached.into_iter().collect(),
             })

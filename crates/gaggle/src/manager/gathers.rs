@@ -8,7 +8,7 @@ use crate::names;
 use lgoose_metrics::label_texts;
 use std::collections::BTreeMap;
 
-/// Leaves out gathers of another version, and tells which one of several with the same label stands by.
+/// Leaves out gathers of another version, and reports which one of several with the same label stands by.
 pub(super) fn fitting(present: Vec<GatherPresence>, notify: impl Fn(&str)) -> Vec<GatherPresence> {
     const OWN: &str = env!("CARGO_PKG_VERSION");
     let mut fitting: Vec<GatherPresence> = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn fits(gather: &GatherPresence, labels: &BTreeMap<String, String>) -
     texts.any(|label| gather.labels.contains(&label))
 }
 
-/// Asks a gather to add up a slot.
+/// Requests a gather to add up a slot.
 pub(super) async fn request_gather(
     broker: &Broker,
     id: &str,

@@ -1,6 +1,6 @@
 //! Handing out of the plan: sends a version of it to workers in pieces, and collects their replies.
 
-use super::roll::{RegisteredWorker, WorkerRegistry};
+use super::registry::{RegisteredWorker, WorkerRegistry};
 use super::terms::PlanPacker;
 use crate::broker::Broker;
 use crate::clock::ClockOffset;
@@ -56,14 +56,14 @@ impl PackedPlan {
         &self,
         broker: &Broker,
         run: &str,
-        roll: &WorkerRegistry,
+        registry: &WorkerRegistry,
     ) -> Result<ClockOffsets, Error> {
-        let present = |at: &usize| !roll.0[*at].away && !roll.0[*at].replaced;
-        let present: Vec<usize> = (0..roll.0.len()).filter(present).collect();
+        let present = |at: &usize| !registry.0[*at].away && !registry.0[*at].replaced;
+        let present: Vec<usize> = (0..registry.0.len()).filter(present).collect();
         let handing = present
             .iter()
             .copied()
-            .map(|at| self.send(broker, run, &roll.0[at], self.number));
+            .map(|at| self.send(broker, run, &registry.0[at], self.number));
         let loaded: Vec<_> = futures_util::stream::iter(handing)
             .buffered(AT_A_TIME)
             .collect()
@@ -72,7 +72,7 @@ impl PackedPlan {
         for (at, loaded) in present.into_iter().zip(loaded) {
             match loaded {
                 Ok(offset) => offsets.extend(offset.map(|offset| (at, offset))),
-                Err(why) => refused.push(format!("worker '{}': {why}", roll.0[at].name())),
+                Err(why) => refused.push(format!("worker '{}': {why}", registry.0[at].name())),
             }
         }
         if refused.is_empty() {

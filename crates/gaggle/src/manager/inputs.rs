@@ -1,8 +1,8 @@
-//! What every worker of a run gets from its manager, and one that joins later gets at once: the plan, the value of
-//! `test_start`, the start, and the latest order.
+//! Inputs of the workers of a run: the plan, the value of `test_start`, the start, and the latest order. A worker that
+//! joins later gets all of them at once.
 
 use super::hand_out::PackedPlan;
-use super::roll::RegisteredWorker;
+use super::registry::RegisteredWorker;
 use super::streams::ManagerConnection;
 use super::terms::{LatestReceiver, REPLY_TIMEOUT};
 use crate::broker::Broker;
@@ -21,7 +21,7 @@ pub(super) struct WorkerInputs {
     pub(super) plan: Option<Arc<PackedPlan>>,
     /// The value that `test_start` returned, as JSON.
     pub(super) shared: Option<String>,
-    /// When users began, and how long that was after the origin of log times.
+    /// Start of the users, and its time since the origin of log times.
     start: Option<(Instant, Duration)>,
     /// The latest order.
     order: watch::Sender<Option<RevisedOrder>>,
@@ -87,7 +87,7 @@ impl WorkerInputs {
         let _stopped = orders.wait_for(stops).await;
     }
 
-    /// Notes when users begin, and how long that is after the origin of log times.
+    /// Records when users begin, and how long that is after the origin of log times.
     pub(super) fn start(&mut self, at: Instant, since_origin: Duration) {
         self.start = Some((at, since_origin));
     }
@@ -102,7 +102,7 @@ impl WorkerInputs {
             .map_or(Duration::ZERO, |(start, _)| start.elapsed())
     }
 
-    /// Returns the request that has a worker start users. One that takes the place of another takes nothing of what was
+    /// Returns the request that has a worker start users. One that takes the place of another takes none of the numbers
     /// `reserved` there before.
     pub(super) fn start_request(
         &self,

@@ -2,7 +2,7 @@
 //! concern.
 
 use super::folding::PendingFigures;
-use super::roll::WorkerRegistry;
+use super::registry::WorkerRegistry;
 use super::terms::REPLY_TIMEOUT;
 use crate::broker::Broker;
 use crate::messages::{self, NumberedSignal, RequestKind, WorkerRequest};
@@ -10,7 +10,7 @@ use crate::names;
 use crate::reading::RunMessage;
 use async_nats::Message;
 use lgoose_base::error::Error;
-use lgoose_engine::{Signal, SignalKind, WorkerSignal};
+use lgoose_engine::{ShardEvent, ShardEventKind, WorkerSignal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -19,10 +19,10 @@ pub(super) struct SignalIntake {
     pub(super) broker: Broker,
     /// Name of the run.
     pub(super) run: String,
-    pub(super) roll: WorkerRegistry,
+    pub(super) registry: WorkerRegistry,
     folding: PendingFigures,
-    director: mpsc::UnboundedSender<Signal>,
-    /// Workers that were told to end.
+    director: mpsc::UnboundedSender<ShardEvent>,
+    /// Workers that are ending before the run.
     leaving: Vec<usize>,
 }
 
@@ -30,13 +30,13 @@ impl SignalIntake {
     pub(super) fn new(
         broker: Broker,
         run: &str,
-        roll: WorkerRegistry,
-        director: mpsc::UnboundedSender<Signal>,
+        registry: WorkerRegistry,
+        director: mpsc::UnboundedSender<ShardEvent>,
     ) -> SignalIntake {
         SignalIntake {
             broker,
             run: run.to_owned(),
-            roll,
+            registry,
             folding: PendingFigures::default(),
             director,
             leaving: Vec::new(),
@@ -44,109 +44,109 @@ impl SignalIntake {
     }
 
     /// Sends a signal about a worker, or about the run, to the director.
-    pub(super) fn send(&self, from: usize, kind: SignalKind) {
+    pub(super) fn send(&self, from: usize, kind: ShardEventKind) {
         // Nobody receives it once the run is over.
-        let _over = self.director.send(Signal { from, kind });
+        let _over = self.director.send(ShardEvent { from, kind });
     }
 
     /// Sends a warning to views and the report.
     pub(super) fn warn(&self, text: &str) {
-        self.send(0, SignalKind::Warning(text.to_owned()));
+        self.send(0, ShardEventKind::Warning(text.to_owned()));
     }
 
     /// Warns that a worker cannot hand over its figures, and why.
     pub(super) fn warn_of(&self, message: &Message) {
         let number =
-            names::worker_of_subject(&message.subject).and_then(|id| self.roll.number_of(id));
+            names::worker_of_subject(&message.subject).and_then(|id| self.registry.number_of(id));
         if let (Some(number), Ok(why)) = (number, messages::decode::<String>(&message.payload)) {
-            let name = self.roll.0[number].name();
+            let name = self.registry.0[number].name();
             let text = format!("figures of worker '{name}' do not arrive: it {why}");
-            self.send(number, SignalKind::Warning(text));
+            self.send(number, ShardEventKind::Warning(text));
         }
     }
 
     /// Passes a worker's signal on to the director, unless it is a repeat.
     pub(super) fn receive(&mut self, message: &RunMessage) {
-        let Some(number) = self.roll.number_of(&message.sender) else {
+        let Some(number) = self.registry.number_of(&message.sender) else {
             return;
         };
-        let latest = self.roll.0[number].sequence;
+        let latest = self.registry.0[number].sequence;
         let NumberedSignal { sequence, signal } =
             match messages::decode_signal(&message.bytes, latest) {
                 Ok(numbered) => numbered,
                 Err(error) => return self.skip(number, &error),
             };
         if self.advance(number, sequence, 1) && !self.handle(number, sequence, signal) {
-            self.roll.0[number].sequence = latest;
+            self.registry.0[number].sequence = latest;
         }
     }
 
-    /// Skips a message in the name of a worker that cannot be read: whoever sent it, it ends no run.
+    /// Skips a message in the name of a worker that cannot be read: no sender can end the run by it.
     fn skip(&mut self, number: usize, why: &Error) {
-        if let Some(warning) = self.roll.skip(number, why) {
+        if let Some(warning) = self.registry.skip(number, why) {
             self.send(number, warning);
         }
     }
 
-    /// Notes that `signals` more signals of a worker have come, of which the last has the number `sequence`; returns
+    /// Records that `signals` more signals of a worker have come, of which the last has the number `sequence`; returns
     /// whether they are new.
     pub(super) fn advance(&mut self, number: usize, sequence: u64, signals: u64) -> bool {
         let now = Instant::now();
-        let member = &mut self.roll.0[number];
+        let member = &mut self.registry.0[number];
         let silent = now.duration_since(member.last_signal);
         member.last_signal = now;
-        let Some(come) = self.roll.come_to(number, sequence, signals, silent) else {
+        let Some(come) = self.registry.come_to(number, sequence, signals, silent) else {
             return false;
         };
         for kind in come.signals {
             self.send(number, kind);
         }
-        if come.is_back && self.roll.0[number].replaced {
-            self.dismiss(number);
+        if come.is_back && self.registry.0[number].replaced {
+            self.release(number);
         }
         true
     }
 
-    /// Passes a worker's signal on, and notes what of it concerns the manager. Returns false if it cannot be read.
+    /// Passes a worker's signal on, and records the facts for the manager. Returns false if it cannot be read.
     pub(super) fn handle(&mut self, number: usize, sequence: u64, signal: WorkerSignal) -> bool {
         if let WorkerSignal::Figures { reached, bytes } = &signal
-            && self.folding.add(&self.roll, number, *reached, bytes)
+            && self.folding.add(&self.registry, number, *reached, bytes)
         {
             return true;
         }
         // Figures that came before this signal go first.
         self.pass_on();
-        let kind = match self.roll.accept(number, sequence, signal) {
+        let kind = match self.registry.accept(number, sequence, signal) {
             Ok(kind) => kind,
             Err(error) => {
                 self.skip(number, &error);
                 return false;
             }
         };
-        if let SignalKind::Leaving(_) = kind {
+        if let ShardEventKind::Leaving(_) = kind {
             self.leaving.push(number);
         }
         self.send(number, kind);
         true
     }
 
-    /// Passes what was added up on to the director.
+    /// Passes the sums on to the director.
     pub(super) fn pass_on(&mut self) {
         for kind in self.folding.take() {
             self.send(0, kind);
         }
     }
 
-    /// Takes out the workers that were told to end since the last call.
+    /// Takes out the workers that have begun to end since the last call.
     pub(super) fn take_leaving(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.leaving)
     }
 
-    /// Tells a worker that another one has replaced to stop its users and end.
-    pub(super) fn dismiss(&self, number: usize) {
+    /// Requests a worker that another one has replaced to stop its users and end.
+    pub(super) fn release(&self, number: usize) {
         let request = WorkerRequest::new(&self.run, RequestKind::Dismiss);
         let broker = self.broker.clone();
-        let id = self.roll.0[number].presence.id.clone();
+        let id = self.registry.0[number].presence.id.clone();
         tokio::spawn(async move {
             let _gone_again = broker.request(&id, &request, REPLY_TIMEOUT).await;
         });

@@ -1,21 +1,21 @@
-//! What a manager keeps in the stream of its run so that another one can go on with it: the record at the beginning,
-//! and a journal of what its director is told.
+//! State of a manager in the stream of its run, so that another one can go on with it: the record at the beginning, and a
+//! journal of the actions of its director.
 
-use super::roll::{RegisteredWorker, WorkerRegistry};
+use super::registry::{RegisteredWorker, WorkerRegistry};
 use super::terms::WorkerLoss;
 use crate::broker::Broker;
 use crate::messages::{self, ManagerLogEvent, ManagerLogLine, ManagerRecord, RunDescription};
 use crate::names;
 use crate::reading::FailureTracker;
 use lgoose_base::error::Error;
-use lgoose_engine::SignalKind;
+use lgoose_engine::ShardEventKind;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// Time between two attempts at something that failed.
-const AGAIN: Duration = Duration::from_millis(250);
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 
-/// What another manager needs to go on with the run: facts for the record, and the journal.
+/// State from which another manager can go on with the run: facts for the record, and the journal.
 pub(super) struct ManagerLog {
     pub(super) facts: RunDescription,
     pub(super) on_loss: WorkerLoss,
@@ -43,14 +43,14 @@ impl ManagerLog {
         });
     }
 
-    /// Writes what the director is told about a worker, if none of the worker's own signals shows it.
-    pub(super) fn write_of(&mut self, at: Duration, worker: usize, kind: &SignalKind) {
+    /// Writes an event of a worker that none of its own signals shows.
+    pub(super) fn write_of(&mut self, at: Duration, worker: usize, kind: &ShardEventKind) {
         let line = match kind {
-            SignalKind::Away(text) => ManagerLogEvent::Away {
+            ShardEventKind::Away(text) => ManagerLogEvent::Away {
                 worker,
                 text: text.clone(),
             },
-            SignalKind::Warning(text) => ManagerLogEvent::Warning {
+            ShardEventKind::Warning(text) => ManagerLogEvent::Warning {
                 worker,
                 text: text.clone(),
             },
@@ -67,8 +67,9 @@ impl ManagerLog {
         &self,
         broker: &Broker,
         run: &str,
-        roll: &WorkerRegistry,
-        (ahead, since_origin): (Duration, Duration),
+        registry: &WorkerRegistry,
+        ahead: Duration,
+        since_origin: Duration,
     ) -> Result<(), Error> {
         let record = ManagerRecord {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -76,7 +77,7 @@ impl ManagerLog {
             ahead,
             since_origin,
             test_start: self.test_start.clone(),
-            members: roll.0.iter().map(RegisteredWorker::recorded).collect(),
+            members: registry.0.iter().map(RegisteredWorker::recorded).collect(),
             replaces: self.on_loss.fills_places(),
         };
         let bytes = messages::encode(&record);
@@ -97,7 +98,7 @@ pub(super) async fn store_lines(
         let bytes = messages::encode(&line);
         while let Err((error, _)) = broker.store(names::journal(&run), &id, bytes.clone()).await {
             failing.note(&broker, error);
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_DELAY).await;
         }
         failing.forget();
     }

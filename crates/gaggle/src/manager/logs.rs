@@ -23,7 +23,7 @@ const WRITING: Duration = Duration::from_secs(5);
 /// Time between two checks whether pieces are written.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What has come from one worker.
+/// Log pieces that have come from one worker.
 struct WorkerLogSource {
     worker: LogWorker,
     /// All pieces up to this number have come; of those after it, the ones in `beyond`.
@@ -48,7 +48,7 @@ impl WorkerLogSource {
         }
     }
 
-    /// Notes a piece; returns false if it came before.
+    /// Records a piece; returns false if it came before.
     fn note(&mut self, piece: &LogPiece) -> bool {
         if piece.number <= self.whole || !self.beyond.insert(piece.number) {
             return false;
@@ -78,9 +78,9 @@ pub(super) struct Collector {
     /// By identity of the worker.
     sources: BTreeMap<String, WorkerLogSource>,
     over: oneshot::Receiver<()>,
-    /// When the run was found to be over.
+    /// Time at which the run was found to be over.
     over_since: Option<Instant>,
-    /// When a piece last came or was written.
+    /// Time at which a piece last came or was written.
     progress: Instant,
     /// Whether the files take nothing more.
     stuck: bool,
@@ -94,12 +94,7 @@ pub(super) async fn collect(
     workers: Vec<(String, String)>,
     fetcher: LogFetcher,
 ) {
-    let LogFetcher {
-        started,
-        over,
-        ended,
-    } = fetcher;
-    if let Ok(run_logs) = started.await {
+    if let Ok(run_logs) = fetcher.started.await {
         let sources = workers.into_iter().enumerate();
         let sources = sources.map(|(number, (id, name))| (id, WorkerLogSource::new(number, &name)));
         let collector = Collector {
@@ -107,14 +102,14 @@ pub(super) async fn collect(
             run,
             consumer,
             sources: sources.collect(),
-            over,
+            over: fetcher.over,
             over_since: None,
             progress: Instant::now(),
             stuck: false,
         };
         let warnings = collector.collect(&run_logs).await;
         // Nobody receives them if the wait for the logs was interrupted.
-        let _unheard = ended.send(warnings);
+        let _unheard = fetcher.ended.send(warnings);
     }
 }
 
@@ -159,7 +154,7 @@ impl Collector {
         self.over_since.is_some()
     }
 
-    /// Fetches what is there, and waits until it is written.
+    /// Fetches the pieces that are there, and waits until they are written.
     async fn fetch(&mut self, run_logs: &RunLogs) {
         let batch = self.consumer.batch().await;
         for message in &batch {
@@ -208,7 +203,7 @@ impl Collector {
         }
     }
 
-    /// Tells workers to log nothing more, and returns the lines of those that answer.
+    /// Requests workers to log nothing more, and returns the lines of those that respond.
     async fn end(&self) -> BTreeMap<String, LineCounts> {
         let workers = present(&self.broker).await.unwrap_or_default();
         let own = workers.into_iter().map(|(worker, _)| worker);

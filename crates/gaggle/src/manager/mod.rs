@@ -12,8 +12,8 @@ mod outages;
 mod playback;
 mod pump;
 mod recruit;
+mod registry;
 mod requests;
-mod roll;
 mod signal_path;
 mod slots;
 mod streams;
@@ -21,7 +21,7 @@ mod takeover;
 mod terms;
 mod thread;
 
-use crate::broker::{Broker, BrokerAddress, make_log_stream, remove_log_stream};
+use crate::broker::{Broker, BrokerAddress, LogConsumer, make_log_stream, remove_log_stream};
 use crate::messages::RunDescription;
 use crate::names;
 use crate::sharing::ManagedState;
@@ -32,7 +32,7 @@ use lgoose_engine::{
 };
 use pump::{ManagerChannels, ManagerLoop};
 pub use recruit::present;
-use roll::WorkerRegistry;
+use registry::WorkerRegistry;
 use slots::Slots;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -74,15 +74,33 @@ impl Manager {
     pub async fn recruit(
         address: BrokerAddress,
         recruitment: Recruitment,
-        (plan_version, about): (Arc<PlanVersion>, RunTitle),
+        plan_version: Arc<PlanVersion>,
+        about: RunTitle,
         pack: PlanPacker,
         notify: ProgressReporter,
         stop: impl Future<Output = ()>,
     ) -> Result<(Manager, DisconnectHandle), Error> {
-        let preparing = move |mut ends| async move {
-            let terms = (recruitment, pack, notify);
-            let about = (plan_version, about);
-            let (pump, manager) = prepare(&address, terms, about, &mut ends).await?;
+        let preparing = move |mut ends: oneshot::Receiver<()>| async move {
+            let broker = Broker::connect(&address, "lgoose manager", CONNECT).await?;
+            let run = run_name();
+            broker.make_stream(&run).await?;
+            let recruiting =
+                prepare_workers(&broker, &run, &recruitment, &plan_version, pack, notify);
+            let recruited = tokio::select! {
+                recruited = recruiting => recruited,
+                _ = &mut ends => Err(Error::trouble("nobody waits for the run any more")),
+            };
+            let prepared = match recruited {
+                Ok(prepared) => prepared,
+                Err(error) => {
+                    recruit::release_all(&broker, &run).await;
+                    broker.remove_stream(&run).await;
+                    remove_log_stream(&broker, &run).await;
+                    return Err(error);
+                }
+            };
+            let on_loss = recruitment.on_loss;
+            let (pump, manager) = connect(prepared, &run, &plan_version, about, on_loss);
             Ok((pump.run(ends), manager))
         };
         start_thread(preparing, stop).await
@@ -91,7 +109,7 @@ impl Manager {
     /// Makes a manager and the ends of the channels to its pump. With a `past`, the run is already under way.
     fn new(
         run: &str,
-        roll: &WorkerRegistry,
+        registry: &WorkerRegistry,
         stops_on_loss: bool,
         past: Option<PastRun>,
     ) -> (Manager, ManagerChannels) {
@@ -104,7 +122,7 @@ impl Manager {
         let manager = Manager {
             run: run.to_owned(),
             link: WorkerLink {
-                workers: roll.identities(),
+                workers: registry.identities(),
                 lead: LEAD,
                 stops_on_loss,
                 signals: received,
@@ -129,61 +147,72 @@ impl Manager {
     }
 }
 
-/// Prepares the run, unless `ends` says first that nobody waits for it any more.
-async fn prepare(
-    address: &BrokerAddress,
-    (recruitment, pack, notify): (Recruitment, PlanPacker, ProgressReporter),
-    (plan_version, about): (Arc<PlanVersion>, RunTitle),
-    ends: &mut oneshot::Receiver<()>,
-) -> Result<(ManagerLoop, Manager), Error> {
-    let broker = &Broker::connect(address, "lgoose manager", CONNECT).await?;
-    let run = run_name();
-    broker.make_stream(&run).await?;
-    let handed_out = async {
-        let Some(line) = ManagerConnection::open(broker.clone(), &run, 0).await? else {
-            return Err(Error::trouble("another manager has this run"));
-        };
-        ManagedState::Here(Arc::default())
-            .serve(broker, &run)
-            .await?;
-        let log_consumer = if recruitment.logs {
-            Some(make_log_stream(broker, &run).await?)
-        } else {
-            None
-        };
-        let recruited = recruit::recruit(broker, &run, &recruitment, &notify).await?;
-        let mut roll = WorkerRegistry::new(recruited, recruitment.on_loss.fills_places());
-        let plan = PackedPlan::new(pack, &plan_version)?;
-        let slots = Slots::open(broker, &run, &mut roll, &notify).await?;
-        let offsets = plan.hand_out(broker, &run, &roll).await?;
-        roll.note(offsets);
-        // A manager that may not publish its orders could not stop the users.
-        if let Some(denied) = broker
-            .permissions()
-            .denied("lead the run at the broker", &names::of_run(&run))
-        {
-            return Err(denied);
-        }
-        Ok::<_, Error>((line, log_consumer, (roll, slots), plan))
+/// Workers that have the plan, and the connection to them.
+struct PreparedWorkers {
+    line: ManagerConnection,
+    /// The consumer of the workers' logs, if the run keeps any.
+    log_consumer: Option<LogConsumer>,
+    registry: WorkerRegistry,
+    slots: Slots,
+    plan: PackedPlan,
+}
+
+/// Waits for workers and sends them the plan.
+async fn prepare_workers(
+    broker: &Broker,
+    run: &str,
+    recruitment: &Recruitment,
+    plan_version: &PlanVersion,
+    pack: PlanPacker,
+    notify: ProgressReporter,
+) -> Result<PreparedWorkers, Error> {
+    let Some(line) = ManagerConnection::open(broker.clone(), run, 0).await? else {
+        return Err(Error::trouble("another manager has this run"));
     };
-    let handed_out = tokio::select! {
-        handed_out = handed_out => handed_out,
-        _ = ends => Err(Error::trouble("nobody waits for the run any more")),
+    ManagedState::Here(Arc::default())
+        .serve(broker, run)
+        .await?;
+    let log_consumer = if recruitment.logs {
+        Some(make_log_stream(broker, run).await?)
+    } else {
+        None
     };
-    let (line, log_consumer, (roll, slots), plan) = match handed_out {
-        Ok(handed_out) => handed_out,
-        Err(error) => {
-            recruit::release_all(broker, &run).await;
-            broker.remove_stream(&run).await;
-            remove_log_stream(broker, &run).await;
-            return Err(error);
-        }
-    };
+    let recruited = recruit::recruit(broker, run, recruitment, &notify).await?;
+    let mut registry = WorkerRegistry::new(recruited, recruitment.on_loss.fills_places());
+    let plan = PackedPlan::new(pack, plan_version)?;
+    let slots = Slots::open(broker, run, &mut registry, &notify).await?;
+    let offsets = plan.hand_out(broker, run, &registry).await?;
+    registry.note(offsets);
+    // A manager that may not publish its orders could not stop the users.
+    if let Some(denied) = broker
+        .permissions()
+        .denied("lead the run at the broker", &names::of_run(run))
+    {
+        return Err(denied);
+    }
+    Ok(PreparedWorkers {
+        line,
+        log_consumer,
+        registry,
+        slots,
+        plan,
+    })
+}
+
+/// Makes the manager of these workers and the loop that connects it to them.
+fn connect(
+    mut prepared: PreparedWorkers,
+    run: &str,
+    plan_version: &PlanVersion,
+    about: RunTitle,
+    on_loss: WorkerLoss,
+) -> (ManagerLoop, Manager) {
+    let log_consumer = prepared.log_consumer.take();
     let logs = log_consumer.map(|consumer| {
         let (logs, fetcher) = WorkerLogs::open();
-        let workers = roll.0.iter().map(|member| &member.presence);
+        let workers = prepared.registry.0.iter().map(|member| &member.presence);
         let workers = workers.map(|worker| (worker.id.clone(), worker.name.clone()));
-        let (broker, run) = (broker.clone(), run.clone());
+        let (broker, run) = (prepared.line.broker.clone(), run.to_owned());
         tokio::spawn(logs::collect(
             broker,
             run,
@@ -193,19 +222,18 @@ async fn prepare(
         ));
         logs
     });
-    let stops_on_loss = recruitment.on_loss == WorkerLoss::Stop;
-    let (manager, ends) = Manager::new(&run, &roll, stops_on_loss, None);
+    let stops_on_loss = on_loss == WorkerLoss::Stop;
+    let (manager, ends) = Manager::new(run, &prepared.registry, stops_on_loss, None);
     let manager = Manager { logs, ..manager };
     let facts = RunDescription {
         name: about.name,
         target: about.target,
         started: SystemTime::now(),
-        plan: PlanFacts::from(&*plan_version),
+        plan: PlanFacts::from(plan_version),
         stops_on_loss,
     };
-    let terms = (facts, recruitment.on_loss);
-    let pump = ManagerLoop::new(line, (roll, slots), ends, plan, terms);
-    Ok((pump, manager))
+    let pump = ManagerLoop::new(prepared, ends, facts, on_loss);
+    (pump, manager)
 }
 
 /// Returns a random name for a run, which no other run has.

@@ -4,7 +4,7 @@ use crate::broker::ContactState;
 use tokio::time::Instant;
 
 /// The most outages that are reported one by one.
-const MOST: u32 = 20;
+const MAX_REPORTED: u32 = 20;
 
 /// Outages of a run's broker so far.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub(super) struct Outages {
 }
 
 impl Outages {
-    /// Notes the state of the contact, and returns a warning when an outage is over.
+    /// Records the state of the contact, and returns a warning when an outage is over.
     pub(super) fn note(&mut self, contact: ContactState) -> Option<String> {
         match contact {
             ContactState::Down(since) => {
@@ -25,11 +25,11 @@ impl Outages {
                 let lasted = self.since.take()?.elapsed().as_secs_f64();
                 self.count += 1;
                 match self.count {
-                    ..=MOST => Some(format!(
+                    ..=MAX_REPORTED => Some(format!(
                         "the broker could not be reached for {lasted:.1} s: figures of that time come later, as far as workers went on and kept them"
                     )),
                     _ => Some(format!(
-                        "the broker could not be reached more than {MOST} times"
+                        "the broker could not be reached more than {MAX_REPORTED} times"
                     )),
                 }
             }

@@ -2,7 +2,7 @@
 //! director, moment by moment.
 
 use super::journal::ManagerLog;
-use super::roll::{RegisteredWorker, SILENCE, WorkerRegistry};
+use super::registry::{RegisteredWorker, SILENCE, WorkerRegistry};
 use super::terms::WorkerLoss;
 use crate::broker::Broker;
 use crate::messages::{
@@ -11,26 +11,26 @@ use crate::messages::{
 use crate::names;
 use crate::reading::{FailureTracker, READ_AHEAD, RunMessage, read};
 use lgoose_base::error::{Error, Trouble};
-use lgoose_engine::{ReplayEvent, ReplayMoment, Signal, SignalKind};
+use lgoose_engine::{ReplayEvent, ReplayMoment, ShardEvent, ShardEventKind};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// Time between two looks at what changes only with time.
+/// Time between two checks of everything that changes by the passing of time alone.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// A run whose stream is played.
 pub(super) struct Playback {
     pub(super) broker: Broker,
     pub(super) run: String,
-    pub(super) roll: WorkerRegistry,
-    /// When users began.
+    pub(super) registry: WorkerRegistry,
+    /// Start of the users.
     pub(super) start: Instant,
-    /// When the broker stored the record, in nanoseconds since 1970 by its clock.
+    /// Time at which the broker stored the record, in nanoseconds since 1970 by its clock.
     recorded: i128,
     ahead: Duration,
     moments: mpsc::Sender<ReplayMoment>,
-    /// When each worker was last heard, as time since the run began.
+    /// Time of each worker's last signal since the run began.
     last_signals: Vec<Duration>,
     /// The manager that leads the run, as of the moment played last.
     leader: String,
@@ -113,13 +113,13 @@ impl Playback {
         };
         let start = start.ok_or_else(|| cannot().because("it began before any time known here"))?;
         let members = record.members.iter().cloned().map(RegisteredWorker::from);
-        let roll = WorkerRegistry(members.collect());
+        let registry = WorkerRegistry(members.collect());
         let (moments, received) = mpsc::channel(READ_AHEAD);
         let playback = Playback {
             broker: broker.clone(),
             run: run.to_owned(),
-            last_signals: vec![Duration::ZERO; roll.0.len()],
-            roll,
+            last_signals: vec![Duration::ZERO; registry.0.len()],
+            registry,
             start,
             recorded,
             ahead: record.ahead,
@@ -213,7 +213,7 @@ impl Playback {
             return true;
         }
         // Records of gathers are not needed: the stream has the signals themselves, too.
-        match self.roll.number_of(&message.sender) {
+        match self.registry.number_of(&message.sender) {
             Some(number) => self.take_signal(number, at, &message.bytes).await,
             None => true,
         }
@@ -223,24 +223,24 @@ impl Playback {
         let silent = at.saturating_sub(self.last_signals[number]);
         self.last_signals[number] = at;
         let mut kinds = Vec::new();
-        let latest = self.roll.0[number].sequence;
+        let latest = self.registry.0[number].sequence;
         let read = messages::decode_signal(bytes, latest);
         let heeded = read.and_then(|NumberedSignal { sequence, signal }| {
-            let come = self.roll.come_to(number, sequence, 1, silent);
+            let come = self.registry.come_to(number, sequence, 1, silent);
             let Some(come) = come else { return Ok(None) };
             kinds.extend(come.signals);
-            self.roll.accept(number, sequence, signal).map(Some)
+            self.registry.accept(number, sequence, signal).map(Some)
         });
         match heeded {
             Ok(kind) => kinds.extend(kind),
             Err(error) => {
-                self.roll.0[number].sequence = latest;
-                kinds.extend(self.roll.skip(number, &error));
+                self.registry.0[number].sequence = latest;
+                kinds.extend(self.registry.skip(number, &error));
             }
         }
         for kind in kinds {
-            let signal = Signal { from: number, kind };
-            if !self.publish(at, ReplayEvent::Signal(signal)).await {
+            let signal = ShardEvent { from: number, kind };
+            if !self.publish(at, ReplayEvent::Event(signal)).await {
                 return false;
             }
         }
@@ -255,12 +255,12 @@ impl Playback {
                 return self.publish(at, ReplayEvent::Action(action)).await;
             }
             ManagerLogEvent::Away { worker, text } => {
-                if let Some(member) = self.roll.0.get_mut(worker) {
+                if let Some(member) = self.registry.0.get_mut(worker) {
                     member.away = true;
                 }
-                (worker, SignalKind::Away(text))
+                (worker, ShardEventKind::Away(text))
             }
-            ManagerLogEvent::Warning { worker, text } => (worker, SignalKind::Warning(text)),
+            ManagerLogEvent::Warning { worker, text } => (worker, ShardEventKind::Warning(text)),
             ManagerLogEvent::Joined {
                 in_place_of,
                 member,
@@ -269,8 +269,8 @@ impl Playback {
                 let member = RegisteredWorker::from(*member);
                 let identity = member.identity();
                 self.last_signals.push(at);
-                let new = self.roll.replace(in_place_of, member);
-                let joined = SignalKind::Joined {
+                let new = self.registry.replace(in_place_of, member);
+                let joined = ShardEventKind::Joined {
                     in_place_of,
                     identity,
                     text,
@@ -278,14 +278,14 @@ impl Playback {
                 (new, joined)
             }
         };
-        self.publish(at, ReplayEvent::Signal(Signal { from, kind }))
+        self.publish(at, ReplayEvent::Event(ShardEvent { from, kind }))
             .await
     }
 
     /// Reports workers that fell silent after their manager was lost, at the times when they did.
     async fn report_silent(&mut self) {
         let now = self.start.elapsed();
-        let all = self.roll.0.iter().enumerate();
+        let all = self.registry.0.iter().enumerate();
         let silent = all.filter(|(number, member)| {
             !member.away && !member.ended && self.last_signals[*number] + SILENCE < now
         });
@@ -294,15 +294,15 @@ impl Playback {
             .collect();
         silent.sort_unstable();
         for (at, number) in silent {
-            let member = &mut self.roll.0[number];
+            let member = &mut self.registry.0[number];
             member.away = true;
-            let kind = SignalKind::Away(member.lost());
-            let signal = Signal { from: number, kind };
-            if !self.publish(at, ReplayEvent::Signal(signal)).await {
+            let kind = ShardEventKind::Away(member.lost());
+            let signal = ShardEvent { from: number, kind };
+            if !self.publish(at, ReplayEvent::Event(signal)).await {
                 return;
             }
         }
-        for member in &mut self.roll.0 {
+        for member in &mut self.registry.0 {
             member.last_signal = Instant::now();
         }
     }
@@ -311,8 +311,8 @@ impl Playback {
         self.moments.send(ReplayMoment { at, what }).await.is_ok()
     }
 
-    /// Returns the chronicle that continues the journal.
-    pub(super) fn chronicle(
+    /// Returns the log that continues the journal.
+    pub(super) fn log(
         &self,
         record: ManagerRecord,
         leader: String,

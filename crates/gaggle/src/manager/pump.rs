@@ -1,15 +1,15 @@
 //! Pump between the director of a run and its workers: sends directives down as orders, and signals up.
 
+use super::PreparedWorkers;
 use super::events::{self, EventFailure};
-use super::hand_out::PackedPlan;
 use super::inputs::WorkerInputs;
 use super::intake::SignalIntake;
 use super::journal::{ManagerLog, store_lines};
 use super::outages::Outages;
 use super::playback::Playback;
 use super::recruit::release;
+use super::registry::{RegisteredWorker, WorkerRegistry};
 use super::requests::{ChangeRequest, CompletedRequest, PendingRequests};
-use super::roll::{RegisteredWorker, WorkerRegistry};
 use super::signal_path::SignalPath;
 use super::slots::Slots;
 use super::streams::{ManagerConnection, publish, repeat};
@@ -22,7 +22,7 @@ use futures_util::StreamExt as _;
 use lgoose_base::error::Error;
 use lgoose_engine::{
     Directive, DirectorEvent, DirectorLogEntry, EventTask, LoadStart, PlanVersions, RunOrder,
-    Signal, SignalKind, VersionOffer, VersionOffers, WorkerEvent,
+    ShardEvent, ShardEventKind, VersionOffer, VersionOffers, WorkerEvent,
 };
 use lgoose_metrics::control::Refusal;
 use lgoose_plan::PlanEvent;
@@ -34,11 +34,11 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// Time between two attempts to fill a place.
-const AGAIN: Duration = Duration::from_secs(2);
+const RETRY_DELAY: Duration = Duration::from_secs(2);
 
 /// The pump's ends of the channels to the director and to the code that reloads the plan.
 pub(super) struct ManagerChannels {
-    pub(super) signals: mpsc::UnboundedSender<Signal>,
+    pub(super) signals: mpsc::UnboundedSender<ShardEvent>,
     pub(super) journal: mpsc::UnboundedReceiver<DirectorLogEntry>,
     pub(super) start: Option<oneshot::Receiver<LoadStart>>,
     pub(super) events: mpsc::UnboundedReceiver<EventTask>,
@@ -56,7 +56,7 @@ pub(super) struct ManagerLoop {
     inputs: WorkerInputs,
     requests: PendingRequests,
     ends: ManagerChannels,
-    chronicle: ManagerLog,
+    log: ManagerLog,
     /// Journal lines for the stream, until a task keeps them there.
     lines: Option<mpsc::UnboundedReceiver<ManagerLogLine>>,
     /// The subjects to read (`""` for all), and the sequence number in the stream to start from.
@@ -71,41 +71,32 @@ pub(super) struct ManagerLoop {
 /// A place that could not be filled so far.
 struct Vacancy {
     why: String,
-    /// When it was tried last.
+    /// Time of the last attempt.
     tried: Instant,
 }
 
 impl ManagerLoop {
+    /// Makes the pump of a run that is to begin.
     pub(super) fn new(
-        line: ManagerConnection,
-        (roll, slots): (WorkerRegistry, Slots),
+        prepared: PreparedWorkers,
         ends: ManagerChannels,
-        plan: PackedPlan,
-        (facts, on_loss): (RunDescription, WorkerLoss),
+        facts: RunDescription,
+        on_loss: WorkerLoss,
     ) -> ManagerLoop {
         let (sender, lines) = mpsc::unbounded_channel();
+        let log = ManagerLog {
+            facts,
+            on_loss,
+            test_start: None,
+            leader: prepared.line.leader.clone(),
+            number: 0,
+            lines: sender,
+        };
+        let (line, inputs) = (prepared.line, WorkerInputs::new(prepared.plan));
         ManagerLoop {
-            intake: SignalIntake::new(line.broker.clone(), &line.run, roll, ends.signals.clone()),
-            slots,
-            inputs: WorkerInputs::new(plan),
-            requests: PendingRequests::new(line.broker.clone(), &line.run),
-            ends,
-            chronicle: ManagerLog {
-                facts,
-                on_loss,
-                test_start: None,
-                leader: line.leader.clone(),
-                number: 0,
-                lines: sender,
-            },
-            lines: Some(lines),
+            slots: prepared.slots,
             reads: (names::all_signals(&line.run), 1),
-            line,
-            up_since: Instant::now(),
-            path: SignalPath::new(),
-            is_reachable: true,
-            outages: Outages::default(),
-            vacancies: BTreeMap::new(),
+            ..ManagerLoop::with(line, prepared.registry, ends, inputs, log, lines)
         }
     }
 
@@ -118,18 +109,33 @@ impl ManagerLoop {
     ) -> ManagerLoop {
         let (sender, lines) = mpsc::unbounded_channel();
         let start = (playback.start, record.since_origin);
-        let chronicle = playback.chronicle(record, line.leader.clone(), sender);
-        let (roll, signals) = (playback.roll, ends.signals.clone());
+        let log = playback.log(record, line.leader.clone(), sender);
+        let inputs = WorkerInputs::of_run_under_way(start, playback.order);
         ManagerLoop {
-            intake: SignalIntake::new(line.broker.clone(), &line.run, roll, signals),
-            // Without slots, the pump reads the signals of all workers itself, also those that gathers add up.
-            slots: Slots::none(),
-            inputs: WorkerInputs::of_run_under_way(start, playback.order),
-            requests: PendingRequests::new(line.broker.clone(), &line.run),
-            ends,
-            chronicle,
-            lines: Some(lines),
             reads: (String::new(), playback.next),
+            ..ManagerLoop::with(line, playback.registry, ends, inputs, log, lines)
+        }
+    }
+
+    /// Makes a pump without slots, which reads the signals of all workers itself, also those that gathers add up.
+    fn with(
+        line: ManagerConnection,
+        registry: WorkerRegistry,
+        ends: ManagerChannels,
+        inputs: WorkerInputs,
+        log: ManagerLog,
+        lines: mpsc::UnboundedReceiver<ManagerLogLine>,
+    ) -> ManagerLoop {
+        let (broker, signals) = (line.broker.clone(), ends.signals.clone());
+        ManagerLoop {
+            intake: SignalIntake::new(broker.clone(), &line.run, registry, signals),
+            slots: Slots::none(),
+            inputs,
+            requests: PendingRequests::new(broker, &line.run),
+            ends,
+            log,
+            lines: Some(lines),
+            reads: (String::new(), 1),
             line,
             up_since: Instant::now(),
             path: SignalPath::new(),
@@ -145,7 +151,7 @@ impl ManagerLoop {
         let mut look = tokio::time::interval(Duration::from_millis(250));
         let (sender, mut received) = mpsc::channel(READ_AHEAD);
         let (failed, mut troubles) = mpsc::unbounded_channel();
-        let beside = self.spawn_tasks(sender, failed);
+        let tasks = self.spawn_tasks(sender, failed);
         let mut directives: Option<LatestReceiver<Directive>> = None;
         let mut leads = true;
         loop {
@@ -162,11 +168,11 @@ impl ManagerLoop {
                 }
             };
             tokio::select! {
-                // In this order, so that what has come is taken in before any worker counts as lost.
+                // In this order, so that signals that have come are taken in before any worker counts as lost.
                 biased;
                 _ = &mut over => break,
                 Some(trouble) = self.line.superseded.recv() => {
-                    self.intake.send(0, SignalKind::Superseded(trouble));
+                    self.intake.send(0, ShardEventKind::Superseded(trouble));
                     leads = false;
                     break;
                 }
@@ -183,11 +189,11 @@ impl ManagerLoop {
                     _ => directives = None,
                 },
                 Some(DirectorLogEntry { at, action }) = self.ends.journal.recv() => {
-                    self.chronicle.write(at, ManagerLogEvent::Action(action));
+                    self.log.write(at, ManagerLogEvent::Action(action));
                 }
                 Some(message) = received.recv() => self.receive(&message),
                 Some(event) = self.slots.next() => self.slots.handle(&mut self.intake, event),
-                Some(trouble) = troubles.recv() => self.intake.send(0, SignalKind::Failed(trouble)),
+                Some(trouble) = troubles.recv() => self.intake.send(0, ShardEventKind::Failed(trouble)),
                 completed = self.requests.next() => self.complete(completed),
                 Some(task) = self.ends.events.recv() => self.begin_event(task),
                 Some(offer) = self.ends.offered.next() => self.hand_out(offer),
@@ -203,16 +209,16 @@ impl ManagerLoop {
                 }
             }
         }
-        drop(beside);
+        drop(tasks);
         self.requests.end().await;
-        // A broker that cannot be reached keeps what workers have still to deliver.
+        // A broker that cannot be reached keeps the signals that workers have still to deliver.
         if leads && self.is_reachable {
             self.release().await;
         }
         self.line.close();
     }
 
-    /// Starts what goes on beside the pump: reading the stream, publishing orders, and keeping the journal. Failures
+    /// Starts the tasks beside the loop: reading the stream, publishing orders, and keeping the journal. Failures
     /// that last are sent to `failed`.
     fn spawn_tasks(
         &mut self,
@@ -245,7 +251,7 @@ impl ManagerLoop {
         }
     }
 
-    /// Notes whether the broker can be reached.
+    /// Records whether the broker can be reached.
     fn note(&mut self, contact: ContactState) {
         if contact == ContactState::Up {
             self.up_since = Instant::now();
@@ -255,7 +261,7 @@ impl ManagerLoop {
         }
     }
 
-    /// Tells the director when no worker can be reached any more, or they can be again.
+    /// Reports to the director when no worker can be reached any more, or they can be again.
     fn note_reach(&mut self, is_up: bool) {
         let is_reachable = is_up && !self.path.is_silent();
         if is_reachable == self.is_reachable {
@@ -271,10 +277,10 @@ impl ManagerLoop {
         };
         let why = (!is_reachable)
             .then(|| format!("nothing comes from the broker at {url} any more{hint}"));
-        self.intake.send(0, SignalKind::Unreachable(why));
+        self.intake.send(0, ShardEventKind::Unreachable(why));
     }
 
-    /// Tells all workers when users begin and what they should do, unless they already know.
+    /// Sends the start and the order to all workers, unless they already have them.
     async fn start_workers(&mut self, start: LoadStart) -> LatestReceiver<Directive> {
         let mut directives = start.directives;
         let order = RunOrder::from(&*directives.borrow_and_update());
@@ -285,7 +291,7 @@ impl ManagerLoop {
         self.inputs.start(start.at, start.since_origin);
         self.record(start.at, start.since_origin).await;
         let (mut ready, mut lost) = (Vec::new(), Vec::new());
-        for (number, member) in self.intake.roll.0.iter().enumerate() {
+        for (number, member) in self.intake.registry.0.iter().enumerate() {
             if member.away {
                 lost.push(number);
             } else {
@@ -295,7 +301,7 @@ impl ManagerLoop {
         let request = self.inputs.start_request(&self.line, None);
         self.requests.start(ready, request);
         for number in lost {
-            let name = self.intake.roll.0[number].name();
+            let name = self.intake.registry.0[number].name();
             let text = format!("worker '{name}' did not begin: it was lost before");
             self.lose(number, text);
         }
@@ -306,10 +312,9 @@ impl ManagerLoop {
     async fn record(&mut self, start: Instant, since_origin: Duration) {
         let ahead = start.saturating_duration_since(Instant::now());
         let (broker, run) = (&self.line.broker, &self.line.run);
-        let times = (ahead, since_origin);
         let stored = self
-            .chronicle
-            .store_record(broker, run, &self.intake.roll, times)
+            .log
+            .store_record(broker, run, &self.intake.registry, ahead, since_origin)
             .await;
         if let Err(error) = stored {
             let text = format!("if this manager is lost, no other can go on with the run: {error}");
@@ -322,9 +327,9 @@ impl ManagerLoop {
         self.intake.warn(text);
     }
 
-    /// Tells the director what this manager has noticed about a worker, which none of the worker's own signals shows.
-    fn signal_as_seen(&mut self, from: usize, kind: SignalKind) {
-        self.chronicle.write_of(self.inputs.elapsed(), from, &kind);
+    /// Reports an event of a worker to the director that none of the worker's own signals shows.
+    fn signal_as_seen(&mut self, from: usize, kind: ShardEventKind) {
+        self.log.write_of(self.inputs.elapsed(), from, &kind);
         self.intake.send(from, kind);
     }
 
@@ -333,14 +338,14 @@ impl ManagerLoop {
         if task.event == PlanEvent::TestStop {
             let at = self.inputs.elapsed();
             let event = ManagerLogEvent::Action(DirectorEvent::TestStop);
-            self.chronicle.write(at, event);
+            self.log.write(at, event);
         }
         self.run_event(task);
     }
 
     /// Runs an event on the first worker that is there.
     fn run_event(&mut self, task: EventTask) {
-        let workers = self.intake.roll.event_workers();
+        let workers = self.intake.registry.event_workers();
         match workers.filter(|_| self.is_reachable) {
             Some(workers) => self.requests.run_event(workers, task),
             None if self.is_reachable => {
@@ -356,21 +361,21 @@ impl ManagerLoop {
             Ok(ended) => {
                 if task.event == PlanEvent::TestStart {
                     self.inputs.shared = ended.shared.clone();
-                    self.chronicle.test_start = Some(ended.bytes.clone());
+                    self.log.test_start = Some(ended.bytes.clone());
                 }
                 Ok(ended)
             }
             Err(EventFailure::Lost(id)) => {
-                let Some(number) = self.intake.roll.number_of(&id) else {
+                let Some(number) = self.intake.registry.number_of(&id) else {
                     return self.run_event(task);
                 };
-                let member = &mut self.intake.roll.0[number];
+                let member = &mut self.intake.registry.0[number];
                 member.away = true;
                 let (name, event) = (member.name(), task.event.name());
                 let text = format!(
                     "worker '{name}' was lost while it ran {event}, which another runs anew"
                 );
-                self.signal_as_seen(number, SignalKind::Warning(text));
+                self.signal_as_seen(number, ShardEventKind::Warning(text));
                 return self.run_event(task);
             }
             Err(EventFailure::Failed(why)) => Err(why),
@@ -392,7 +397,7 @@ impl ManagerLoop {
         match completed {
             CompletedRequest::Start(failed) => {
                 for (number, why) in failed {
-                    let name = self.intake.roll.0[number].name();
+                    let name = self.intake.registry.0[number].name();
                     let text = format!("worker '{name}' has not confirmed that it began: {why}");
                     self.lose(number, text);
                 }
@@ -400,7 +405,7 @@ impl ManagerLoop {
             CompletedRequest::Event(task, ended) => self.end_event(task, ended),
             CompletedRequest::PlanVersion(offer, Ok((plan, offsets))) => {
                 self.inputs.plan = Some(Arc::new(plan));
-                self.intake.roll.note(offsets);
+                self.intake.registry.note(offsets);
                 let loaded = self.ends.loaded.clone();
                 tokio::spawn(async move {
                     let _abandoned = offer.reply.send(loaded.offer(offer.plan_version).await);
@@ -410,7 +415,7 @@ impl ManagerLoop {
                 let _abandoned = offer.reply.send(Err(Refusal::Plan(Arc::new(error))));
             }
             CompletedRequest::Replacement(number, Ok(successors)) => {
-                let lost = &self.intake.roll.0[number];
+                let lost = &self.intake.registry.0[number];
                 if lost.is_lost() {
                     self.requests.succeed(number, lost, successors);
                 } else {
@@ -420,13 +425,13 @@ impl ManagerLoop {
                 }
             }
             CompletedRequest::Succession(number, Ok(successors)) => {
-                self.take_in(number, successors);
+                self.admit_workers(number, successors);
             }
             CompletedRequest::Replacement(number, Err(why))
             | CompletedRequest::Succession(number, Err(why)) => self.leave_vacant(number, why),
             CompletedRequest::GivenUp => {}
         }
-        self.requests.advance(&self.inputs, &self.intake.roll);
+        self.requests.advance(&self.inputs, &self.intake.registry);
     }
 
     /// Looks for workers that have been silent for too long.
@@ -441,36 +446,36 @@ impl ManagerLoop {
                 self.look_for_successors();
             }
         }
-        self.requests.advance(&self.inputs, &self.intake.roll);
+        self.requests.advance(&self.inputs, &self.intake.registry);
     }
 
-    /// Counts workers as lost of which nothing has been heard for too long, since messages have come at all.
+    /// Counts workers as lost that have been silent for too long, since messages have come at all.
     fn look_for_lost(&mut self, since: Instant) {
         self.slots.look(&mut self.intake, since);
-        for number in self.intake.roll.newly_away(since) {
-            let text = self.intake.roll.0[number].lost();
-            self.signal_as_seen(number, SignalKind::Away(text));
+        for number in self.intake.registry.newly_away(since) {
+            let text = self.intake.registry.0[number].lost();
+            self.signal_as_seen(number, ShardEventKind::Away(text));
             self.replace(number);
         }
     }
 
-    /// Counts a worker as lost that has not said that its users began.
+    /// Counts a worker as lost that has not confirmed its start.
     fn lose(&mut self, number: usize, text: String) {
-        self.intake.roll.0[number].away = true;
-        self.signal_as_seen(number, SignalKind::Away(text));
+        self.intake.registry.0[number].away = true;
+        self.signal_as_seen(number, ShardEventKind::Away(text));
         self.replace(number);
     }
 
     /// Lets others take the place of a lost worker, if the run wants that.
     fn replace(&mut self, number: usize) {
-        let on_loss = self.chronicle.on_loss;
+        let on_loss = self.log.on_loss;
         if on_loss.fills_places() && self.inputs.order_goes_on() {
             self.requests
                 .change(ChangeRequest::Replacement(number, on_loss));
         }
     }
 
-    /// Notes that the place of a lost worker could not be filled, for another attempt.
+    /// Records that the place of a lost worker could not be filled, for another attempt.
     fn leave_vacant(&mut self, number: usize, why: String) {
         let tried = Instant::now();
         let vacancy = Vacancy {
@@ -479,7 +484,7 @@ impl ManagerLoop {
         };
         let before = self.vacancies.insert(number, vacancy);
         if before.is_none_or(|before| before.why != why) {
-            self.signal_as_seen(number, SignalKind::Warning(why));
+            self.signal_as_seen(number, ShardEventKind::Warning(why));
         }
     }
 
@@ -488,7 +493,7 @@ impl ManagerLoop {
         let due = self
             .vacancies
             .iter()
-            .filter(|(_, vacancy)| vacancy.tried.elapsed() >= AGAIN);
+            .filter(|(_, vacancy)| vacancy.tried.elapsed() >= RETRY_DELAY);
         let due: Vec<usize> = due.map(|(number, _)| *number).collect();
         for number in due {
             if let Some(vacancy) = self.vacancies.get_mut(&number) {
@@ -499,14 +504,14 @@ impl ManagerLoop {
     }
 
     /// Gives workers the place of a lost one, and has them start its users.
-    fn take_in(&mut self, number: usize, successors: Vec<RegisteredWorker>) {
-        if !self.intake.roll.0[number].is_lost() {
+    fn admit_workers(&mut self, number: usize, successors: Vec<RegisteredWorker>) {
+        if !self.intake.registry.0[number].is_lost() {
             // It has come back just now, and can reserve nothing more.
-            self.intake.dismiss(number);
+            self.intake.release(number);
         }
         self.vacancies.remove(&number);
         for mut member in successors {
-            let (name, lost) = (member.name(), self.intake.roll.0[number].name());
+            let (name, lost) = (member.name(), self.intake.registry.0[number].name());
             let text = format!("worker '{name}' took the place of '{lost}'");
             member.last_signal = Instant::now();
             let (identity, id) = (member.identity(), member.presence.id.clone());
@@ -515,10 +520,10 @@ impl ManagerLoop {
                 member: Box::new(member.recorded()),
                 text: text.clone(),
             };
-            self.chronicle.write(self.inputs.elapsed(), line);
+            self.log.write(self.inputs.elapsed(), line);
             let reserved = member.reserved.clone();
-            let new = self.intake.roll.replace(number, member);
-            let joined = SignalKind::Joined {
+            let new = self.intake.registry.replace(number, member);
+            let joined = ShardEventKind::Joined {
                 in_place_of: number,
                 identity,
                 text,
@@ -529,10 +534,10 @@ impl ManagerLoop {
         }
     }
 
-    /// Lets all workers and gathers go, and removes what the broker has kept.
+    /// Releases all workers and gathers, and removes the streams of the run.
     async fn release(&mut self) {
         let (broker, run) = (&self.line.broker, &self.line.run);
-        let present = self.intake.roll.0.iter().filter(|member| !member.away);
+        let present = self.intake.registry.0.iter().filter(|member| !member.away);
         let released = present.map(|member| release(broker, run, &member.presence.id));
         futures_util::future::join_all(released).await;
         self.slots.release(broker, run).await;

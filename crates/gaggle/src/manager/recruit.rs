@@ -11,12 +11,12 @@ use std::fmt;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Time limit for workers to answer, which is also the time between two questions.
+/// Time limit for the replies of workers, which is also the time between two requests.
 const HELLO: Duration = Duration::from_millis(400);
-/// The same for workers that are far away, and how many questions come before one with this limit.
+/// The same for workers that are far away, and the number of requests before one with this limit.
 const FAR_HELLO: Duration = Duration::from_secs(2);
 const NEAR_HELLOS: u32 = 4;
-/// Time limit for a worker to answer a claim.
+/// Time limit for the reply to a claim.
 const CLAIM: Duration = Duration::from_secs(5);
 
 /// Version of this lgoose.
@@ -36,7 +36,7 @@ enum ClaimFailure {
     Threads(u64),
     /// It works for that run.
     Busy(String),
-    /// It refuses or does not answer; a sentence.
+    /// It refuses or does not respond; a sentence.
     Refused(String),
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for UnclaimedWorker {
     }
 }
 
-/// Returns all workers that answer now, each with the time it took.
+/// Returns all workers that respond now, each with the time it took.
 ///
 /// # Errors
 /// Trouble with the broker.
@@ -208,7 +208,7 @@ fn too_few(
         .into()
 }
 
-/// Lets go of all workers of a run that can be reached.
+/// Releases all workers of a run that can be reached.
 pub(super) async fn release_all(broker: &Broker, run: &str) {
     let Ok(all) = present(broker).await else {
         return;
@@ -220,7 +220,7 @@ pub(super) async fn release_all(broker: &Broker, run: &str) {
     }
 }
 
-/// Lets go of a worker. One that does not hear it gives the run up by itself.
+/// Releases a worker. One that does not receive that gives the run up by itself.
 pub(super) async fn release(broker: &Broker, run: &str, id: &str) {
     let request = WorkerRequest::new(run, RequestKind::Release);
     let _gone = broker.request(id, &request, REPLY_TIMEOUT).await;

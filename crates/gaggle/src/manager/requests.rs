@@ -5,7 +5,7 @@ use super::events::{EventFailure, EventWorkers};
 use super::hand_out::{ClockOffsets, PackedPlan};
 use super::inputs::WorkerInputs;
 use super::recruit::{claim_one, release};
-use super::roll::{RegisteredWorker, WorkerRegistry};
+use super::registry::{RegisteredWorker, WorkerRegistry};
 use super::terms::{REPLY_TIMEOUT, WorkerLoss};
 use crate::broker::Broker;
 use crate::messages::{RequestKind, WorkerPresence, WorkerReply, WorkerRequest};
@@ -26,13 +26,13 @@ pub(super) enum CompletedRequest {
     PlanVersion(VersionOffer, Result<(PackedPlan, ClockOffsets), Error>),
     /// Workers can take the place of the one with that number, or none can, and why.
     Replacement(usize, Result<Vec<RegisteredWorker>, String>),
-    /// What the one with that number had reserved is known, and it reserves nothing more.
+    /// The reservations of the one with that number are known, and it reserves nothing more.
     Succession(usize, Result<Vec<RegisteredWorker>, String>),
     /// The run stops, so that a change is no longer wanted.
     GivenUp,
 }
 
-/// A request that changes which workers there are, or which plan they have. There is one at a time, since whoever joins needs
+/// A request that changes the workers of the run, or their plan. There is one at a time, since a worker that joins needs
 /// the plan that the others have.
 pub(super) enum ChangeRequest {
     PlanVersion(VersionOffer),
@@ -79,7 +79,7 @@ impl PendingRequests {
         completed
     }
 
-    /// Asks workers, by number and identity, to start their users.
+    /// Requests workers, by number and identity, to start their users.
     pub(super) fn start(&mut self, workers: Vec<(usize, String)>, request: WorkerRequest) {
         let broker = self.broker.clone();
         self.running.spawn(async move {
@@ -107,7 +107,7 @@ impl PendingRequests {
         self.changes.push_back(request);
     }
 
-    /// Lets go of a worker that was claimed.
+    /// Releases a worker that was claimed.
     pub(super) fn release(&self, id: String) {
         let (broker, run) = (self.broker.clone(), self.run.clone());
         tokio::spawn(async move { release(&broker, &run, &id).await });
@@ -142,13 +142,13 @@ impl PendingRequests {
     }
 
     /// Begins with the next change, if none is under way.
-    pub(super) fn advance(&mut self, inputs: &WorkerInputs, roll: &WorkerRegistry) {
+    pub(super) fn advance(&mut self, inputs: &WorkerInputs, registry: &WorkerRegistry) {
         if self.is_changing {
             return;
         }
         let is_due = |request: &ChangeRequest| match request {
             ChangeRequest::PlanVersion(_) => true,
-            ChangeRequest::Replacement(number, _) => roll.0[*number].is_lost(),
+            ChangeRequest::Replacement(number, _) => registry.0[*number].is_lost(),
         };
         let Some(request) = std::iter::from_fn(|| self.changes.pop_front()).find(is_due) else {
             return;
@@ -158,7 +158,7 @@ impl PendingRequests {
             broker: self.broker.clone(),
             run: self.run.clone(),
             inputs: inputs.clone(),
-            roll: roll.clone(),
+            registry: registry.clone(),
             over: self.over.subscribe(),
         };
         match request {
@@ -169,7 +169,7 @@ impl PendingRequests {
         };
     }
 
-    /// Gives up the change that is under way, and lets go of whom it has claimed.
+    /// Gives up the change that is under way, and releases the workers that it has claimed.
     pub(super) async fn end(&mut self) {
         self.over.send_replace(true);
         while self.is_changing {
@@ -188,12 +188,12 @@ async fn release_members(broker: &Broker, run: &str, members: &[RegisteredWorker
     futures_util::future::join_all(released).await;
 }
 
-/// A change with what it needs.
+/// A change with everything that it needs.
 struct Change {
     broker: Broker,
     run: String,
     inputs: WorkerInputs,
-    roll: WorkerRegistry,
+    registry: WorkerRegistry,
     over: watch::Receiver<bool>,
 }
 
@@ -213,7 +213,9 @@ impl Change {
         };
         let handing = async {
             let next = plan.next(&offer.plan_version)?;
-            let offsets = next.hand_out(&self.broker, &self.run, &self.roll).await?;
+            let offsets = next
+                .hand_out(&self.broker, &self.run, &self.registry)
+                .await?;
             Ok((next, offsets))
         };
         tokio::select! {
@@ -224,14 +226,14 @@ impl Change {
 
     /// Brings workers in to take the place of a lost one.
     async fn replace(self, number: usize, how: WorkerLoss) -> CompletedRequest {
-        let (broker, run, roll) = (&self.broker, &self.run, &self.roll);
-        let lost = roll.0[number].name();
+        let (broker, run, registry) = (&self.broker, &self.run, &self.registry);
+        let lost = registry.0[number].name();
         let claimed = match how {
             WorkerLoss::Spread => self.split(number).await,
             _ => self.claim(number).await,
         };
         let mut successors = match claimed {
-            Ok(claimed) => roll.successors(number, claimed),
+            Ok(claimed) => registry.successors(number, claimed),
             Err(why) => return CompletedRequest::Replacement(number, Err(why)),
         };
         let bringing_in = async {
@@ -260,8 +262,8 @@ impl Change {
 
     /// Claims a free worker for the place of a lost one.
     async fn claim(&self, number: usize) -> Result<Vec<WorkerPresence>, String> {
-        let excluded: Vec<String> = self.roll.ids().cloned().collect();
-        let lost = &self.roll.0[number];
+        let excluded: Vec<String> = self.registry.ids().cloned().collect();
+        let lost = &self.registry.0[number];
         let threads = lost.shards.len() as u64;
         let claimed = claim_one(&self.broker, &self.run, threads, &excluded).await;
         let name = lost.name();
@@ -274,7 +276,7 @@ impl Change {
 
     /// Has those that are left run a part each of a lost worker's threads beside their own.
     async fn split(&self, number: usize) -> Result<Vec<WorkerPresence>, String> {
-        let (lost, mut hosts) = (&self.roll.0[number], self.roll.hosts());
+        let (lost, mut hosts) = (&self.registry.0[number], self.registry.hosts());
         let threads = lost.shards.len();
         hosts.truncate(threads);
         let name = lost.name();

@@ -1,6 +1,6 @@
-//! Whether the way of signals to the manager works: a manager that hears nothing from the stream of its run, not even its
-//! own probe, cannot tell a worker that is lost from a broker that hangs, a node that restarts, or its own standstill. It
-//! judges nobody then.
+//! Checks the way of signals to the manager: a manager that receives nothing from the stream of its run, not even its own
+//! probe, cannot distinguish a lost worker from a broker that hangs, a node that restarts, or its own standstill. No worker
+//! counts as lost then.
 
 use crate::broker::{Broker, ProbeResponse};
 use crate::names;
@@ -21,11 +21,11 @@ const SILENT: Duration = Duration::from_secs(10);
 pub(super) struct SignalPath {
     last_message: Instant,
     last_probe: Option<Instant>,
-    /// Since when messages have come without a gap.
+    /// Time from which messages have come without a gap.
     works_since: Instant,
     /// Whether the stream has taken a probe. A manager that may not publish one goes by signals alone.
     is_probed: bool,
-    /// What the stream has responded to the latest probe, and when.
+    /// The stream's response to the latest probe, and its time.
     responses: watch::Sender<Option<(ProbeResponse, Instant)>>,
 }
 
@@ -41,7 +41,7 @@ impl SignalPath {
         }
     }
 
-    /// Notes a message of the stream that has come now.
+    /// Records a message of the stream that has come now.
     pub(super) fn note(&mut self) {
         self.note_at(Instant::now());
     }

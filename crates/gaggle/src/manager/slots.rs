@@ -4,16 +4,16 @@
 
 use super::gathers::{fits, fitting, request_gather};
 use super::intake::SignalIntake;
-use super::roll::{RegisteredWorker, WorkerRegistry};
+use super::registry::{RegisteredWorker, WorkerRegistry};
 use super::terms::{ProgressReporter, REPLY_TIMEOUT};
 use crate::broker::{Broker, PublishFailure};
 use crate::gather::{GatherRequest, RecordKind, SignalProgress, SlotRecord, gathers};
-use crate::messages::{self, GatherPresence, MOST_MISSING};
+use crate::messages::{self, GatherPresence, MAX_MISSING_SIGNALS};
 use crate::names;
 use crate::reading::{FailureTracker, READ_AHEAD, RunMessage, read};
 use lgoose_base::error::Error;
 use lgoose_base::units::counted;
-use lgoose_engine::{SignalKind, WorkerSignal};
+use lgoose_engine::{ShardEventKind, WorkerSignal};
 use lgoose_metrics::{Delivery, GatheredDelta, labels_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -26,7 +26,7 @@ const LATE: Duration = Duration::from_secs(2);
 /// Time without a record after which the manager reads a slot's signals itself.
 const SILENCE: Duration = Duration::from_secs(3);
 /// Time between two searches for a gather that takes the slot back.
-const AGAIN: Duration = Duration::from_secs(2);
+const SEARCH_INTERVAL: Duration = Duration::from_secs(2);
 /// Time between two attempts to write a record.
 const WRITE_AGAIN: Duration = Duration::from_millis(250);
 
@@ -44,21 +44,21 @@ struct Slot {
     name: String,
     /// Labels of its workers.
     labels: BTreeMap<String, String>,
-    /// Identity and name of the gather that was asked last.
+    /// Identity and name of the latest gather.
     gather: (String, String),
     /// Number of the last record, within the slot and in the run's stream.
     number: u64,
     stream: u64,
     /// Sequence number in the run's stream of the last signal that is accounted for.
     through: u64,
-    /// When the last record came.
+    /// Time of the last record.
     last_signal: Instant,
     turn: Turn,
     /// Messages on its subject that are no records.
     skipped: u64,
 }
 
-/// Who reads the signals of a slot.
+/// Reader of the signals of a slot.
 #[derive(Debug)]
 enum Turn {
     Gather,
@@ -66,7 +66,7 @@ enum Turn {
     TakingOver,
     Manager {
         reading: AbortHandle,
-        /// When it last looked for a gather.
+        /// Time of the last search for a gather.
         last_search: Instant,
     },
     /// The manager is handing the slot back to a gather.
@@ -88,7 +88,7 @@ enum EventKind {
     Unreadable(Error),
     /// The manager's own record could not be written.
     NotTakenOver(PublishFailure),
-    /// A gather with a fitting label has answered.
+    /// A gather with a fitting label has responded.
     Found(GatherPresence),
 }
 
@@ -110,12 +110,15 @@ impl Slots {
     pub(super) async fn open(
         broker: &Broker,
         run: &str,
-        roll: &mut WorkerRegistry,
+        registry: &mut WorkerRegistry,
         notify: &ProgressReporter,
     ) -> Result<Slots, Error> {
         let mut slots = Slots::none();
         let present = fitting(gathers(broker).await?, |text| notify(text));
-        let members = roll.0.iter().map(|member| member.presence.labels.clone());
+        let members = registry
+            .0
+            .iter()
+            .map(|member| member.presence.labels.clone());
         let sets: BTreeSet<BTreeMap<String, String>> = members.collect();
         for labels in sets {
             let Some(gather) = present.iter().find(|gather| fits(gather, &labels)) else {
@@ -131,7 +134,7 @@ impl Slots {
                 continue;
             }
             let alike = |member: &&mut RegisteredWorker| member.presence.labels == labels;
-            let members = roll.0.iter_mut().filter(alike);
+            let members = registry.0.iter_mut().filter(alike);
             let count = members
                 .map(|member| member.place.slot = Some(name.clone()))
                 .count();
@@ -161,7 +164,7 @@ impl Slots {
         self.events.recv().await
     }
 
-    /// Lets all gathers of the run go.
+    /// Releases all gathers of the run.
     pub(super) async fn release(&self, broker: &Broker, run: &str) {
         let ids: BTreeSet<&String> = self.all.iter().map(|slot| &slot.gather.0).collect();
         for id in ids {
@@ -191,7 +194,9 @@ impl Slots {
         };
         let slot = &mut self.all[at];
         let record = match messages::decode::<SlotRecord>(&message.bytes) {
-            Ok(record) if record.number <= slot.number.saturating_add(MOST_MISSING) => record,
+            Ok(record) if record.number <= slot.number.saturating_add(MAX_MISSING_SIGNALS) => {
+                record
+            }
             _ => {
                 slot.skipped += 1;
                 let (count, name) = (counted(slot.skipped, "message"), &slot.gather.1);
@@ -229,7 +234,7 @@ impl Slots {
     ) {
         match kind {
             EventKind::Signal(message) => self.receive_directly(intake, at, &message),
-            EventKind::Unreadable(error) => intake.send(0, SignalKind::Failed(error)),
+            EventKind::Unreadable(error) => intake.send(0, ShardEventKind::Failed(error)),
             EventKind::NotTakenOver(why) => self.go_on_waiting(intake, at, &why),
             EventKind::Found(gather) => self.hand_back(intake, at, gather),
         }
@@ -249,7 +254,7 @@ impl Slots {
                 labels_text(&slot.labels),
                 error.text()
             );
-            intake.send(0, SignalKind::Warning(text));
+            intake.send(0, ShardEventKind::Warning(text));
         }
     }
 
@@ -270,7 +275,7 @@ impl Slots {
         for at in 0..self.all.len() {
             let slot = &mut self.all[at];
             let silent = slot.last_signal.max(up_since).elapsed();
-            if !intake.roll.any_at_work(&slot.name) {
+            if !intake.registry.any_at_work(&slot.name) {
                 continue;
             }
             let judged = match &mut slot.turn {
@@ -279,11 +284,11 @@ impl Slots {
                 Turn::Manager { .. } => true,
             };
             if !judged {
-                intake.roll.excuse(&slot.name, now);
+                intake.registry.excuse(&slot.name, now);
             }
             match &mut slot.turn {
                 Turn::Gather if silent >= SILENCE => self.take_over(intake, at),
-                Turn::Manager { last_search, .. } if last_search.elapsed() >= AGAIN => {
+                Turn::Manager { last_search, .. } if last_search.elapsed() >= SEARCH_INTERVAL => {
                     *last_search = now;
                     self.look_for_gather(intake.broker.clone(), at);
                 }
@@ -296,7 +301,7 @@ impl Slots {
     fn take_over(&mut self, intake: &SignalIntake, at: usize) {
         let slot = &mut self.all[at];
         slot.turn = Turn::TakingOver;
-        let (record, last) = slot.next(RecordKind::Direct, intake.roll.reached(&slot.name));
+        let (record, last) = slot.next(RecordKind::Direct, intake.registry.reached(&slot.name));
         let (broker, subject) = (
             intake.broker.clone(),
             names::records(&intake.run, &slot.name),
@@ -306,7 +311,7 @@ impl Slots {
             let id = format!("{subject}:{}", record.number);
             let bytes = messages::encode(&record);
             if let Err(why) = broker.store_after(subject, &id, last, bytes).await {
-                // It is tried again, unless the gather was heard meanwhile.
+                // It is tried again, unless the gather has responded meanwhile.
                 let kind = EventKind::NotTakenOver(why);
                 let _over = sender.send(SlotEvent { slot: at, kind });
             }
@@ -344,7 +349,7 @@ impl Slots {
             reading: reading.abort_handle(),
             last_search: Instant::now(),
         };
-        intake.roll.excuse(&slot.name, Instant::now());
+        intake.registry.excuse(&slot.name, Instant::now());
         let text = format!(
             "gather '{}' was lost: nothing has been heard from it for {} s; the manager reads the figures of its workers \
              ({}) itself",
@@ -352,7 +357,7 @@ impl Slots {
             SILENCE.as_secs(),
             labels_text(&slot.labels)
         );
-        intake.send(0, SignalKind::Warning(text));
+        intake.send(0, ShardEventKind::Warning(text));
     }
 
     /// Looks for a gather that could take over a slot.
@@ -381,7 +386,7 @@ impl Slots {
         reading.abort();
         slot.turn = Turn::HandingBack;
         slot.gather = (gather.id, gather.name);
-        let (record, last) = slot.next(RecordKind::HandedBack, intake.roll.reached(&slot.name));
+        let (record, last) = slot.next(RecordKind::HandedBack, intake.registry.reached(&slot.name));
         let (broker, run) = (intake.broker.clone(), intake.run.clone());
         let (id, name) = (slot.gather.0.clone(), slot.name.clone());
         tokio::spawn(async move {
@@ -395,12 +400,12 @@ impl Slots {
             {
                 tokio::time::sleep(WRITE_AGAIN).await;
             }
-            // If the gather does not answer, its silence will be noticed.
+            // If the gather does not respond, its silence will be noticed.
             let _gone = request_gather(&broker, &id, &run, &name).await;
         });
     }
 
-    /// Notes that a gather adds up the slot's signals again.
+    /// Records that a gather adds up the slot's signals again.
     fn go_on_with_gather(&mut self, intake: &mut SignalIntake, at: usize) {
         let slot = &mut self.all[at];
         slot.last_signal = Instant::now();
@@ -410,8 +415,8 @@ impl Slots {
             slot.gather.1,
             labels_text(&slot.labels)
         );
-        intake.roll.excuse(&slot.name, slot.last_signal);
-        intake.send(0, SignalKind::Warning(text));
+        intake.registry.excuse(&slot.name, slot.last_signal);
+        intake.send(0, ShardEventKind::Warning(text));
     }
 }
 
@@ -429,14 +434,14 @@ impl Slot {
     }
 }
 
-/// Takes in what a gather has added up.
+/// Takes in the sums of a gather.
 fn take_gathered(
     intake: &mut SignalIntake,
     members: &[SignalProgress],
     figures: &[u8],
     passed: Vec<(u64, u64, WorkerSignal)>,
 ) {
-    let numbers = intake.roll.numbers();
+    let numbers = intake.registry.numbers();
     let mut epochs = Vec::new();
     for reached in members.iter().filter(|reached| reached.signals > 0) {
         if let Some(&number) = numbers.get(&reached.worker) {
@@ -448,12 +453,12 @@ fn take_gathered(
         let decoded = GatheredDelta::decode(figures);
         let kind = decoded.map(|delta| {
             let delta = delta.numbered(|worker| numbers.get(&worker).copied());
-            SignalKind::Gathered(Delivery::Gathered {
+            ShardEventKind::Gathered(Delivery::Gathered {
                 delta: Box::new(delta),
                 reached: epochs,
             })
         });
-        intake.send(0, kind.unwrap_or_else(SignalKind::Failed));
+        intake.send(0, kind.unwrap_or_else(ShardEventKind::Failed));
     }
     for (worker, sequence, signal) in passed {
         if let Some(&number) = numbers.get(&worker) {

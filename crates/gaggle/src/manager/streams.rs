@@ -1,4 +1,4 @@
-//! Tasks beside the pump: signs of life, answers to questions for the time, and the publishing of orders.
+//! Tasks beside the manager's loop: signs of life, replies with the time, and the publishing of orders.
 
 use super::terms::LatestReceiver;
 use crate::broker::{Broker, PublishFailure};
@@ -16,9 +16,9 @@ use tokio::task::JoinHandle;
 /// Time between two signs of life.
 const BEAT: Duration = Duration::from_secs(1);
 /// Time between two attempts at something that failed.
-const AGAIN: Duration = Duration::from_millis(250);
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 
-/// A manager's line to the broker, on which it answers questions for the time and gives signs of life.
+/// A manager's line to the broker, on which it replies with the time and gives signs of life.
 pub(super) struct ManagerConnection {
     pub(super) broker: Broker,
     /// Name of the run.
@@ -35,7 +35,7 @@ pub(super) struct ManagerConnection {
 
 impl ManagerConnection {
     /// Takes the lead of a run, unless another manager has taken it since message `after` of the stream (`None`);
-    /// then answers questions for the time and gives signs of life.
+    /// then replies with the time and gives signs of life.
     ///
     /// # Errors
     /// Trouble with the broker.
@@ -160,7 +160,7 @@ pub(super) async fn publish(
                 }
                 Err((error, _)) => {
                     failing.note(&broker, error);
-                    tokio::time::sleep(AGAIN).await;
+                    tokio::time::sleep(RETRY_DELAY).await;
                 }
             }
         }

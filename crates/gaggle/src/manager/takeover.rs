@@ -26,7 +26,7 @@ const SILENCE: Duration = Duration::from_millis(3_500);
 /// A run found at a broker.
 #[derive(Debug)]
 pub struct BrokerRun {
-    /// What the run is.
+    /// Description of the run.
     pub facts: RunDescription,
     /// Whether another manager leads the run.
     pub is_led: bool,
@@ -58,8 +58,8 @@ pub async fn attach(
             moments,
         };
         let facts = record.facts.clone();
-        let roll = &playback.roll;
-        let (manager, ends) = Manager::new(&run, roll, facts.stops_on_loss, Some(past));
+        let registry = &playback.registry;
+        let (manager, ends) = Manager::new(&run, registry, facts.stops_on_loss, Some(past));
         let attached = BrokerRun { facts, is_led };
         let takeover = Takeover {
             playback,
@@ -79,9 +79,9 @@ struct Takeover {
     record: ManagerRecord,
     ends: ManagerChannels,
     beats: Subscriber,
-    /// The manager that was last heard, or that led when nobody was.
+    /// The manager that gave the last sign of life, or that led before any.
     leader: Option<Bytes>,
-    /// When the manager was last heard.
+    /// Time of the manager's last sign of life.
     last_sign: Instant,
 }
 
@@ -109,7 +109,7 @@ impl Takeover {
             let after = lead.as_ref().map_or(0, |lead| lead.sequence);
             let last = lead.map(|lead| lead.payload);
             if last.is_some() && last != self.leader {
-                // Another has taken the lead, of whom nothing was heard yet: it is not the one that is silent.
+                // Another has taken the lead, which has given no sign of life yet: it is not the silent one.
                 (self.last_sign, is_led) = (Instant::now(), true);
                 self.leader = last;
                 return LeadState::Led;
@@ -118,7 +118,7 @@ impl Takeover {
                 Ok(Some(line)) => taken = Some(line),
                 // Another process took the lead first.
                 Ok(None) => (self.last_sign, is_led) = (Instant::now(), true),
-                // The broker does not answer: try again.
+                // The broker does not respond: try again.
                 Err(error) => failing.note(&broker, error),
             }
             let denied = broker

@@ -1,4 +1,4 @@
-//! Terms of a run on workers: what it needs of them, and how the manager names it.
+//! Terms of a run on workers: its requirements, and its title.
 
 use lgoose_base::error::Error;
 use lgoose_engine::PlanVersion;
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 /// Time limit for a worker or gather to reply.
 pub(super) const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What happens to a run that loses a worker.
+/// Policy of a run that loses a worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WorkerLoss {
     /// The others go on.
@@ -24,26 +24,26 @@ pub enum WorkerLoss {
 }
 
 impl WorkerLoss {
-    /// Returns whether somebody takes over the part of a lost worker.
+    /// Returns whether other workers take over the part of a lost one.
     pub(super) fn fills_places(self) -> bool {
         matches!(self, WorkerLoss::Replace | WorkerLoss::Spread)
     }
 }
 
-/// What a run needs of workers.
+/// Requirements of a run on workers.
 #[derive(Debug, Clone)]
 pub struct Recruitment {
-    /// How many workers take part.
+    /// Number of workers that take part.
     pub workers: usize,
-    /// How long to wait for them.
+    /// Time limit for them to come.
     pub timeout: Duration,
-    /// What happens when a worker is lost.
+    /// Policy for the loss of a worker.
     pub on_loss: WorkerLoss,
     /// Whether any logs are kept.
     pub logs: bool,
 }
 
-/// How a run is named in views and reports.
+/// Name and target of a run in views and reports.
 #[derive(Debug, Clone)]
 pub struct RunTitle {
     /// Name of the plan.
@@ -52,7 +52,7 @@ pub struct RunTitle {
     pub target: String,
 }
 
-/// Function that packs a version of the plan for workers: what their [`Load`](super::super::Load) takes.
+/// Function that packs a version of the plan for the [`Load`](super::super::Load) of workers.
 pub(crate) type PlanPacker = Arc<dyn Fn(&PlanVersion) -> Result<Vec<u8>, Error> + Send + Sync>;
 
 /// Function that reports progress of recruiting in a sentence.

@@ -1,4 +1,4 @@
-//! Thread of a manager: all that it does at the broker happens there, beside the run.
+//! Thread of a manager: does all of its work at the broker, beside the run.
 
 use lgoose_base::error::Error;
 use std::thread::JoinHandle;
@@ -12,7 +12,7 @@ pub struct DisconnectHandle {
 }
 
 impl DisconnectHandle {
-    /// Lets the workers go, and removes what the broker has kept of the run.
+    /// Releases the workers, and removes the streams of the run.
     pub fn now(self) {
         let _already = self.over.send(());
         // One that panicked has nothing left to do.

@@ -6,14 +6,14 @@ use crate::{messages, names};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Time limit for an answer of the manager.
+/// Time limit for a reply of the manager.
 const CLOCK: Duration = Duration::from_secs(2);
 
 /// Time after which fewer round trips have to do, and how many.
 const LONG: Duration = Duration::from_secs(2);
 const LEAST_TRIPS: usize = 4;
 
-/// Compares this clock with the manager's; `None` if the manager does not answer.
+/// Compares this clock with the manager's; `None` if the manager does not respond.
 pub(crate) async fn compare_clocks(
     broker: &Broker,
     run: &str,

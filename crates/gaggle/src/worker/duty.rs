@@ -42,7 +42,7 @@ pub(super) struct WorkerDuty {
     down: Subscriber,
     contact: watch::Receiver<ContactState>,
     look: Interval,
-    /// When the manager last gave a sign of life.
+    /// Time of the manager's last sign of life.
     last_sign: Instant,
     /// The plan as the manager packed it, by version.
     packed: BTreeMap<u64, Vec<u8>>,
@@ -50,7 +50,7 @@ pub(super) struct WorkerDuty {
     first_shard: u64,
     /// The slot under which signals are published, if a gather adds them up.
     slot: Option<String>,
-    /// Whether users take only what is reserved.
+    /// Whether users take only reserved numbers.
     reserves: bool,
     prepared: PreparedWorker,
     following: Option<OrderFollower>,
@@ -65,9 +65,9 @@ pub(super) struct WorkerDuty {
     /// Whether the duty ends as soon as everything is handed over.
     released: bool,
     started: bool,
-    /// Reserves what users want to take.
+    /// Reserves numbers for users.
     reserving: JoinSet<bool>,
-    /// The way to what users of all workers share, and what sends their calls.
+    /// The way to the state that users of all workers share, and the task that sends their calls.
     shared: SharedLink,
     _sharing: JoinSet<()>,
 }
@@ -161,7 +161,7 @@ impl WorkerDuty {
                     Err(_) => {}
                 },
                 // Its users would get nothing more.
-                Some(Ok(true)) = self.reserving.join_next() => self.dismiss(),
+                Some(Ok(true)) = self.reserving.join_next() => self.stop_users(),
                 _ = self.look.tick() => if !self.look() {
                     return Ok(self.started);
                 },
@@ -281,11 +281,11 @@ impl WorkerDuty {
                 {
                     reservations.begin(reserved);
                 }
-                Some(self.start((at, since_origin), joins, revision, &order))
+                Some(self.start(at, since_origin, joins, revision, &order))
             }
             RequestKind::EndLogs => Some(WorkerReply::Logs(self.logs.as_mut().map(PartLogs::end))),
             RequestKind::Dismiss => {
-                self.dismiss();
+                self.stop_users();
                 Some(WorkerReply::Done)
             }
             RequestKind::Release => {
@@ -295,7 +295,7 @@ impl WorkerDuty {
         }
     }
 
-    /// Ends the duty because this worker was told to end, and tells the manager.
+    /// Ends the duty because this worker is to end, and reports that to the manager.
     pub(super) fn leave(&mut self) {
         let signals = self.signals.as_ref().and_then(WeakUnboundedSender::upgrade);
         let works = self.following.as_ref().is_some_and(OrderFollower::goes_on);
@@ -303,10 +303,10 @@ impl WorkerDuty {
             // The receiver is gone once everything was handed over.
             let _over = signals.send(WorkerSignal::Leaving);
         }
-        self.dismiss();
+        self.stop_users();
     }
 
-    /// Aborts what still runs: the run is over, and nothing more is collected.
+    /// Aborts the users: the run is over, and nothing more is collected.
     fn end_at_once(&mut self) {
         self.released = true;
         self.logs = None;
@@ -316,14 +316,14 @@ impl WorkerDuty {
     }
 
     /// Stops users as at the end of the run; the duty ends when everything is handed over.
-    fn dismiss(&mut self) {
+    fn stop_users(&mut self) {
         self.released = true;
         if let Some(following) = &mut self.following {
             following.leave();
         }
     }
 
-    /// Returns what this worker reserves, if it does.
+    /// Returns the reservations of this worker, if it makes any.
     fn reservations(&self) -> Option<Arc<Reservations>> {
         self.prepared.run.as_ref()?.reservations.clone()
     }
@@ -412,7 +412,8 @@ impl WorkerDuty {
 
     fn start(
         &mut self,
-        (at, since_origin): (u64, Duration),
+        at: u64,
+        since_origin: Duration,
         joins: bool,
         revision: u64,
         order: &lgoose_engine::RunOrder,
@@ -421,7 +422,7 @@ impl WorkerDuty {
             return refuse("no plan was loaded");
         };
         if self.started {
-            // This is a repeat: the answer to the first request was lost.
+            // This is a repeat: the reply to the first request was lost.
             return WorkerReply::Done;
         }
         let Some(following) = OrderFollower::start(revision, order, &self.prepared.versions) else {

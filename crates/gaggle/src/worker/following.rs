@@ -15,7 +15,7 @@ pub(super) type LoadedVersions = BTreeMap<u64, Arc<PlanVersion>>;
 pub(super) struct OrderFollower {
     directives: watch::Sender<Directive>,
     revision: u64,
-    /// Whether users stop, whatever the order says.
+    /// Whether users stop despite the order.
     leaving: bool,
 }
 
@@ -57,7 +57,7 @@ impl OrderFollower {
         self.directives.send_replace(directive);
     }
 
-    /// Stops users, whatever the order says.
+    /// Stops users despite the order.
     pub(super) fn leave(&mut self) {
         self.leaving = true;
         self.directives.send_if_modified(|directive| {
@@ -69,7 +69,7 @@ impl OrderFollower {
         });
     }
 
-    /// Aborts what still runs.
+    /// Aborts the users.
     pub(super) fn abort(&mut self) {
         self.leaving = true;
         self.directives

@@ -19,16 +19,16 @@ const EVERY: Duration = Duration::from_secs(1);
 const WAITING: usize = 8;
 const AT_A_TIME: usize = 8;
 /// Time between two attempts to hand a piece over.
-const AGAIN: Duration = Duration::from_millis(250);
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 /// Time for which handing over is tried after the end of the logs.
-const FAREWELL: Duration = Duration::from_secs(120);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(120);
 /// Bytes that numbers and names may take around a piece, within the broker's limit on messages.
 const AROUND: usize = 1 << 10;
 
 /// Logs of this worker's part of a run. Hands over nothing more once it is dropped.
 pub(super) struct PartLogs {
     run_logs: RunLogs,
-    /// When the logs ended.
+    /// End of the logs.
     ended: watch::Sender<Option<Instant>>,
     handing_over: JoinSet<()>,
 }
@@ -52,7 +52,7 @@ impl PieceOrigin {
 }
 
 impl PartLogs {
-    /// Hands over from now on what `entered` delivers for these logs.
+    /// Hands over the entries that `entered` delivers for these logs from now on.
     pub(super) fn start(
         broker: Broker,
         sender: PieceOrigin,
@@ -209,10 +209,12 @@ async fn store(
         let Err((error, passes)) = stored else {
             return Ok(());
         };
-        let late = end.borrow().is_some_and(|end| end.elapsed() >= FAREWELL);
+        let late = end
+            .borrow()
+            .is_some_and(|end| end.elapsed() >= FLUSH_TIMEOUT);
         if !passes || late {
             return Err(error);
         }
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(RETRY_DELAY).await;
     }
 }

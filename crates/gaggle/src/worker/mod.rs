@@ -25,7 +25,7 @@ use std::pin::Pin;
 use std::sync::{Arc, mpsc};
 use tokio::task::JoinSet;
 
-/// What a worker needs to load a plan.
+/// A plan that a worker is to load.
 #[derive(Debug)]
 pub struct PlanOffer {
     /// The plan as the manager packed it.
@@ -36,9 +36,9 @@ pub struct PlanOffer {
     pub threads: usize,
     /// Number of the plan's version, 0 for the first.
     pub number: u64,
-    /// What this worker reserves, if another may have to go on in its place; empty for the first version.
+    /// Whether this worker reserves numbers, so that another can go on in its place.
     pub reserves: bool,
-    /// What the run has to share among its workers.
+    /// Reservations of this worker; `None` for the first version.
     pub reservations: Option<Arc<Reservations>>,
     /// The way to the state that users of all workers share.
     pub shared: SharedLink,
@@ -94,7 +94,7 @@ struct Worker {
     hellos: Option<Subscriber>,
     duty: Option<WorkerDuty>,
     leaving: bool,
-    /// The same process under other identities, each for one run, and what tells them to end.
+    /// The same process under other identities, each for one run, and the channel that ends them.
     splits: JoinSet<Result<(), Error>>,
     split_handles: Vec<Handle>,
 }

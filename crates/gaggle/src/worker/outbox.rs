@@ -3,19 +3,19 @@
 use crate::broker::{Broker, ContactState};
 use crate::messages::{self, NumberedSignal};
 use crate::names;
-use lgoose_engine::{WORKER_FAREWELL, WorkerSignal};
+use lgoose_engine::{WORKER_FLUSH_TIMEOUT, WorkerSignal};
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 /// The most bytes kept while the broker cannot be reached; beyond it, the oldest figures are dropped.
-const MOST: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// Time between two attempts to hand a signal over.
-const AGAIN: Duration = Duration::from_millis(250);
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 
-/// Time without success at a reachable broker after which the manager is told why.
+/// Time without success at a reachable broker after which the reason is reported.
 const STUCK: Duration = Duration::from_secs(2);
 
 /// Signals that the broker does not have yet.
@@ -36,7 +36,7 @@ impl Outbox {
         });
         self.bytes += bytes.len();
         self.waiting.push_back((self.sequence, figures, bytes));
-        while self.bytes > MOST {
+        while self.bytes > MAX_BYTES {
             let Some(at) = self.waiting.iter().position(|(_, figures, _)| *figures) else {
                 return;
             };
@@ -57,7 +57,7 @@ impl Outbox {
     }
 }
 
-/// How the handing over of signals has ended.
+/// End of the handing over of signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HandOverEnd {
     /// The broker has all of them.
@@ -68,8 +68,8 @@ pub(super) enum HandOverEnd {
     RunOver,
 }
 
-/// Hands signals over to the broker until it has the last one. Whatever fails is tried again: the number of a signal
-/// tells readers whether it is a repeat.
+/// Hands signals over to the broker until it has the last one. Failures are tried again: readers recognise a repeat by
+/// the number of the signal.
 pub(super) async fn hand_over(
     broker: Broker,
     run: String,
@@ -95,7 +95,7 @@ pub(super) async fn hand_over(
                 stored = &mut storing => break stored,
                 signal = signals.recv(), if until.is_none() => match signal {
                     Some(signal) => outbox.put(signal),
-                    None => until = Some(Instant::now() + WORKER_FAREWELL),
+                    None => until = Some(Instant::now() + WORKER_FLUSH_TIMEOUT),
                 },
             }
         };
@@ -126,7 +126,7 @@ pub(super) async fn hand_over(
                     broker.send(names::failures(&run, &worker), message).await;
                     stuck = None;
                 }
-                tokio::time::sleep(AGAIN).await;
+                tokio::time::sleep(RETRY_DELAY).await;
             }
         }
     }
@@ -150,7 +150,7 @@ mod tests {
         for _ in 0..70 {
             outbox.put(figures(1 << 20));
         }
-        assert!(outbox.bytes <= MOST);
+        assert!(outbox.bytes <= MAX_BYTES);
         let numbers: Vec<u64> = outbox
             .waiting
             .iter()

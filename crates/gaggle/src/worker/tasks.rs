@@ -1,4 +1,4 @@
-//! Tasks of a worker that run while it serves its manager's requests, and what those requests have prepared.
+//! Tasks of a worker that run while it serves its manager's requests, and the results of those requests.
 
 use super::following::LoadedVersions;
 use crate::clock::ClockOffset;
@@ -6,7 +6,7 @@ use lgoose_base::error::Error;
 use lgoose_metrics::LogMessage;
 use std::sync::mpsc;
 
-/// What was prepared before users begin.
+/// Preparations of a run before its users begin.
 #[derive(Default)]
 pub(super) struct PreparedWorker {
     pub(super) run: Option<lgoose_engine::Run>,
@@ -18,7 +18,7 @@ pub(super) struct PreparedWorker {
 pub(super) enum FinishedTask {
     /// A version of the plan was loaded, or refused.
     Loading(Box<LoadedVersion>),
-    /// A request that took time was answered.
+    /// A request that took time got its reply.
     Replied,
     /// The order was looked up.
     Order(Option<Vec<u8>>),

@@ -1,5 +1,4 @@
-//! What of a snapshot is sent: all of it, or what has changed since another. Knows tables and plain values, not what they
-//! mean.
+//! Changes between two snapshots, so that readers get only those. Knows tables and plain values, not their meaning.
 
 use serde_json::{Map, Number, Value};
 
@@ -17,7 +16,7 @@ pub(super) const TABLES: [&str; 7] = [
 /// Keys whose figures are a plan's own, or limits, and are sent as they are.
 const EXACT: [&str; 3] = ["metrics", "thresholds", "events"];
 
-/// Returns what is new in `new`: values that differ, and of tables the rows and fields that do.
+/// Returns the changes in `new`: values that differ, and of tables the rows and fields that do.
 pub(super) fn changes(old: &Map<String, Value>, new: &Map<String, Value>) -> Map<String, Value> {
     let mut changed = Map::new();
     for (key, value) in new {

@@ -1,5 +1,5 @@
 //! The last lines of the log and other things that happened once, numbered, so that each reader gets each of them once.
-//! Bounded: what is too old is gone, and a reader that comes for it is told how many lines it has missed.
+//! Bounded: old lines are dropped, and a reader that comes for them gets the number of lines that it has missed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) struct FeedLog {
     count: u64,
 }
 
-/// What a reader gets next.
+/// Next event for a reader.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NextEvent {
     /// The event's name.
@@ -57,7 +57,7 @@ impl FeedLog {
         self.count += 1;
     }
 
-    /// Returns what comes after so many entries; `None` if there is nothing.
+    /// Returns the event after so many entries; `None` if there is none.
     pub(super) fn after(&self, had: u64) -> Option<NextEvent> {
         let first = self.count - self.entries.len() as u64;
         let mut skipped = first.saturating_sub(had);

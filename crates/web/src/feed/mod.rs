@@ -1,6 +1,6 @@
-//! The events for readers: figures, points over time, lines of the log. Each reader has a [`Place`] and asks for what
-//! comes after it once its connection can take more: nothing is buffered for a reader that does not read, and a slow
-//! reader skips events. Filled once a second; an event is made when the first reader asks for it.
+//! The events for readers: figures, points over time, lines of the log. Each reader has a [`FeedPosition`] and fetches the
+//! next event once its connection can take more: nothing is buffered for a reader that does not read, and a slow reader
+//! skips events. Filled once a second; an event is made when the first reader fetches it.
 
 mod changes;
 mod journal;
@@ -23,31 +23,31 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// How often figures are sent.
+/// Time between two events with figures.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// The most points in one event, which bounds what is held for a reader that does not read.
+/// The most points in one event, which bounds the memory for a reader that does not read.
 const POINTS: usize = 100;
 
 /// The events of a run.
 #[derive(Debug)]
 pub(super) struct Feed {
     state: Mutex<FeedState>,
-    /// Tells readers that there may be something.
+    /// Wakes readers when there may be something.
     news: watch::Sender<()>,
 }
 
 #[derive(Debug)]
 struct FeedState {
-    /// Tells apart the events of this process from those of others.
+    /// Distinguishes the events of this process from those of others.
     epoch: u32,
-    /// Counts measurements: a reader of another one has to forget what it has.
+    /// Counts measurements: a reader of another one has to drop its figures.
     measurement: u64,
     latest: Option<Arc<Snapshot>>,
     frame: FeedFrame,
     points: FeedPoints,
     journal: FeedLog,
-    /// Thresholds that do not hold, by what they are about.
+    /// Thresholds that do not hold, by their texts and names.
     broken: HashMap<(String, Option<String>), bool>,
     /// JSON of the last event, once the run is over.
     end: Option<Arc<str>>,
@@ -60,7 +60,7 @@ struct FeedFrame {
     of: Option<Arc<Snapshot>>,
     over: bool,
     state: Map<String, Value>,
-    /// What has changed since the one before.
+    /// Changes since the snapshot before.
     changes: Map<String, Value>,
 }
 
@@ -196,7 +196,7 @@ impl FeedState {
         self.points = FeedPoints::default();
     }
 
-    /// Notes whether a threshold holds, and tells readers of a change. One without data is none.
+    /// Records whether a threshold holds, and reports a change to readers. One without data is none.
     fn judge(&mut self, row: &ThresholdRow, at: Duration) {
         let of = (row.threshold.clone(), row.name.clone());
         let passed = row.passed || row.value.is_none();
@@ -233,7 +233,7 @@ impl FeedState {
         };
     }
 
-    /// Returns the JSON of what a reader has not got; `None` if it has all.
+    /// Returns the JSON of the changes that a reader has not got; `None` if it has all.
     fn snapshot_after(&mut self, place: &mut FeedPosition) -> Option<String> {
         self.refresh();
         let is_new = place.measurement != self.measurement;
@@ -265,7 +265,7 @@ impl FeedState {
     }
 }
 
-/// Returns what a snapshot shows to readers, but for its points.
+/// Returns the figures of a snapshot for readers, without its points.
 fn shown(snapshot: Option<&Snapshot>, over: bool) -> Map<String, Value> {
     let mut state = match snapshot.map(|snapshot| serde_json::to_value(JsonSnapshot::of(snapshot)))
     {

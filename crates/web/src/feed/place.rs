@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a reader has got.
+/// Position of a reader in the feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FeedPosition {
     epoch: u32,
@@ -13,7 +13,7 @@ pub(crate) struct FeedPosition {
     pub(super) points: u64,
     /// Entries of the journal.
     pub(super) entries: u64,
-    /// Number of its last figures, which a text does not hold: whoever comes back gets all of them.
+    /// Number of its last figures, which a text does not hold: a reader that comes back gets all of them.
     pub(super) frame: u64,
     /// Whether it knows that the run is over, likewise.
     pub(super) has_end: bool,
@@ -44,14 +44,11 @@ impl FeedPosition {
 
 impl fmt::Display for FeedPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FeedPosition {
-            epoch,
-            measurement,
-            points,
-            entries,
-            ..
-        } = self;
-        write!(f, "{epoch:08x}-{measurement}-{points}-{entries}")
+        write!(
+            f,
+            "{:08x}-{}-{}-{}",
+            self.epoch, self.measurement, self.points, self.entries
+        )
     }
 }
 

@@ -1,4 +1,4 @@
-//! The two ways in which metrics are written, and which of them a request asks for.
+//! The two encodings of metrics, and the choice between them by the headers of a request.
 
 use super::{protobuf, text};
 use lgoose_report::telemetry::Family;
@@ -13,7 +13,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// Returns what the `Accept` headers of a request ask for.
+    /// Returns the encoding that the `Accept` headers of a request prefer.
     pub(super) fn negotiate<'a>(mut accepted: impl Iterator<Item = &'a str>) -> Encoding {
         let protobuf = |part: &str| {
             part.contains("application/vnd.google.protobuf")
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn protobuf_is_written_for_whoever_requests_it() {
-        // As Prometheus 2.42 asks with native histograms, and without.
+        // The headers of Prometheus 2.42 with native histograms, and without.
         let native = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited,\
             application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
         let plain =

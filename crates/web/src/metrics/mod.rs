@@ -20,7 +20,7 @@ use lgoose_report::telemetry::families;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Answers that there are no metrics.
+/// Returns the response when there are no metrics.
 pub(super) fn none() -> Response {
     let kind = Encoding::Text.content_type();
     ([(CONTENT_TYPE, kind)], "# EOF\n").into_response()

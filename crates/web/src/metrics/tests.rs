@@ -1,4 +1,4 @@
-//! What is told of a run, as Prometheus reads it.
+//! Metrics of a run, as Prometheus reads them.
 
 use super::encoding::Encoding;
 use lgoose_judgement::fixture;

@@ -69,25 +69,17 @@ impl ReportFacts {
     /// Reads the figures from the JSON of a report.
     ///
     /// # Errors
-    /// Returns what is wrong with the report, in words.
+    /// Returns the fault of the report, in words.
     pub(super) fn read(json: &[u8]) -> Result<ReportFacts, String> {
         let read: ReportExcerpt = serde_json::from_slice(json)
             .map_err(|error| short(format!("'report.json' is not a report of lgoose: {error}")))?;
-        let ReportExcerpt {
-            version,
-            plan,
-            host,
-            started,
-            ..
-        } = read;
-        let [version, plan, host, started] = [version, plan, host, started].map(short);
         let exit_code = read.verdict.as_ref().map(|verdict| verdict.exit_code);
         let latency = read.aggregated.latency_ms;
         Ok(ReportFacts {
-            plan,
-            host,
-            version,
-            started,
+            plan: short(read.plan),
+            host: short(read.host),
+            version: short(read.version),
+            started: short(read.started),
             elapsed_s: read.elapsed_s,
             users: read.users,
             requests: read.aggregated.count,

@@ -1,5 +1,5 @@
 //! The options of a run as JSON, which become arguments of a command line. Only those that decide the load, the target and
-//! the verdict: whoever may start runs writes no other files, reads none of this machine's and raises no limit.
+//! the verdict: a client that may start runs writes no other files, reads none of this machine's and raises no limit.
 
 use lgoose_base::error::masked_url;
 use serde_json::{Map, Value};
@@ -137,7 +137,7 @@ const SECRET: [(&str, char); 2] = [("env", '='), ("header", ':')];
 /// Returns the arguments that give these options.
 ///
 /// # Errors
-/// What is wrong with one of them, in words.
+/// The fault of one of them, in words.
 pub(super) fn arguments(options: &Map<String, Value>) -> Result<Vec<String>, String> {
     let mut arguments = Vec::new();
     for (name, value) in options {
@@ -182,7 +182,7 @@ fn allowed(name: &str) -> Result<&'static str, String> {
     })
 }
 
-/// Returns the options as they are kept and shown, without what may be secret.
+/// Returns the options as they are kept and shown, without secrets.
 pub(super) fn shown(options: &Map<String, Value>) -> Map<String, Value> {
     let hidden = |name: &str, value: &Value| {
         let secret = SECRET.iter().find(|(secret, _)| name == *secret);

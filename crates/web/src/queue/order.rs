@@ -1,4 +1,4 @@
-//! What a hosted run is told, and what it tells its host: a line of JSON each over the socket that is its standard input.
+//! Order of a hosted run, and its messages to its host: a line of JSON each over the socket that is its standard input.
 
 use lgoose_base::error::Error;
 use rustix::fs::OFlags;
@@ -18,12 +18,12 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The most bytes of an order: more than a request may have.
-const MOST: u64 = 1 << 20;
+const MAX_ORDER_BYTES: u64 = 1 << 20;
 
 /// The most bytes of errors that are sent to the host, which reads them at the end.
-const MOST_OF_ERRORS: usize = 16 << 10;
+const MAX_ERROR_BYTES: usize = 16 << 10;
 
-/// Time for sending a message: what the socket does not take at once is not sent.
+/// Time for sending a message: bytes that the socket does not take at once are not sent.
 const SENDING: Duration = Duration::from_millis(200);
 
 /// The file that this process keeps locked.
@@ -36,7 +36,7 @@ static HOST: OnceLock<Mutex<Host>> = OnceLock::new();
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum HostedMessage {
-    /// Where the interface of the run is to be found.
+    /// Address of the interface of the run.
     Address(SocketAddr),
     /// An error or a reason for the verdict, as it is printed.
     Error(String),
@@ -59,7 +59,7 @@ struct Host {
     room: usize,
 }
 
-/// What a hosted process is to do.
+/// Order of a hosted process.
 #[derive(Serialize, Deserialize)]
 pub struct ProcessOrder {
     /// The arguments of its command line.
@@ -93,7 +93,7 @@ impl ProcessOrder {
         line
     }
 
-    /// Locks the file of the order for as long as this process is there; waits while somebody looks whether it is locked.
+    /// Locks the file of the order for as long as this process is there; waits while another process checks whether it is locked.
     ///
     /// # Errors
     /// Trouble with the file.
@@ -118,7 +118,7 @@ impl ProcessOrder {
         Ok(())
     }
 
-    /// Receives the order of this process over its standard input; the socket is for the answer.
+    /// Receives the order of this process over its standard input; the socket is for the reply.
     ///
     /// # Errors
     /// Trouble if nobody hosts this process.
@@ -131,14 +131,14 @@ impl ProcessOrder {
         let link = UnixStream::from(input.map_err(cannot)?);
         link.set_read_timeout(Some(PATIENCE)).map_err(cannot)?;
         let mut line = String::new();
-        let mut reader = BufReader::new(&link).take(MOST);
+        let mut reader = BufReader::new(&link).take(MAX_ORDER_BYTES);
         reader.read_line(&mut line).map_err(cannot)?;
         let order = serde_json::from_str(&line).map_err(|error| cannot(error.into()))?;
         link.set_read_timeout(None).map_err(cannot)?;
         link.set_write_timeout(Some(SENDING)).map_err(cannot)?;
         let host = Host {
             link: link.try_clone().map_err(cannot)?,
-            room: MOST_OF_ERRORS,
+            room: MAX_ERROR_BYTES,
         };
         // Only the first order counts; there is no other.
         let _first = HOST.set(Mutex::new(host));
@@ -146,7 +146,7 @@ impl ProcessOrder {
     }
 }
 
-/// Tells the host where the interface of this run is to be found.
+/// Sends the address of the interface of this run to the host.
 ///
 /// # Errors
 /// The host has gone.
@@ -154,7 +154,7 @@ pub fn send_address(link: &UnixStream, address: SocketAddr) -> std::io::Result<(
     HostedMessage::Address(address).send(link)
 }
 
-/// Tells the host, if this process has one, an error or a reason for the verdict, as it is printed.
+/// Sends an error or a reason for the verdict, as it is printed, to the host of this process, if it has one.
 pub fn report_error(text: &str) {
     let Some(host) = HOST.get() else { return };
     let mut host = host.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 /// The most plans that are listed.
-const MOST: usize = 2_000;
+const MAX_PLANS: usize = 2_000;
 
 /// Folders within folders that are looked into.
 const DEPTH: usize = 8;
@@ -59,7 +59,7 @@ impl Plans {
             let Ok(kind) = entry.file_type() else {
                 continue;
             };
-            if is_hidden(&entry.file_name()) || found.len() >= MOST {
+            if is_hidden(&entry.file_name()) || found.len() >= MAX_PLANS {
                 continue;
             }
             // A link to a folder may lead round in circles.
@@ -79,7 +79,7 @@ impl Plans {
             Component::Normal(name) => !is_hidden(name),
             _ => false,
         });
-        // What would be another name for the same: 'a//b.lua', 'a/./b.lua'.
+        // Other names of the same file, such as 'a//b.lua', 'a/./b.lua', are refused.
         let plain = below && path.components().collect::<PathBuf>().as_os_str() == path.as_os_str();
         let is_name = plain && name.ends_with(".lua") && !name.contains('\0');
         if !is_name {

@@ -16,7 +16,7 @@ use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// The most bytes that are kept of what a process prints.
+/// The most bytes that are kept of the output of a process.
 const TAIL: usize = 16 * 1024;
 
 /// Time for the last of it after the end of the process.
@@ -25,7 +25,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Time that a plan may take to be put together. The limits on its code are narrower.
 const CHECK: Duration = Duration::from_secs(60);
 
-/// Variables of this process that are not for its runs: what they write, and this server's own.
+/// Variables of this process that are not for its runs: outputs, and this server's own.
 const WITHHELD: [&str; 8] = [
     "LGOOSE_OUTPUT",
     "LGOOSE_REQUEST_LOG",
@@ -68,7 +68,7 @@ pub(super) struct ExitedProcess {
 }
 
 impl Process {
-    /// Starts a process and tells it what to do.
+    /// Starts a process and sends it its order.
     ///
     /// # Errors
     /// Why it cannot be started.
@@ -84,7 +84,7 @@ impl Process {
             .stderr(Stdio::piped())
             // Ctrl-C of a terminal reaches the host alone, which passes it on.
             .process_group(0)
-            // A run is asked to end; what only looks at a plan has nothing to save.
+            // A run is requested to end; a check of a plan has nothing to save.
             .kill_on_drop(order.check);
         for name in WITHHELD {
             command.env_remove(name);
@@ -110,7 +110,7 @@ impl Process {
         })
     }
 
-    /// Waits until the process says where its interface is; `None` if it does not. To be asked once.
+    /// Waits for the address of the process's interface; `None` if it sends none. To be called once.
     pub(super) async fn address(&mut self) -> Option<SocketAddr> {
         match self.message().await? {
             HostedMessage::Address(address) => Some(address),
@@ -139,9 +139,9 @@ impl Process {
         self.child.wait().await
     }
 
-    /// Returns what is left of a process that has ended.
+    /// Returns the exit status and the last output of a process that has ended.
     pub(super) async fn last_words(mut self, status: ExitStatus) -> ExitedProcess {
-        // What the process has started may hold its socket open.
+        // Children of the process may hold its socket open.
         let _open = timeout(LAST_WORDS, async {
             while let Some(message) = self.message().await {
                 if let HostedMessage::Error(text) = message {
@@ -159,7 +159,7 @@ impl Process {
     }
 }
 
-/// Sends what Ctrl-C would to a process that has not been waited for yet.
+/// Sends SIGINT, as Ctrl-C does, to a process that has not been waited for yet.
 pub(super) fn interrupt(process: Pid) {
     // It may be about to end.
     let _ended = kill_process(process, Signal::INT);
@@ -192,7 +192,7 @@ impl ExitedProcess {
         self.status.code()
     }
 
-    /// Returns what went wrong, as it was printed; `None` after a success.
+    /// Returns the error, as it was printed; `None` after a success.
     pub(super) fn error(&self) -> Option<String> {
         if self.status.success() {
             return None;
@@ -209,7 +209,7 @@ impl ExitedProcess {
         Some(text.trim_end().to_owned())
     }
 
-    /// Returns the end of what it printed. Where a signal ended it, only its standard error tells how far it came.
+    /// Returns the end of its output. Where a signal ended it, only its standard error shows how far it came.
     pub(super) fn output(self) -> String {
         match self.exit_code() {
             Some(_) => self.printed,
@@ -235,9 +235,9 @@ impl OutputTail {
         OutputTail { text, reading }
     }
 
-    /// Returns it when the stream has ended, or what has come by then.
+    /// Returns the text when the stream has ended, or the part that has come by then.
     async fn end(mut self) -> String {
-        // What the process has started may hold it open.
+        // Children of the process may hold it open.
         if timeout(LAST_WORDS, &mut self.reading).await.is_err() {
             self.reading.abort();
         }

@@ -1,4 +1,4 @@
-//! What is kept of a run in addition to its report, and the row that lists show for both.
+//! Record of a run in addition to its report, and the row that lists show for both.
 
 use super::facts::ReportFacts;
 use jiff::{Timestamp, Unit};

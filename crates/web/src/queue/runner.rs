@@ -1,4 +1,4 @@
-//! The runner: carries on one run after another, until it is told to end.
+//! The runner: carries on one run after another, until it is interrupted.
 
 use super::order::ProcessOrder;
 use super::process::{ExitedProcess, Process, interrupt};
@@ -15,9 +15,9 @@ use tokio::time::{Instant, sleep_until};
 const PATIENCE: Duration = Duration::from_millis(800);
 
 /// Time between two looks whether a run of an earlier server is over.
-const AGAIN: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How the runner has ended.
+/// End of the runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunnerEnd {
     /// Nothing goes on any more.
@@ -26,8 +26,8 @@ pub enum RunnerEnd {
     Hurried,
 }
 
-/// Carries on what waits until the first interrupt, which stops the run that goes on; the second aborts it. What is worth
-/// telling goes to `tell`.
+/// Carries on the queued runs until the first interrupt, which stops the run that goes on; the second aborts it. Messages
+/// go to `notify`.
 pub async fn run_all(
     runs: &Runs,
     read_only: bool,
@@ -96,9 +96,9 @@ pub async fn run_all(
             files: Some(runs.data.files_path(&id)),
             lock: Some((runs.data.running_path(), id.clone())),
         };
-        // What cannot be kept of it now is told at its end.
+        // A record that cannot be kept now is reported at its end.
         let _later = runs.data.write_record(&id, &record);
-        let gone = one(runs, (&id, &plan), &order, address, &mut interrupts).await;
+        let gone = one(runs, &id, &plan, &order, address, &mut interrupts).await;
         let end = match gone {
             Ok(Some(gone)) => RunEnd {
                 at: now(),
@@ -140,14 +140,15 @@ pub async fn run_all(
 /// Waits until no process of another run is there.
 async fn free(runs: &Runs) {
     while runs.data.running().is_some() {
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
-/// Carries on one run to its end; `None` if that takes too long for somebody in a hurry.
+/// Carries on one run to its end; `None` if that takes too long after a second interrupt.
 async fn one(
     runs: &Runs,
-    (id, plan): (&str, &Path),
+    id: &str,
+    plan: &Path,
     order: &ProcessOrder,
     address: watch::Sender<Option<SocketAddr>>,
     interrupts: &mut Interrupts<'_>,

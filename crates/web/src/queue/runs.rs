@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore, watch};
 
 /// The most queued runs.
-const MOST_QUEUED: usize = 100;
+const MAX_QUEUED_RUNS: usize = 100;
 
 /// The most plans that are checked for mistakes at the same time.
 const CHECKED: usize = 2;
@@ -157,17 +157,17 @@ impl Runs {
         if state.closed {
             return Err(RunRefusal::Conflict("lgoose is shutting down".to_owned()));
         }
-        if state.queue.len() < MOST_QUEUED {
+        if state.queue.len() < MAX_QUEUED_RUNS {
             Ok(())
         } else {
             Err(RunRefusal::Conflict(format!(
-                "{MOST_QUEUED} runs wait already: take some out of the queue, or wait"
+                "{MAX_QUEUED_RUNS} runs wait already: take some out of the queue, or wait"
             )))
         }
     }
 
     /// Returns all runs: the current one, the queued ones in order, then the finished ones, the latest first. Also
-    /// returns what keeps other runs from being listed, if anything does.
+    /// returns the error that keeps other runs from being listed, if there is one.
     pub(crate) fn rows(&self) -> (Vec<RunRow>, Option<String>) {
         let (mut rows, unsaved) = {
             let state = self.state();
@@ -314,7 +314,7 @@ impl Runs {
         }
     }
 
-    /// Notes the end of the current run.
+    /// Records the end of the current run.
     ///
     /// # Errors
     /// Returns trouble with the folder of the run; its end is then known only until this process ends.
@@ -342,7 +342,7 @@ impl Runs {
     }
 }
 
-/// Returns the arguments that name the plan, whatever its name looks like.
+/// Returns the arguments that name the plan, even if its name looks like an option.
 pub(super) fn plan_arguments(plan: &std::path::Path) -> [String; 2] {
     ["--".to_owned(), plan.to_string_lossy().into_owned()]
 }

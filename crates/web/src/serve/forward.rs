@@ -33,10 +33,10 @@ const HEADERS: [HeaderName; 3] = [
 /// Time for a run to say where it is: it loads its plan before.
 const START: Duration = Duration::from_secs(10);
 
-/// Time for the head of an answer: a little more than a run takes at most to answer a command.
+/// Time for the head of a response: a little more than a run takes at most to handle a command.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(70);
 
-/// `GET` and `POST` of what a run answers.
+/// Forwards `GET` and `POST` to a run.
 pub(super) async fn forward(
     State(site): State<Arc<ServeSite>>,
     request: Request,
@@ -105,7 +105,7 @@ async fn address(run: &CurrentRun) -> Result<SocketAddr, ErrorResponse> {
     }
 }
 
-/// Sends a request to a run, and answers with its answer.
+/// Sends a request to a run, and returns its response.
 async fn exchange(
     run: &CurrentRun,
     address: SocketAddr,
@@ -136,7 +136,7 @@ async fn exchange(
         let _slower = stream.set_nodelay(true);
         let connected = http1::handshake(TokioIo::new(stream)).await;
         let (mut sender, connection) = connected.map_err(|_| ())?;
-        // It ends with the answer, or when whoever asked has gone.
+        // It ends with the response, or when the client has gone.
         tokio::spawn(connection);
         sender.send_request(handed_on).await.map_err(|_| ())
     };

@@ -1,5 +1,5 @@
-//! What `lgoose serve` answers beside the interface of a run, in one table: the router is made from it, and so is its part
-//! of the OpenAPI document.
+//! Routes of `lgoose serve` beside the interface of a run, in one table: the router is made from it, and so is its part of
+//! the OpenAPI document.
 
 use super::super::access::Access;
 use super::super::responses::PathParameter;
@@ -14,11 +14,11 @@ use axum::routing::{MethodRouter, get, post};
 use lgoose_plan::config::Format;
 use std::sync::Arc;
 
-/// A request that is answered.
+/// A route.
 pub(crate) struct ServeRoute {
     pub(crate) path: &'static str,
     pub(crate) response: ServeAction,
-    /// What it does, for the document.
+    /// Summary for the document.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "the document is made by a test")
@@ -26,7 +26,7 @@ pub(crate) struct ServeRoute {
     pub(crate) summary: &'static str,
 }
 
-/// How a request is answered.
+/// Handling of a request.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum ServeAction {
     Plans,
@@ -141,7 +141,7 @@ pub(crate) fn router(runs: Arc<Runs>, access: Arc<Access>) -> Router {
 
 type ServedRuns = State<Arc<ServeSite>>;
 
-/// Returns what a request to the run that goes on becomes.
+/// Returns the handler that passes a request to the run that goes on.
 fn handed_on(response: of_run::RouteAction) -> MethodRouter<Arc<ServeSite>> {
     use of_run::RouteAction;
     match response {

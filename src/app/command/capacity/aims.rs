@@ -23,7 +23,7 @@ const LEAST_SPARE: Duration = Duration::from_secs(5);
 /// Number of users in the flags until each step sets its own load.
 const SOME_USERS: u64 = 1_000;
 
-/// Reads what the search looks for.
+/// Reads the aims of the search.
 ///
 /// # Errors
 /// A mistake in a flag.

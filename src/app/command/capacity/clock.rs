@@ -1,4 +1,4 @@
-//! The time of a search: how much of it is left, what may still be done in it, and how long the search is likely to go on.
+//! The time of a search: the time that is left, the steps that fit into it, and the likely end of the search.
 //! Driven by the search between its runs.
 
 use lgoose_base::units;
@@ -11,7 +11,7 @@ const RUN: Duration = Duration::from_secs(2);
 /// Typical time between two steps, half of which are followed by a pause.
 const PAUSE: Duration = Duration::from_secs(3);
 
-/// How much longer than the shortest a step is on average: those near the limit are judged for longer.
+/// Ratio of an average step to the shortest one: steps near the limit are judged for longer.
 const LONGER: f64 = 1.6;
 
 /// The clock of a search.
@@ -25,7 +25,7 @@ pub(super) struct SearchClock {
 /// Times of the runs that may come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RunTimes {
-    /// A step, at least: until its figures count, and what is judged of it.
+    /// A step, at least: until its figures count, and the time that is judged.
     pub(super) step: Duration,
     /// The confirming run.
     pub(super) confirm: Duration,
@@ -50,7 +50,7 @@ impl SearchClock {
         Some(self.left()?.saturating_sub(times.confirm + RUN + RUN))
     }
 
-    /// Returns what may still be done.
+    /// Returns the steps that the remaining time allows.
     pub(super) fn allows(&self, times: RunTimes) -> SearchTime {
         allowed(self.left(), times)
     }
@@ -61,7 +61,7 @@ impl SearchClock {
         self.left().map_or(likely, |left| left.min(likely))
     }
 
-    /// Returns what is said of the time at the start of a search.
+    /// Returns the announcement of the time at the start of a search.
     pub(super) fn announcement(
         &self,
         steps: u32,

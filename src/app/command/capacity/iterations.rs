@@ -6,10 +6,10 @@ use lgoose_metrics::capacity::{IterationCounts, StepIterations};
 use lgoose_plan::Scenario;
 use std::time::Duration;
 
-/// Iterations by which rounding may make a scenario's share of the starts differ from what it had.
+/// Iterations by which rounding may change a scenario's share of the starts.
 const ROUNDING: f64 = 1.0;
 
-/// How far two snapshots of the same measurement may differ in when it began.
+/// Time by which two snapshots of the same measurement may differ in its beginning.
 const SAME_MEASUREMENT: Duration = Duration::from_millis(100);
 
 /// Iterations of a run since its beginning.
@@ -36,11 +36,11 @@ struct ScenarioTally {
     users: u64,
     started: f64,
     ended: u64,
-    /// Iterations that a user has left by leaving the run: what was started, has not ended, and has no user.
+    /// Iterations that users have left by leaving the run: they were started, have not ended, and have no user.
     left: f64,
     /// Ended iterations by the latest snapshot, since the last reset.
     latest: u64,
-    /// What was due and had ended when the figures began to count.
+    /// Iterations that were due and that had ended when the figures began to count.
     base: (f64, f64),
 }
 
@@ -69,7 +69,7 @@ impl IterationTally {
         }
     }
 
-    /// Counts what has happened until a snapshot.
+    /// Counts the iterations until a snapshot.
     pub(super) fn count(&mut self, now: &Snapshot) {
         let since = now.progress.measured_since();
         if since.abs_diff(self.measured_since) > SAME_MEASUREMENT {

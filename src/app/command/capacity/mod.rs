@@ -11,8 +11,8 @@ mod step;
 use super::context::RunContext;
 use super::run::{conclude, on_workers};
 use super::{flags, outputs, screen, summary};
-use crate::app::guard::Guard;
 use crate::app::prepare::{PreparedRun, prepare};
+use crate::app::signal_handler::SignalHandler;
 use crate::app::signals::Signals;
 use crate::app::supervisor::Supervisor;
 use crate::app::{log, preflight, runtime, writable};
@@ -41,7 +41,7 @@ struct SearchRuns {
     /// The run to report, with its rank: the confirming one, else the one with the greatest load that held, else the
     /// last.
     reported: Option<(f64, SearchRun)>,
-    /// How quick the site is if it has recovered, by the first step that held.
+    /// Speed of the site once it has recovered, by the first step that held.
     recovery: Option<Recovery>,
 }
 
@@ -49,7 +49,7 @@ struct SearchRuns {
 ///
 /// # Errors
 /// A mistake in the plan or in a flag; trouble that keeps a run from starting.
-pub(super) fn capacity(options: &cli::CapacityArgs, guard: &Guard) -> Result<u8, Error> {
+pub(super) fn capacity(options: &cli::CapacityArgs, handler: &SignalHandler) -> Result<u8, Error> {
     let aims = aims::aims(options)?;
     let run = aims::run_flags(options);
     let path = run.plan.clone().unwrap_or_default();
@@ -65,8 +65,8 @@ pub(super) fn capacity(options: &cli::CapacityArgs, guard: &Guard) -> Result<u8,
         }
     }
     let progress = SearchProgress::new(aims.by, run.screen.quiet);
-    let supervisor = Supervisor::new(Signals::ObeyedByAll(guard.clone()));
-    let steps = StepRunner::new((&supervisor, guard), &base, options, &run, &progress);
+    let supervisor = Supervisor::new(Signals::ObeyedByAll(handler.clone()));
+    let steps = StepRunner::new(&supervisor, handler, &base, options, &run, &progress);
     let mut search = Search::new(aims);
     let times = steps.times(None, &[]);
     let clock = SearchClock::start(options.time);
@@ -110,11 +110,11 @@ pub(super) fn capacity(options: &cli::CapacityArgs, guard: &Guard) -> Result<u8,
             pause(&steps, &mut search, &mut found, clock.left_for_step(times))?;
         }
     };
-    guard.note_outputs_due();
-    report((&base, &run, guard), aims, &search, found, trouble)
+    handler.note_outputs_due();
+    report(&base, &run, handler, aims, &search, found, trouble)
 }
 
-/// Returns what of the time is left for the next run.
+/// Returns the time that is left for the next run.
 fn time_left(
     clock: &SearchClock,
     search: &Search,
@@ -128,7 +128,7 @@ fn time_left(
     }
 }
 
-/// Lets the site recover from a step that did not hold, for `left` at most. If it no longer answers, this ends the search.
+/// Lets the site recover from a step that did not hold, for `left` at most. If it no longer responds, this ends the search.
 fn pause(
     steps: &StepRunner<'_>,
     search: &mut Search,
@@ -163,14 +163,9 @@ fn pause(
 impl SearchRuns {
     /// Keeps a step, and its run if that is to be reported in place of the earlier one.
     fn store(&mut self, finished: FinishedStep) {
-        let FinishedStep {
-            step,
-            run: ended,
-            first_ms,
-            ..
-        } = finished;
+        let (step, ended) = (finished.step, finished.run);
         if step.result == StepResult::Held && self.recovery.is_none() {
-            self.recovery = Some(Recovery::like(&step, first_ms));
+            self.recovery = Some(Recovery::like(&step, finished.first_ms));
         }
         let rank = |step: &CapacityStep| match (step.confirms, step.result) {
             (true, StepResult::Held) => f64::INFINITY,
@@ -199,7 +194,9 @@ impl SearchRuns {
 
 /// Completes the report with the result of the search, writes and shows it, and returns the exit code.
 fn report(
-    (base, run, guard): (&PreparedRun, &cli::RunArgs, &Guard),
+    base: &PreparedRun,
+    run: &cli::RunArgs,
+    handler: &SignalHandler,
     aims: capacity::SearchAims,
     search: &Search,
     found: SearchRuns,
@@ -234,7 +231,7 @@ fn report(
     let runtime = runtime()?;
     let context = RunContext {
         flags: run,
-        guard,
+        handler,
         handle: &handle,
     };
     let written = runtime.block_on(outputs::write_until(context, &outcome.report));

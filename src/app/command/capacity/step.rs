@@ -6,9 +6,9 @@ use super::clock::RunTimes;
 use super::iterations::IterationTally;
 use super::progress::SearchProgress;
 use crate::app::command::workers;
-use crate::app::guard::Guard;
 use crate::app::prepare::PreparedRun;
 use crate::app::runtime;
+use crate::app::signal_handler::SignalHandler;
 use crate::app::supervisor::Supervisor;
 use crate::cli::{self, SearchVariable};
 use lgoose_base::error::Error;
@@ -56,22 +56,22 @@ const FIRST_SECONDS: usize = 2;
 /// Seconds by which the whole seconds of a step may be fewer than the time that it lasted.
 const LAST_SECOND: f64 = 2.0;
 
-/// Seconds at the end of a step that show what the site can do at most.
+/// Seconds at the end of a step that show the greatest throughput of the site.
 const LAST_SECONDS: usize = 5;
 
 /// Common parts of the steps of a search.
 pub(super) struct StepRunner<'a> {
     supervisor: &'a Supervisor,
-    guard: &'a Guard,
+    handler: &'a SignalHandler,
     base: &'a PreparedRun,
     options: &'a cli::CapacityArgs,
     run: &'a cli::RunArgs,
     progress: &'a SearchProgress,
-    /// Whether workers were hired before, so that messages about them are not repeated.
-    hired: Cell<bool>,
+    /// Whether workers were recruited before, so that messages about them are not repeated.
+    has_recruited: Cell<bool>,
 }
 
-/// How long iterations take, by the first step that held.
+/// Length of iterations, by the first step that held.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct KnownIterations {
     /// Seconds within which nearly all of them are over.
@@ -84,7 +84,7 @@ struct KnownIterations {
 pub(super) struct StepPause {
     pub(super) seconds: f64,
     pub(super) recovered: bool,
-    /// Whether the site answered nothing until the end of the pause.
+    /// Whether the site sent no response until the end of the pause.
     pub(super) is_down: bool,
     /// Whether somebody stopped the search.
     pub(super) stopped: bool,
@@ -106,13 +106,13 @@ pub(super) struct FinishedStep {
 /// Time that is left of a search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimeLeft {
-    /// What the next run may take at most; `None` for any.
+    /// Time limit of the next run; `None` for any.
     pub(super) run: Option<Duration>,
-    /// What the search is likely to take, the next run included.
+    /// Likely time of the search, the next run included.
     pub(super) search: Duration,
 }
 
-/// What to do with a run after a look at it.
+/// Action on a run after a look at it.
 enum StepAction {
     GoOn,
     Anew,
@@ -138,7 +138,8 @@ struct WatchedStep<'a> {
 
 impl<'a> StepRunner<'a> {
     pub(super) fn new(
-        (supervisor, guard): (&'a Supervisor, &'a Guard),
+        supervisor: &'a Supervisor,
+        handler: &'a SignalHandler,
         base: &'a PreparedRun,
         options: &'a cli::CapacityArgs,
         run: &'a cli::RunArgs,
@@ -146,12 +147,12 @@ impl<'a> StepRunner<'a> {
     ) -> StepRunner<'a> {
         StepRunner {
             supervisor,
-            guard,
+            handler,
             base,
             options,
             run,
             progress,
-            hired: Cell::new(false),
+            has_recruited: Cell::new(false),
         }
     }
 
@@ -262,7 +263,7 @@ impl<'a> StepRunner<'a> {
         }
     }
 
-    /// Returns how long a step goes on at most, by what the plan declares.
+    /// Returns how long a step goes on at most, by the declarations of the plan.
     pub(super) fn longest(&self) -> Duration {
         let usual = cli::STEP_TIME_MAX + Duration::from_secs_f64(self.pauses_s());
         self.options.step_time_max.unwrap_or(usual)
@@ -330,7 +331,7 @@ impl<'a> StepRunner<'a> {
         self.options.confirm_time.max(whole)
     }
 
-    /// Lets the site recover under the load of the first step; `None` if the options, or what is left of the time, allow none
+    /// Lets the site recover under the load of the first step; `None` if the options, or the remaining time, allow none
     /// for this.
     ///
     /// # Errors
@@ -416,7 +417,7 @@ impl<'a> StepRunner<'a> {
         config
     }
 
-    /// Runs to the end, and until then does what `act` returns for each snapshot.
+    /// Runs to the end, and until then takes the action that `act` returns for each snapshot.
     fn conduct(
         &self,
         config: Config,
@@ -426,16 +427,16 @@ impl<'a> StepRunner<'a> {
             .supervisor
             .start_test(|| Ok(self.base.with_config(config)))?;
         let handle = slot.handle().clone();
-        self.guard.attend(&handle);
-        let dismissal = {
+        self.handler.attend(&handle);
+        let teardown = {
             let mut run = self.run.clone();
-            run.screen.quiet |= self.hired.replace(true);
-            workers::hire(&mut prepared, &handle, &run, self.guard)?
+            run.screen.quiet |= self.has_recruited.replace(true);
+            workers::recruit(&mut prepared, &handle, &run, self.handler)?
         };
         let runtime = runtime()?;
         let outcome = runtime.block_on(slot.run(prepared, None, |handle| watch(handle, act)));
-        if let Some(dismissal) = dismissal {
-            dismissal.now();
+        if let Some(teardown) = teardown {
+            teardown.now();
         }
         runtime.shutdown_background();
         Ok(SearchRun {
@@ -450,7 +451,7 @@ impl TimeLeft {
         self.run.map_or(f64::INFINITY, |left| left.as_secs_f64())
     }
 
-    /// Limits the times of a step to what is left.
+    /// Limits the times of a step to the remaining time.
     fn cut(self, lengths: StepLengths) -> StepLengths {
         StepLengths {
             most_s: lengths.most_s.min(self.run_s()),
@@ -533,7 +534,7 @@ impl WatchedStep<'_> {
         }
     }
 
-    /// Notes the figures of the complete seconds so far.
+    /// Records the figures of the complete seconds so far.
     fn note(&mut self, now: &Snapshot, points: &[SeriesPoint], iterations: StepIterations<'_>) {
         let seconds = points.len() as f64;
         if points.is_empty() {
@@ -607,7 +608,7 @@ impl WatchedStep<'_> {
     }
 }
 
-/// Passes each snapshot of a run to `act` and does what it returns. Never ends.
+/// Passes each snapshot of a run to `act` and takes the action that it returns. Never ends.
 async fn watch(
     handle: Handle,
     mut act: impl FnMut(&Snapshot, &[SeriesPoint]) -> StepAction,

@@ -36,7 +36,7 @@ const STUCK: Duration = Duration::from_secs(5);
 /// Age at which the report for a page is renewed.
 const REPORT_AGE: Duration = Duration::from_millis(900);
 
-/// The view and what it needs.
+/// The view with its screen, its input and the handle of the run.
 pub(super) struct TerminalView {
     screen: TerminalScreen,
     input: TerminalInput,
@@ -46,10 +46,10 @@ pub(super) struct TerminalView {
     handle: Handle,
     log: Reader<Arc<str>>,
     news: Reader<ReloadResult>,
-    /// Sender of the run's answers to this view, which goes on with keys and figures meanwhile.
+    /// Sender of the run's responses to this view, which goes on with keys and figures meanwhile.
     back: mpsc::UnboundedSender<ViewMessage>,
     responses: mpsc::UnboundedReceiver<ViewMessage>,
-    /// When a report was last requested.
+    /// Time of the last request for a report.
     report_requested: Option<Instant>,
     /// The tag whose figures were last requested, whether all of them, and when.
     tag_requested: Option<((Arc<str>, bool), Instant)>,
@@ -71,7 +71,8 @@ enum ViewMessage {
 impl TerminalView {
     /// Opens the view on the terminal; `None` if that is not possible, in which case the run goes on without a view.
     pub(super) fn open(
-        (plan, host): (String, String),
+        plan: String,
+        host: String,
         flags: &cli::RunArgs,
         handle: Handle,
     ) -> Option<TerminalView> {
@@ -343,11 +344,11 @@ impl Drop for TerminalView {
     }
 }
 
-/// Returns the notice for an answer; `None` if the screen shows the effect anyway.
+/// Returns the notice for a response; `None` if the screen shows the effect anyway.
 fn notice(command: Command, response: CommandResult) -> Option<String> {
     match response {
         Ok(Done::Paused | Done::Resumed) => None,
-        // The reader of news tells this to all views.
+        // The reader of news shows this to all views.
         Ok(Done::Reloaded(_)) | Err(Refusal::Plan(_)) => None,
         Ok(done @ Done::Stopping) if command == Command::Interrupt(Interrupt::Key) => {
             log_interrupt();

@@ -12,7 +12,7 @@ use tokio::sync::oneshot::error::TryRecvError;
 /// Time limit, at the end of a run, for the view to give the terminal back.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The end of the run, as the view is told of it.
+/// The end of the run, as the view receives it.
 struct ViewEnd {
     report: Arc<Report>,
     /// Whether the view stays until somebody leaves it.

@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 pub(super) const REPORT: &str = "report.json";
 /// Name of the plan's text there.
 pub(super) const PLAN: &str = "plan.lua";
-/// Name of what is kept beside both.
+/// Name of the record that is kept beside both.
 const RECORD: &str = "run.json";
 /// Name of the folder that the plan writes to: apart from the others, so that no plan writes over a report.
 const FILES: &str = "files";
@@ -33,7 +33,7 @@ const REPORT_BYTES: u64 = 64 << 20;
 const OTHER_BYTES: u64 = 4 << 20;
 
 /// The most folders that are listed, the last by name.
-const MOST: usize = 5_000;
+const MAX_FOLDERS: usize = 5_000;
 
 /// The most bytes of a plan's name in that of a run.
 const NAME: usize = 80;
@@ -44,14 +44,14 @@ pub struct RunFolder {
     root: PathBuf,
     /// Locked as long as this process is there.
     _lock: File,
-    /// What was read of reports, by the names of runs.
+    /// Facts read from reports, by the names of runs.
     cached_facts: Mutex<HashMap<String, StoredFacts>>,
 }
 
-/// What was read of a report, and when it counts.
+/// Facts read from a report, and the stamp of its file.
 type StoredFacts = (FileStamp, Result<ReportFacts, String>);
 
-/// What tells whether a file has changed.
+/// Stamp of a file, which differs once the file has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileStamp(u64, u64, i64, i64);
 
@@ -92,7 +92,7 @@ impl RunFolder {
         })
     }
 
-    /// Makes the folder of a run that is asked for, and returns its name: the time and the plan.
+    /// Makes the folder of a requested run, and returns its name: the time and the plan.
     ///
     /// # Errors
     /// Trouble with the folder, such as a full disk.
@@ -111,7 +111,7 @@ impl RunFolder {
             match DirBuilder::new().mode(0o700).create(self.root.join(&id)) {
                 Ok(()) => {
                     if let Err(error) = self.write_record(&id, record) {
-                        // As if it had never been asked for.
+                        // As if it had never been requested.
                         let _removed = self.remove(&id);
                         return Err(error);
                     }
@@ -124,7 +124,7 @@ impl RunFolder {
         Err(cannot(io::ErrorKind::AlreadyExists.into()))
     }
 
-    /// Writes what is kept of a run, in one step.
+    /// Writes the record of a run, in one step.
     ///
     /// # Errors
     /// Trouble that names the file.
@@ -166,7 +166,7 @@ impl RunFolder {
         self.root.join(RUNNING)
     }
 
-    /// Returns the run whose process is there, whoever has started it; `None` if there is none.
+    /// Returns the run whose process is there, even if another server has started it; `None` if there is none.
     pub(super) fn running(&self) -> Option<String> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(CWD, &self.root, flags, Mode::empty()).ok()?;
@@ -203,7 +203,7 @@ impl RunFolder {
         let mut names: Vec<_> = names.filter_map(|name| name.into_string().ok()).collect();
         // Names begin with the time.
         names.sort_unstable_by(|a, b| b.cmp(a));
-        names.truncate(MOST);
+        names.truncate(MAX_FOLDERS);
         let rows: Vec<_> = names.iter().filter_map(|id| self.row(id)).collect();
         let mut cached = self
             .cached_facts
@@ -291,7 +291,7 @@ impl RunFolder {
                 }
             }
         }
-        // Removes a link, and not what it leads to.
+        // Removes a link, and not its target.
         match fs::remove_dir_all(path.join(FILES)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 let trouble = Trouble::cannot("remove").with_path(path.join(FILES));
@@ -299,7 +299,7 @@ impl RunFolder {
             }
             _ => {}
         }
-        // What others have put there stays.
+        // Other people's files stay.
         let _not_empty = fs::remove_dir(&path);
         Ok(())
     }
@@ -349,7 +349,7 @@ fn read(folder: &OwnedFd, name: &str, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Reads what is kept of a run beside its report; `None` if nothing is.
+/// Reads the record of a run beside its report; `None` without one.
 fn record(folder: &OwnedFd) -> Result<Option<RunRecord>, String> {
     let message = |error: &dyn fmt::Display| format!("'{RECORD}' cannot be read: {error}");
     match read(folder, RECORD, OTHER_BYTES) {

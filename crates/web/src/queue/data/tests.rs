@@ -1,4 +1,4 @@
-//! Folders of runs that lgoose has made, and what others have put beside them.
+//! Folders of runs that lgoose has made, and other people's files beside them.
 
 use super::*;
 use crate::queue::record::RunState;

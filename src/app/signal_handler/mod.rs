@@ -1,8 +1,8 @@
-//! Guard against a process that hangs, one value that `main` makes and passes on: a thread that handles SIGINT, SIGTERM and
-//! SIGHUP whatever the rest of lgoose is doing. Outside a run they end the process at once; during a run they interrupt it, and after an abort the process
-//! ends within a second even if a part of it hangs. The end of the terminal (SIGHUP) leaves a run alone that outlives
-//! it, unless it comes again. Signals that announce the end of the process are a first Ctrl-C. Of what a run writes,
-//! the guard knows only whether it is written.
+//! Signal handler of the process, one value that `main` makes and passes on: a thread that handles SIGINT, SIGTERM and SIGHUP
+//! even if the rest of lgoose hangs. Outside a run they end the process at once; during a run they interrupt it, and after an
+//! abort the process ends within a second even if a part of it hangs. The end of the terminal (SIGHUP) leaves a run alone that outlives
+//! it, unless it comes again. Signals that announce the end of the process are a first Ctrl-C. Of the outputs of a run,
+//! the signal handler knows only whether they are written.
 
 mod kinds;
 
@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 const PATIENCE: Duration = Duration::from_millis(650);
 
 /// The same while outputs are still to be made and written, which may take long on a busy machine. Another signal ends that,
-/// too, and who reads none of it is not waited for.
+/// too, and a reader that takes nothing is not waited for.
 const PATIENCE_FOR_OUTPUTS: Duration = Duration::from_secs(10);
 
 /// Time for the last bytes to the terminal: enough for a thread that writes them beside others that compute.
@@ -33,13 +33,13 @@ const LAST_WORDS: Duration = Duration::from_millis(150);
 
 /// A run that signals interrupt.
 #[derive(Debug, Clone)]
-struct GuardedRun {
+struct AttendedRun {
     run: Handle,
     /// Whether it goes on when the terminal has gone.
     outlives_terminal: bool,
 }
 
-/// How far a run has come.
+/// Stage of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum RunStage {
     #[default]
@@ -50,20 +50,20 @@ enum RunStage {
     Concluded,
 }
 
-/// The guard of this process; every clone is the same guard.
+/// The signal handler of this process; every clone is the same one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Guard(Arc<Guarded>);
+pub(super) struct SignalHandler(Arc<HandlerState>);
 
-/// What the guard's thread and the rest of the process know of each other.
+/// State that the signal handler's thread and the rest of the process share.
 #[derive(Debug, Default)]
-struct Guarded {
+struct HandlerState {
     /// The run that signals interrupt; `None` if there is none.
-    run: watch::Sender<Option<GuardedRun>>,
+    run: watch::Sender<Option<AttendedRun>>,
     /// Counts the signals that came during the run.
     signals: watch::Sender<u64>,
     /// Whether the run has outputs that have not been written yet.
     outputs_due: AtomicBool,
-    /// The exit code of the run, once it is known, for a process that the guard ends. An aborted run never ends with 0, which
+    /// The exit code of the run, once it is known, for a process that the signal handler ends. An aborted run never ends with 0, which
     /// means here that it is not known.
     exit_code: AtomicU8,
     stage: watch::Sender<RunStage>,
@@ -71,7 +71,7 @@ struct Guarded {
     steered_from_afar: AtomicBool,
 }
 
-impl Guard {
+impl SignalHandler {
     /// Starts to listen, on a thread of its own.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Guard {
             .build()
             .map_err(cannot)?;
         let (ready, listens) = mpsc::channel();
-        let guard = self.clone();
+        let handler = self.clone();
         let listen = move || {
             runtime.block_on(async {
                 let interrupt = outlive_file_limit().and_then(|()| signal(SignalKind::interrupt()));
@@ -93,7 +93,7 @@ impl Guard {
                 let failed = match signals {
                     Ok((signals, hangups, notices)) => {
                         let _waits = ready.send(Ok(()));
-                        return guard.handle_signals(signals, hangups, notices).await;
+                        return handler.handle_signals(signals, hangups, notices).await;
                     }
                     Err(error) => error,
                 };
@@ -109,12 +109,12 @@ impl Guard {
     }
 
     /// Makes signals interrupt this run from now on. Where one run follows another, a signal may have come just after
-    /// the other was over, when nobody heeded it any more: it interrupts this one.
+    /// the other was over, when it had no effect any more: it interrupts this one.
     pub(super) fn attend(&self, run: &Handle) {
         self.attend_to(run, false);
     }
 
-    /// Does the same for a run that goes on when the terminal has gone: it ends by itself.
+    /// Makes signals interrupt a run that goes on when the terminal has gone: it ends by itself.
     pub(super) fn attend_without_terminal(&self, run: &Handle) {
         self.attend_to(run, true);
     }
@@ -123,7 +123,7 @@ impl Guard {
         self.0.stage.send_replace(RunStage::UnderWay);
         self.0.exit_code.store(exit::OK, Ordering::Relaxed);
         self.0.run.send_modify(|place| {
-            let before = place.replace(GuardedRun {
+            let before = place.replace(AttendedRun {
                 run: run.clone(),
                 outlives_terminal,
             });
@@ -139,23 +139,23 @@ impl Guard {
         self.0.run.send_replace(None);
     }
 
-    /// Notes that the run has outputs that have not been written yet.
+    /// Records that the run has outputs that have not been written yet.
     pub(super) fn note_outputs_due(&self) {
         self.0.outputs_due.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that all outputs are written, and with which exit code the run ends.
+    /// Records that all outputs are written, and with which exit code the run ends.
     pub(super) fn note_outputs_written(&self, exit_code: u8) {
         self.0.exit_code.store(exit_code, Ordering::Relaxed);
         self.0.outputs_due.store(false, Ordering::Release);
     }
 
-    /// Notes that the run is over: until the next run, each signal ends a wait for readers.
+    /// Records that the run is over: until the next run, each signal ends a wait for readers.
     pub(super) fn note_over(&self) {
         self.0.stage.send_replace(RunStage::Over);
     }
 
-    /// Notes that everything is written and the exit code is known: until the next run, any signal ends a wait for readers, and nothing
+    /// Records that everything is written and the exit code is known: until the next run, any signal ends a wait for readers, and nothing
     /// else.
     pub(super) fn note_concluded(&self) {
         self.0.stage.send_replace(RunStage::Concluded);
@@ -174,13 +174,13 @@ impl Guard {
         self.0.signals.send_modify(|signals| *signals += 1);
     }
 
-    /// Notes whether the run can be steered without its terminal, as over HTTP.
+    /// Records whether the run can be steered without its terminal, as over HTTP.
     pub(super) fn note_steered_from_afar(&self, steered: bool) {
         self.0.steered_from_afar.store(steered, Ordering::Relaxed);
     }
 
-    /// Stops a run that only its terminal, which has gone, could have resumed. Returns what becomes of the run; `None`
-    /// if it ends anyway.
+    /// Stops a run that only its terminal, which has gone, could have resumed. Returns a notice of its fate; `None` if it
+    /// ends anyway.
     pub(super) async fn without_terminal(&self, run: &Handle) -> Option<&'static str> {
         // A run that begins paused is so only after its 'test_start'.
         let mut snapshots = run.snapshots();
@@ -197,11 +197,11 @@ impl Guard {
 
     /// Waits for the next signal from now on.
     pub(super) fn interrupted(&self) -> impl Future<Output = ()> + use<> {
-        let (mut signals, guard) = (self.0.signals.subscribe(), self.clone());
+        let (mut signals, handler) = (self.0.signals.subscribe(), self.clone());
         async move {
             // The sender lives as long as this.
             let _never = signals.changed().await;
-            drop(guard);
+            drop(handler);
         }
     }
 
@@ -237,7 +237,7 @@ impl Guard {
                     match (hangups.count(Instant::now(), outliving.is_some()), outliving) {
                         (HangupEffect::Echo, _) => continue,
                         _ if self.leave_readers() => continue,
-                        (HangupEffect::Outlived, Some(GuardedRun { run, .. })) => {
+                        (HangupEffect::Outlived, Some(AttendedRun { run, .. })) => {
                             tokio::spawn(self.clone().report_without_terminal(run));
                             continue;
                         }
@@ -290,7 +290,7 @@ impl Guard {
         }
     }
 
-    /// Ends the process, whatever its other threads are doing.
+    /// Ends the process at once, even if other threads hang.
     fn end_process(&self) -> ! {
         lgoose_tui::hand_back();
         console::out().settle(Some(LAST_WORDS));
@@ -304,7 +304,7 @@ impl Guard {
 }
 
 /// Interrupts the run, if there is one.
-fn interrupt_run(place: &Option<GuardedRun>) -> Option<PendingCommand> {
+fn interrupt_run(place: &Option<AttendedRun>) -> Option<PendingCommand> {
     let run = &place.as_ref()?.run;
     Some(run.send(Command::Interrupt(Interrupt::Signal)))
 }
@@ -325,22 +325,22 @@ mod tests {
 
     #[tokio::test]
     async fn a_signal_between_two_runs_interrupts_the_second_once() {
-        let guard = Guard::default();
+        let handler = SignalHandler::default();
         let (first, control) = Control::open();
-        guard.attend(&first);
+        handler.attend(&first);
         drop(control);
-        drop(interrupt_run(&guard.0.run.borrow()));
+        drop(interrupt_run(&handler.0.run.borrow()));
         let (second, mut control) = Control::open();
-        guard.attend(&second);
-        guard.attend(&second);
+        handler.attend(&second);
+        handler.attend(&second);
         let Some(ControlCall::Command(command, _)) = control.calls.next().await else {
             panic!("it is interrupted");
         };
         assert_eq!(command, Command::Interrupt(Interrupt::Signal));
         assert!(second.is_stopped() && !second.is_aborted());
-        guard.leave();
+        handler.leave();
         let (third, _control) = Control::open();
-        guard.attend(&third);
+        handler.attend(&third);
         assert!(!third.is_stopped(), "no signal came since");
     }
 }

@@ -1,4 +1,4 @@
-//! Signals to the director from those who take part in a run: shards of this process, or workers with several shards
+//! Events that the participants of a run send to its director: shards of this process, or workers with several shards
 //! each. They come in order, but may come late or stop coming; the directive, which goes the other way, is state.
 
 use crate::messages::departures::Departures;
@@ -8,47 +8,47 @@ use lgoose_metrics::{Delivery, WorkerIdentity};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A signal of participant number `from`.
+/// An event of participant number `from`.
 #[derive(Debug)]
-pub struct Signal {
+pub struct ShardEvent {
     /// The number of the participant.
     pub from: usize,
     /// Its content.
-    pub kind: SignalKind,
+    pub kind: ShardEventKind,
 }
 
-/// Content of a signal.
+/// Content of an event.
 #[derive(Debug)]
-pub enum SignalKind {
-    /// Figures since the last signal. Sequence numbers rise from 1, so that a repeat counts once.
+pub enum ShardEventKind {
+    /// Figures since the last ones. Sequence numbers rise from 1, so that a repeat counts once.
     Delivery {
         /// Its number.
         sequence: u64,
         /// The figures.
         delivery: Delivery,
     },
-    /// Figures of several workers since the last signal of this kind; the sender makes sure that each counts once.
+    /// Figures of several workers since the last ones of this kind; the sender makes sure that each counts once.
     Gathered(Delivery),
     /// The participant has nothing left to do under that version of the directive.
     Idle {
         /// The version of the directive.
         version: u64,
-        /// How its users have left so far.
+        /// Departures of its users so far.
         departures: Departures,
     },
     /// It has started all users that it will have at a time.
     AllStarted,
-    /// The plan asks for something.
+    /// A request of the plan.
     PlanRequest(PlanCommand),
-    /// The participant's last signal: its last user has gone, and everything was handed over. A worker says when that was
+    /// The participant's last event: its last user has gone, and everything was handed over. A worker adds the time
     /// since the run began.
     Ended {
-        /// How its users have left so far.
+        /// Departures of its users so far.
         departures: Departures,
-        /// When that was since the run began.
+        /// Time of that since the run began.
         at: Option<Duration>,
     },
-    /// The shard sends nothing any more, and what it measured last is lost.
+    /// The shard sends nothing any more, and its last figures are lost.
     Lost,
     /// A worker that takes part from now on, in the place of a lost one; the participant's number is the next one.
     Joined {
@@ -59,9 +59,9 @@ pub enum SignalKind {
         /// A sentence that says so.
         text: String,
     },
-    /// Nothing is heard from the worker; it may come back. Whether its users go on is not known.
+    /// The worker is silent; it may come back. Whether its users go on is not known.
     Away(String),
-    /// The worker was told to end: its users stop, and it hands its figures over.
+    /// The worker is ending on request: its users stop, and it hands its figures over.
     Leaving(String),
     /// The worker is back.
     Back(String),
@@ -96,17 +96,17 @@ impl WorkerPause {
     }
 }
 
-impl SignalKind {
-    /// Returns whether the signal shows that a participant was at work until then.
+impl ShardEventKind {
+    /// Returns whether the event shows that a participant was at work until then.
     pub(crate) fn is_of_work(&self) -> bool {
         matches!(
             self,
-            SignalKind::Delivery { .. }
-                | SignalKind::Gathered(_)
-                | SignalKind::Idle { .. }
-                | SignalKind::AllStarted
-                | SignalKind::PlanRequest(_)
-                | SignalKind::Ended { .. }
+            ShardEventKind::Delivery { .. }
+                | ShardEventKind::Gathered(_)
+                | ShardEventKind::Idle { .. }
+                | ShardEventKind::AllStarted
+                | ShardEventKind::PlanRequest(_)
+                | ShardEventKind::Ended { .. }
         )
     }
 }

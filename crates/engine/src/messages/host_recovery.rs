@@ -1,4 +1,4 @@
-//! Tells users who wait for a host that is down when anybody has a response of it.
+//! Wakes users who wait for a host that is down when anybody has a response of it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,13 +7,13 @@ use tokio::sync::Notify;
 
 /// The hosts that users of a process wait for.
 #[derive(Debug, Default)]
-pub(crate) struct Recoveries {
-    /// How many users wait: while none does, a response costs one load.
+pub(crate) struct HostRecovery {
+    /// Number of users that wait: while none does, a response costs one load.
     waiting: AtomicUsize,
     hosts: Mutex<HashMap<Box<str>, Arc<Notify>>>,
 }
 
-impl Recoveries {
+impl HostRecovery {
     /// Waits as long as `pause` does, or until somebody has a response of the host.
     pub(crate) async fn wait(&self, host: &str, pause: impl Future<Output = ()>) {
         let waiter = Waiter::new(self, host);
@@ -47,13 +47,13 @@ impl Recoveries {
 
 /// A user that waits; its host is forgotten with the last.
 struct Waiter<'a> {
-    recoveries: &'a Recoveries,
+    recoveries: &'a HostRecovery,
     host: &'a str,
     notify: Arc<Notify>,
 }
 
 impl<'a> Waiter<'a> {
-    fn new(recoveries: &'a Recoveries, host: &'a str) -> Waiter<'a> {
+    fn new(recoveries: &'a HostRecovery, host: &'a str) -> Waiter<'a> {
         recoveries.waiting.fetch_add(1, Ordering::Relaxed);
         let notify = recoveries.hosts().entry(host.into()).or_default().clone();
         Waiter {
@@ -82,7 +82,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_response_of_the_host_ends_the_wait_and_one_of_another_does_not() {
-        let recoveries = Recoveries::default();
+        let recoveries = HostRecovery::default();
         let long = || tokio::time::sleep(Duration::from_secs(1));
         let start = tokio::time::Instant::now();
         let both = async {

@@ -22,7 +22,7 @@ pub(super) struct RunServices {
 }
 
 impl OpenServices {
-    /// Opens the services that the flags ask for.
+    /// Opens the services that the flags request.
     ///
     /// # Errors
     /// A mistake in a flag or in an environment variable; trouble with the port.

@@ -1,5 +1,4 @@
-//! Signals that are not always an interrupt: the end of the terminal, and what announces that the process will be
-//! killed.
+//! Signals that are not always an interrupt: the end of the terminal, and notices that the process will be killed.
 
 use lgoose_base::machine;
 use rustix::process::Signal as RawSignal;
@@ -7,7 +6,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::Instant;
 
-/// Time within which a terminal that has gone may be told twice: by the shell and by the kernel.
+/// Time within which the end of a terminal may be signalled twice: by the shell and by the kernel.
 const ECHO: Duration = Duration::from_secs(2);
 
 /// The signals that the terminal has gone.
@@ -15,14 +14,14 @@ const ECHO: Duration = Duration::from_secs(2);
 pub(super) struct Hangups {
     /// `None` in a process that was started to outlive its terminal, as by 'nohup'.
     signals: Option<Signal>,
-    /// When the latest came.
+    /// Time of the latest.
     latest: Option<Instant>,
 }
 
-/// What a signal that the terminal has gone means.
+/// Effect of a signal that the terminal has gone.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum HangupEffect {
-    /// The one before, told again.
+    /// The previous signal, sent again.
     Echo,
     /// The run goes on without a terminal.
     Outlived,
@@ -69,8 +68,8 @@ pub(in crate::app) struct KillNotices {
 }
 
 impl KillNotices {
-    /// Listens for the limit on CPU time, which the kernel tells of again each second, and for what schedulers of
-    /// batches send some time before they kill. Programs that are started from here inherit no listener.
+    /// Listens for the limit on CPU time, which the kernel signals again each second, and for the signals that batch
+    /// schedulers send some time before they kill. Programs that are started from here inherit no listener.
     ///
     /// # Errors
     /// Returns why there can be no listener.
@@ -99,7 +98,7 @@ impl KillNotices {
     }
 }
 
-/// Listens for a kind of signal; `None` if whoever started this process wants it to ignore that kind.
+/// Listens for a kind of signal; `None` if this process was started to ignore that kind.
 pub(in crate::app) fn listen_for(kind: RawSignal) -> Option<std::io::Result<Signal>> {
     let is_ignored = machine::ignores(kind.as_raw());
     (!is_ignored).then(|| signal(SignalKind::from_raw(kind.as_raw())))

@@ -15,7 +15,7 @@ pub(crate) enum LanePool {
 }
 
 impl LanePool {
-    /// Makes a shard's crews, one for each lane.
+    /// Makes a shard's pools, one for each lane.
     pub(crate) fn of_lanes(
         index: usize,
         context: &RunContext,
@@ -23,12 +23,11 @@ impl LanePool {
     ) -> Vec<LanePool> {
         let scenarios = directive.plan_version.plan.scenarios.len();
         let lanes = directive.timetable.lanes.iter().enumerate();
-        let crews = lanes.map(|(number, lane)| match &lane.load {
+        let pools = lanes.map(|(number, lane)| match &lane.load {
             LaneLoad::Users(_) => LanePool::Users(UserPool::new(context.share(index, number))),
             LaneLoad::Arrivals { spacing, most, .. } => {
-                let spacing_and_most = (*spacing, *most);
                 let mut dispatcher =
-                    Dispatcher::new(index, number, context, scenarios, spacing_and_most);
+                    Dispatcher::new(index, number, context, scenarios, *spacing, *most);
                 if let Some(joined) = context.joined {
                     let since = joined.saturating_duration_since(context.start);
                     dispatcher.skip(lane, directive.clock.elapsed(since));
@@ -36,10 +35,10 @@ impl LanePool {
                 LanePool::Arrivals(Box::new(dispatcher))
             }
         });
-        crews.collect()
+        pools.collect()
     }
 
-    /// Returns when the crew has something to do next, by the timetable's clock; a time in the past means at once.
+    /// Returns when the pool has something to do next, by the timetable's clock; a time in the past means at once.
     pub(crate) fn due(
         &mut self,
         timetable: &Timetable,
@@ -82,15 +81,15 @@ impl LanePool {
         }
     }
 
-    /// Tells all users to stop.
-    pub(crate) fn dismiss_all(&mut self) {
+    /// Stops all users.
+    pub(crate) fn release_all(&mut self) {
         match self {
-            LanePool::Users(pool) => pool.dismiss_all(),
-            LanePool::Arrivals(dispatcher) => dispatcher.pool.dismiss_all(),
+            LanePool::Users(pool) => pool.release_all(),
+            LanePool::Arrivals(dispatcher) => dispatcher.pool.release_all(),
         }
     }
 
-    /// Notes that a user has ended, and returns the one to start in its place if its number is to run again.
+    /// Records that a user has ended, and returns the one to start in its place if its number is to run again.
     pub(crate) fn ended(&mut self, number: u64) -> Option<UserStart> {
         match self {
             LanePool::Users(pool) => pool.ended(number),

@@ -1,4 +1,4 @@
-//! Roll of a run's workers: who they are, and which shards each one has.
+//! Registry of a run's workers: their identities, states and shards.
 
 use super::events::EventWorkers;
 use super::hand_out::ClockOffsets;
@@ -9,7 +9,7 @@ use crate::names;
 use lgoose_base::allotment::ReservedNumbers;
 use lgoose_base::error::Error;
 use lgoose_base::units::counted;
-use lgoose_engine::{SignalKind, WorkerSignal};
+use lgoose_engine::{ShardEventKind, WorkerSignal};
 use lgoose_metrics::WorkerIdentity;
 use lgoose_plan::config::LoadPart;
 use std::collections::BTreeMap;
@@ -32,27 +32,27 @@ pub(super) struct RegisteredWorker {
     pub(super) offset: Option<ClockOffset>,
     /// Number of its latest signal.
     pub(super) sequence: u64,
-    /// When the manager last heard from it.
+    /// Time of its last signal.
     pub(super) last_signal: Instant,
     /// Whether it counts as away, because it was silent for too long.
     pub(super) away: bool,
     /// Whether it has sent its last signal.
     pub(super) ended: bool,
-    /// Whether it was told to end, so that it will not answer any more.
-    pub(super) dismissed: bool,
+    /// Whether it was released, so that it will not respond any more.
+    pub(super) released: bool,
     /// Whether another worker has taken its place.
     pub(super) replaced: bool,
-    /// What was reserved before in its place.
+    /// Numbers that were reserved before in its place.
     pub(super) reserved: ReservedNumbers,
     /// Messages in its name that could not be read.
     pub(super) skipped: u64,
 }
 
-/// What the arrival of a worker's signals means.
+/// Consequences of the arrival of a worker's signals.
 #[derive(Debug, Default)]
 pub(super) struct SignalArrival {
     /// News for the director.
-    pub(super) signals: Vec<SignalKind>,
+    pub(super) signals: Vec<ShardEventKind>,
     /// Whether the worker was away before.
     pub(super) is_back: bool,
 }
@@ -81,7 +81,7 @@ impl WorkerRegistry {
         WorkerRegistry(members.collect())
     }
 
-    /// Notes the offsets of clocks.
+    /// Records the offsets of clocks.
     pub(super) fn note(&mut self, offsets: ClockOffsets) {
         for (number, offset) in offsets.0 {
             self.0[number].offset = Some(offset);
@@ -111,7 +111,7 @@ impl WorkerRegistry {
         self.0.iter().position(|member| member.presence.id == id)
     }
 
-    /// Notes that `signals` more signals of a worker have come after `silent` without any, of which the last has the
+    /// Records that `signals` more signals of a worker have come after `silent` without any, of which the last has the
     /// number `sequence`. Returns `None` if they came before.
     pub(super) fn come_to(
         &mut self,
@@ -128,14 +128,14 @@ impl WorkerRegistry {
         let mut come = SignalArrival::default();
         if std::mem::take(&mut member.away) {
             let seconds = silent.as_secs_f64();
-            come.signals.push(SignalKind::Back(format!(
+            come.signals.push(ShardEventKind::Back(format!(
                 "worker '{name}' is back after {seconds:.0} s; what it measured meanwhile counts"
             )));
             come.is_back = true;
         }
         let missing = (sequence - member.sequence).saturating_sub(signals);
         if missing > 0 {
-            come.signals.push(SignalKind::Warning(format!(
+            come.signals.push(ShardEventKind::Warning(format!(
                 "{missing} deliveries of worker '{name}' are missing: neither it nor the broker has kept them"
             )));
         }
@@ -152,12 +152,12 @@ impl WorkerRegistry {
         number: usize,
         sequence: u64,
         signal: WorkerSignal,
-    ) -> Result<SignalKind, Error> {
+    ) -> Result<ShardEventKind, Error> {
         let member = &mut self.0[number];
         let kind = signal.kind(sequence, &member.presence.name)?;
         match &kind {
-            SignalKind::Ended { .. } => member.ended = true,
-            SignalKind::Leaving(_) => member.dismissed = true,
+            ShardEventKind::Ended { .. } => member.ended = true,
+            ShardEventKind::Leaving(_) => member.released = true,
             _ => {}
         }
         Ok(kind)
@@ -165,12 +165,12 @@ impl WorkerRegistry {
 
     /// Counts a message in the name of a worker that cannot be read, and returns the warning if one is due. The worker's
     /// own signals, which may have been the same number, still count.
-    pub(super) fn skip(&mut self, number: usize, why: &Error) -> Option<SignalKind> {
+    pub(super) fn skip(&mut self, number: usize, why: &Error) -> Option<ShardEventKind> {
         let member = &mut self.0[number];
         member.skipped += 1;
         let (messages, name) = (counted(member.skipped, "message"), member.name());
         let text = format!("{messages} of worker '{name}' skipped: {}", why.text());
-        messages::is_due(member.skipped).then_some(SignalKind::Warning(text))
+        messages::is_due(member.skipped).then_some(ShardEventKind::Warning(text))
     }
 
     /// Makes the members that take the place of another: parts of its part of the load, with new shards in the figures.
@@ -199,7 +199,7 @@ impl WorkerRegistry {
     /// Returns the workers that can run more threads beside their own: each process once, those with the fewest first.
     pub(super) fn hosts(&self) -> Vec<&RegisteredWorker> {
         let is_at_work =
-            |member: &&RegisteredWorker| !member.away && !member.ended && !member.dismissed;
+            |member: &&RegisteredWorker| !member.away && !member.ended && !member.released;
         let mut hosts: Vec<(usize, &RegisteredWorker)> = Vec::new();
         for member in self.0.iter().filter(is_at_work) {
             let threads = member.shards.len();
@@ -222,7 +222,7 @@ impl WorkerRegistry {
     /// Returns the workers of an event; `None` if none can run it.
     pub(super) fn event_workers(&self) -> Option<EventWorkers> {
         let mut all = self.0.iter();
-        let runs = all.find(|member| !member.away && !member.dismissed)?;
+        let runs = all.find(|member| !member.away && !member.released)?;
         let present = self.0.iter().filter(|member| !member.away);
         let ids = present.map(|member| &member.presence.id);
         let others = ids.filter(|id| **id != runs.presence.id);
@@ -272,7 +272,7 @@ impl WorkerRegistry {
         members.any(|member| member.place.slot.as_deref() == Some(slot) && !member.ended)
     }
 
-    /// Counts the silence of a slot's workers from now on: what they sent before may wait for a gather.
+    /// Counts the silence of a slot's workers from now on: their earlier signals may wait for a gather.
     pub(super) fn excuse(&mut self, slot: &str, now: Instant) {
         for member in &mut self.0 {
             if member.place.slot.as_deref() == Some(slot) && !member.away {
@@ -295,7 +295,7 @@ impl RegisteredWorker {
             last_signal: Instant::now(),
             away: false,
             ended: false,
-            dismissed: false,
+            released: false,
             replaced: false,
             reserved: ReservedNumbers::new(),
             skipped: 0,
@@ -321,9 +321,9 @@ impl RegisteredWorker {
         self.presence.process == other.presence.process
     }
 
-    /// Returns whether its part of the load is nobody's.
+    /// Returns whether no worker has its part of the load.
     pub(super) fn is_lost(&self) -> bool {
-        (self.away || self.dismissed) && !self.replaced
+        (self.away || self.released) && !self.replaced
     }
 
     /// Returns the sentence that reports the loss of the worker.
@@ -391,24 +391,28 @@ mod tests {
 
     #[test]
     fn shards_are_dealt_out_by_threads_and_a_replacement_has_new_ones_for_the_same_part() {
-        let mut roll =
+        let mut registry =
             WorkerRegistry::new(vec![worker("a", 1), worker("b", 3), worker("c", 2)], true);
-        let shards = roll.identities().into_iter().map(|worker| worker.shards);
+        let shards = registry
+            .identities()
+            .into_iter()
+            .map(|worker| worker.shards);
         assert_eq!(shards.collect::<Vec<_>>(), [0..1, 1..4, 4..6]);
-        let mut successors = roll.successors(1, vec![worker("d", 3)]);
-        let number = roll.replace(1, successors.remove(0));
-        assert_eq!((number, roll.number_of("d")), (3, Some(3)));
-        assert_eq!(roll.0[3].place.part, roll.0[1].place.part);
-        assert_eq!(roll.0[3].shards, 6..9);
-        assert!(roll.0[1].replaced);
+        let mut successors = registry.successors(1, vec![worker("d", 3)]);
+        let number = registry.replace(1, successors.remove(0));
+        assert_eq!((number, registry.number_of("d")), (3, Some(3)));
+        assert_eq!(registry.0[3].place.part, registry.0[1].place.part);
+        assert_eq!(registry.0[3].shards, 6..9);
+        assert!(registry.0[1].replaced);
     }
 
     #[test]
     fn those_that_share_a_place_have_all_that_is_left_of_it_and_nothing_twice() {
-        let roll = WorkerRegistry::new(vec![worker("a", 1), worker("b", 3), worker("c", 2)], true);
-        let lost = &roll.0[1];
+        let registry =
+            WorkerRegistry::new(vec![worker("a", 1), worker("b", 3), worker("c", 2)], true);
+        let lost = &registry.0[1];
         for reserved in 0..40 {
-            let mut successors = roll.successors(1, vec![worker("d", 1), worker("e", 2)]);
+            let mut successors = registry.successors(1, vec![worker("d", 1), worker("e", 2)]);
             let shards = successors.iter().map(|one| one.shards.clone());
             assert_eq!(shards.collect::<Vec<_>>(), [6..7, 7..9]);
             let own = ReservedNumbers::from([("rows".to_owned(), reserved)]);

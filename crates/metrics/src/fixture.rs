@@ -1,7 +1,7 @@
 //! Runs as an operator meets them at night, played through recorder and store: what is wrong, where, since when and why is
 //! known, so every surface can be asked for it.
 
-use super::{
+use crate::{
     Aim, Effort, Phases, Recorder, Report, RunIdentity, RunPhase, Sample, SampleFailure,
     SampleResponse, Snapshot, Store, TaskRun, Traffic,
 };

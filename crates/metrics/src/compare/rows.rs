@@ -9,7 +9,8 @@ use super::run_spread::RunSpread;
 use super::side::{ComparedRun, RowName};
 use super::track::{IntervalCounts, LatencyScale, Track};
 use super::transient::transient_s;
-use crate::{Figures, buckets};
+use crate::Figures;
+use crate::latencies::buckets;
 use std::collections::BTreeMap;
 
 /// Rounds of the bootstrap: its own error is then a sixtieth of the error that it estimates.

@@ -3,7 +3,7 @@
 //! For each latency that some interval tells apart: how many requests took at most as long, summed up over time. A
 //! percentile of any choice of blocks then takes a handful of look-ups a block and no histogram is ever added up.
 
-use crate::{Bucket, buckets};
+use crate::latencies::{Bucket, buckets};
 
 /// A stretch of a run's intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

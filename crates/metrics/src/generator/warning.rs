@@ -1,8 +1,8 @@
 //! Sentences of a report about lgoose's own part of the latency.
 
-use super::super::lateness::Latencies;
-use super::super::report::{CpuLimitRow, GeneratorRow};
+use super::lateness::Latencies;
 use super::{SlowCause, SlowSeconds};
+use crate::report::{CpuLimitRow, GeneratorRow};
 use lgoose_base::units::{counted, show_duration};
 use std::time::Duration;
 
@@ -43,11 +43,7 @@ impl GeneratorRow {
 
     /// Returns a warning about the latencies if lgoose itself set them; `whole` are those of the successful requests of the whole
     /// run, and `slow` is what threads did meanwhile.
-    pub(in super::super) fn warning(
-        &self,
-        whole: Option<&Latencies>,
-        slow: SlowSeconds,
-    ) -> Option<String> {
+    pub(crate) fn warning(&self, whole: Option<&Latencies>, slow: SlowSeconds) -> Option<String> {
         if self.saturated_s <= 0.0 {
             return None;
         }
@@ -121,8 +117,8 @@ fn about(ms: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::report::CpuLimitFile;
     use super::*;
+    use crate::report::CpuLimitFile;
 
     /// What threads did, in milliseconds.
     fn slow(busy: u64, starved: u64, late: u64) -> SlowSeconds {

@@ -1,23 +1,18 @@
 //! Figures of a group of shards: all of a run, or those of the workers with one label. Driven by the store; knows
 //! neither workers nor who reads the figures.
 
-use super::super::by_name::ByName;
-use super::super::delta::{Covered, SliceDelta};
-use super::super::detail::Detail;
-use super::super::events::{EventKind, EventLog};
-use super::super::generator::Effort;
-use super::super::identity::RunIdentity;
-use super::super::latency::nanoseconds;
-use super::super::portable::{ShardHandover, Slice};
-use super::super::report::Report;
-use super::super::silence::{Silence, Silences, least_silence};
-use super::super::thresholds::{FigureView, Judges};
-use super::super::under_way::QuietTime;
 use super::judging::{self, Verdicts};
 use super::measured::MeasuredFigures;
 use super::reporting;
 use super::time::MeasuredTime;
 use super::warnings::Warnings;
+use crate::delta::{Covered, ShardHandover, Slice, SliceDelta};
+use crate::generator::Effort;
+use crate::latencies::nanoseconds;
+use crate::over_time::{ByName, EventKind, EventLog, Silence, Silences, least_silence};
+use crate::record::QuietTime;
+use crate::report::{Detail, Report, RunIdentity};
+use crate::thresholds::{FigureView, Judges};
 use lgoose_base::units::counted;
 use std::ops::Range;
 use std::time::Duration;

@@ -1,18 +1,16 @@
 //! Everything that a store counts in one measurement, and so what a reset forgets.
 
-use super::super::arrivals::ArrivalLog;
-use super::super::axis::SECOND;
-use super::super::delta::{Covered, NamedRow, SliceDelta};
-use super::super::errors::ErrorLog;
-use super::super::generator::{Effort, GeneratorLog};
-use super::super::measures::MeasureLog;
-use super::super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS};
-use super::super::tally::TaskTally;
+use super::errors::ErrorLog;
 use super::requests::MeasuredRequests;
 use super::scenarios::Scenarios;
 use super::table::RowTable;
+use super::tally::TaskTally;
 use super::time::MeasuredTime;
 use super::warnings::Warnings;
+use crate::delta::{ArrivalLog, Covered, NamedRow, SliceDelta};
+use crate::generator::{Effort, GeneratorLog};
+use crate::measures::MeasureLog;
+use crate::record::{SECOND, TOO_MANY_MEASURES, TOO_MANY_TASKS};
 use std::time::Duration;
 
 /// Figures of the measurement under way.

@@ -5,6 +5,7 @@
 //! every shard has delivered its figures, or two seconds after its end.
 
 mod by_tag;
+mod errors;
 mod group;
 mod judging;
 mod measured;
@@ -13,26 +14,24 @@ mod requests;
 mod scenarios;
 mod showing;
 mod table;
+mod tally;
 mod time;
+mod users;
 mod warnings;
 mod workers;
 
 pub use reporting::saturations;
+pub(crate) use tally::RequestTally;
+pub(crate) use users::UserCounts;
 
-use super::columns::NameSeries;
-use super::delta::{Covered, Delta, SliceDelta};
-use super::detail::Detail;
-use super::events::EventKind;
-use super::gathered::GatheredDelta;
-use super::identity::RunIdentity;
-use super::latency::nanoseconds;
-use super::portable::PortableDelta;
-use super::recording::Recording;
-use super::report::{CpuLimitRow, PartRow, Report, ThresholdRow};
-use super::snapshot::{Aim, LiveLoad, LiveTag, Progress, RunPhase, Snapshot};
-use super::tally::RequestTally;
-use super::thresholds::Judges;
-use super::workers::WorkerIdentity;
+use crate::delta::{Covered, Delta, GatheredDelta, PortableDelta, SliceDelta};
+use crate::latencies::nanoseconds;
+use crate::over_time::{EventKind, NameSeries};
+use crate::parts::Recording;
+use crate::report::{CpuLimitRow, Detail, PartRow, Report, RunIdentity, ThresholdRow};
+use crate::snapshot::{Aim, LiveLoad, LiveTag, Progress, RunPhase, Snapshot};
+use crate::thresholds::Judges;
+use crate::workers::WorkerIdentity;
 use group::ShardGroup;
 use lgoose_base::error::cut;
 use lgoose_base::threshold::Threshold;
@@ -89,7 +88,7 @@ impl Store {
     }
 
     /// Adds what a shard measured. What belongs to an earlier measurement comes too late and is left out. Returns the
-    /// delta, emptied, for that shard's [`Recorder::recycle`](super::Recorder::recycle).
+    /// delta, emptied, for that shard's [`Recorder::recycle`](crate::Recorder::recycle).
     pub fn merge(&mut self, mut delta: Delta) -> Delta {
         if let Some(recording) = &mut self.recording {
             recording.add(&delta);
@@ -145,7 +144,7 @@ impl Store {
     }
 
     /// Adds a whole run in the order of time, with a tick after each slice.
-    pub(super) fn replay(&mut self, whole: PortableDelta, ended: Duration) {
+    pub(crate) fn replay(&mut self, whole: PortableDelta, ended: Duration) {
         let PortableDelta {
             mut stands,
             slices,

@@ -2,20 +2,16 @@
 //! time and of the last ten seconds. Every slice of a shard's delta is added to all of them at once. Latencies filled in
 //! for late users are kept apart from the measured ones.
 
-use super::super::by_name::{self, ByName};
-use super::super::delta::{NamedRow, SliceDelta};
-use super::super::generator::GeneratorLog;
-use super::super::identity::RunIdentity;
-use super::super::latency::{self, ExactFigures};
-use super::super::lateness::Latencies;
-use super::super::recent::{RecentCounts, RecentRequests};
-use super::super::recorder::too_many_requests;
-use super::super::report::{CoMitigation, CoRow, Latency};
-use super::super::series::{self, Series};
-use super::super::tally::RequestTally;
 use super::by_tag::{self, ByTag};
 use super::table::RowTable;
+use super::tally::RequestTally;
 use super::warnings::Warnings;
+use crate::delta::{NamedRow, SliceDelta};
+use crate::generator::{GeneratorLog, Latencies};
+use crate::latencies::{ExactFigures, latency};
+use crate::over_time::{ByName, RecentCounts, RecentRequests, Series, by_name, series};
+use crate::record::too_many_requests;
+use crate::report::{CoMitigation, CoRow, Latency, RunIdentity};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 

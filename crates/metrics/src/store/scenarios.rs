@@ -1,9 +1,8 @@
 //! Scenarios in the store: the users and iterations of each, and the users of all together.
 
-use super::super::delta::ScenarioDelta;
-use super::super::load_counts::LoadCounts;
-use super::super::report::ScenarioArrivals;
-use super::super::users::UserCounts;
+use super::users::UserCounts;
+use crate::delta::{LoadCounts, ScenarioDelta};
+use crate::report::ScenarioArrivals;
 use std::sync::Arc;
 
 /// All scenarios, in the order of their first appearance.

@@ -1,13 +1,13 @@
 //! Makes the snapshots of a group of shards for live views.
 
-use super::super::names::GroupedName;
-use super::super::snapshot::{
-    LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag, LiveTask, Progress, Snapshot,
-};
-use super::super::tally::{RequestTally, per_second};
-use super::super::users::UserCounts;
 use super::group::ShardGroup;
 use super::reporting;
+use super::tally::{RequestTally, per_second};
+use super::users::UserCounts;
+use crate::record::GroupedName;
+use crate::snapshot::{
+    LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag, LiveTask, Progress, Snapshot,
+};
 use std::sync::Arc;
 use std::time::Duration;
 

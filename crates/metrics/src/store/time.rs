@@ -1,10 +1,10 @@
 //! The time of a run as the store knows it: how far the run has come, when the measurement began, what of it was a
 //! pause, and up to which moment each shard has handed over. Driven by the store; moments are since the run began.
 
-use super::super::axis::SECOND;
-use super::super::delta::{Covered, UNDECIDED};
-use super::super::events::Pauses;
-use super::super::latency::nanoseconds;
+use crate::delta::{Covered, UNDECIDED};
+use crate::latencies::nanoseconds;
+use crate::over_time::Pauses;
+use crate::record::SECOND;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;

@@ -3,17 +3,14 @@
 //! A label's figures are a group of shards of their own, into which the same slices are merged: it has the histograms
 //! of a run, but no series of single names, and merging a delta takes as long again for each label of its worker.
 
-use super::super::delta::SliceDelta;
-use super::super::detail::Detail;
-use super::super::gathered::GatheredDelta;
-use super::super::portable::PortableDelta;
-use super::super::report::{LabelRow, ThresholdRow, WorkerRow};
-use super::super::sketch::Sketcher;
-use super::super::snapshot::LiveWorker;
-use super::super::thresholds::Judges;
-use super::super::workers::{WorkerIdentity, WorkerTally};
 use super::group::ShardGroup;
 use super::judging::Verdicts;
+use crate::delta::{GatheredDelta, PortableDelta, SliceDelta};
+use crate::latencies::Sketcher;
+use crate::report::{Detail, LabelRow, ThresholdRow, WorkerRow};
+use crate::snapshot::LiveWorker;
+use crate::thresholds::Judges;
+use crate::workers::{WorkerIdentity, WorkerTally};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,13 +1,13 @@
 //! Gathers the figures that one threshold needs in addition to those of the whole run: everything from its `after`
 //! on, or the cells of its sliding window.
 
-use super::super::axis::GRID;
-use super::super::delta::SliceDelta;
-use super::super::silence::{Silence, least_silence};
-use super::super::threshold_figures::{ThresholdFigures, ThresholdSubject};
+use super::figures::{ThresholdFigures, ThresholdSubject};
 use super::selector::RowSelector;
 use super::waits::RowWaits;
 use super::{FigureView, nanoseconds};
+use crate::delta::SliceDelta;
+use crate::over_time::{Silence, least_silence};
+use crate::record::GRID;
 use lgoose_base::phases::{Phase, TimedPart};
 use lgoose_base::threshold::{FigureKind, Threshold, Unit};
 use std::collections::BTreeMap;

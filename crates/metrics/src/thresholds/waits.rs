@@ -1,9 +1,8 @@
 //! Times in which users waited for the requests that one threshold is about, and no response came to any: they leave no figures
 //! behind. Gathered slice by slice, from what each shard saw at the end of a slice.
 
-use super::super::axis::AxisSpan;
-use super::super::silence::Silence;
-use super::super::under_way::WaitingRequests;
+use crate::over_time::Silence;
+use crate::record::{AxisSpan, WaitingRequests};
 use std::collections::BTreeMap;
 
 /// What was seen in the slices of a sliding window, by their beginnings.

@@ -1,8 +1,8 @@
 //! Deliveries: what a participant of a run hands over at a time.
 
 use super::gathered::GatheredDelta;
+use super::measured::Delta;
 use super::portable::PortableDelta;
-use super::shard::Delta;
 
 /// Figures of one shard of this process, of one worker, or of several workers added up.
 #[derive(Debug)]

@@ -3,12 +3,12 @@
 //!
 //! Adding up loses nothing that the figures of the run or of a label need: names, counts, histograms, errors, and
 //! what each shard has of its own (users, efforts, times without a response). Tables of workers also need the counts
-//! of each worker, which are kept as [`Share`]s: some numbers, and latencies only as precise as those tables show
-//! them.
+//! of each worker, which are kept as [`WorkerShare`]s.
 
-use super::plausible;
+use super::measured::{Delta, DeltaSource};
 use super::portable::PortableDelta;
-use crate::latencies::{Coarse, ExactFigures, FEW};
+use super::share::WorkerShare;
+use crate::latencies::FEW;
 use crate::record::SECOND;
 use lgoose_base::error::{Error, Trouble};
 use lgoose_base::packed::{pack, unpack};
@@ -30,23 +30,14 @@ pub struct GatheredDelta {
     pub(crate) shares: BTreeMap<u64, WorkerShare>,
 }
 
-/// What one worker has in figures that were added up, by measurement.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct WorkerShare(pub(crate) BTreeMap<u64, WorkerCounts>);
-
-/// Counts of one worker in one measurement, as tables of workers need them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct WorkerCounts {
-    pub(crate) exact: ExactFigures,
-    /// Failures; negative where a verdict was taken back.
-    #[serde(deserialize_with = "plausible::change")]
-    pub(crate) failures: i64,
-    #[serde(deserialize_with = "plausible::bytes")]
-    pub(crate) bytes: u64,
-    /// Requests by second of the measurement.
-    #[serde(deserialize_with = "plausible::count")]
-    pub(crate) seconds: BTreeMap<u64, u64>,
-    pub(crate) latencies: Coarse,
+impl From<GatheredDelta> for Delta {
+    /// Converts figures whose workers are identified by their numbers in the run.
+    fn from(gathered: GatheredDelta) -> Delta {
+        Delta {
+            source: DeltaSource::Workers(gathered.shares),
+            ..Delta::from(&gathered.delta)
+        }
+    }
 }
 
 impl GatheredDelta {

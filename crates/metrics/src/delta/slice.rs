@@ -1,4 +1,4 @@
-//! Slice of a delta: everything that one shard measured within one slice of time. Rows carry their names, so a slice
+//! Slice of a delta: everything that shards measured within one slice of time. Rows carry their names, so a slice
 //! explains itself.
 
 use super::arrivals::ArrivalDelta;
@@ -55,7 +55,7 @@ impl SliceBorder {
     }
 }
 
-/// Everything one shard measured within one slice of time, or a part of it.
+/// Everything that shards measured within one slice of time, or a part of it.
 #[derive(Debug, Default)]
 pub(crate) struct SliceDelta {
     pub(crate) span: AxisSpan,
@@ -70,8 +70,8 @@ pub(crate) struct SliceDelta {
     pub(crate) errors_left_out: i64,
     /// Requests that have waited for long at the end of the slice, until they are counted in their rows.
     pub(crate) waiting: Vec<(RequestId, WaitingRequests)>,
-    /// Long times without a response that ended in the slice.
-    pub(crate) quiet: Vec<QuietTime>,
+    /// Long times without a response that ended in the slice, by shard.
+    pub(crate) quiet: Vec<(usize, QuietTime)>,
     /// State at the end of the slice; `None` while more of it may come.
     pub(crate) border: Option<SliceBorder>,
 }
@@ -139,14 +139,19 @@ impl SliceDelta {
         Some(error)
     }
 
-    /// Returns the row of a scenario, and makes it if it is new.
-    pub(crate) fn scenario(&mut self, name: &str) -> &mut ScenarioDelta {
-        let at = self.scenarios.iter().position(|row| &*row.name == name);
+    /// Returns the counts of a scenario on a shard, and makes their row if it is new.
+    pub(crate) fn scenario(&mut self, shard: usize, name: &str) -> &mut Population {
+        let mut rows = self.scenarios.iter();
+        let at = rows.position(|row| row.shard == shard && &*row.name == name);
         let at = at.unwrap_or_else(|| {
-            self.scenarios.push(ScenarioDelta::new(name));
+            self.scenarios.push(ScenarioDelta {
+                shard,
+                name: name.into(),
+                counts: Population::default(),
+            });
             self.scenarios.len() - 1
         });
-        &mut self.scenarios[at]
+        &mut self.scenarios[at].counts
     }
 
     /// Clears the counters and keeps rows and memory.
@@ -160,8 +165,7 @@ impl SliceDelta {
             row.figures.clear();
         }
         for row in &mut self.scenarios {
-            (row.iterations, row.change, row.rise) = (0, 0, 0);
-            row.load = LoadCounts::default();
+            row.counts = Population::default();
         }
         for row in &mut self.measures {
             row.measure.clear();
@@ -215,32 +219,32 @@ impl TaskDelta {
     }
 }
 
-/// One scenario within one slice.
+/// One scenario on one shard within one slice.
 #[derive(Debug)]
 pub(crate) struct ScenarioDelta {
+    pub(crate) shard: usize,
     pub(crate) name: Arc<str>,
-    pub(crate) iterations: u64,
-    /// Users started minus users stopped.
-    pub(crate) change: i64,
-    /// The highest value of `change` within the slice.
-    pub(crate) rise: i64,
-    pub(crate) load: LoadCounts,
+    pub(crate) counts: Population,
 }
 
 impl ScenarioDelta {
-    fn new(name: &str) -> Self {
-        ScenarioDelta {
-            name: name.into(),
-            iterations: 0,
-            change: 0,
-            rise: 0,
-            load: LoadCounts::default(),
-        }
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
-        (self.iterations, self.change, self.rise) == (0, 0, 0) && self.load == LoadCounts::default()
+        self.counts == Population::default()
     }
+}
+
+/// Users and iterations of a scenario.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Population {
+    #[serde(deserialize_with = "plausible::count")]
+    pub(crate) iterations: u64,
+    /// Users started minus users stopped.
+    #[serde(deserialize_with = "plausible::change")]
+    pub(crate) change: i64,
+    /// The highest value of `change` within the slice.
+    #[serde(deserialize_with = "plausible::change")]
+    pub(crate) rise: i64,
+    pub(crate) load: LoadCounts,
 }
 
 /// Origin of an error, by the shard's own numbers.

@@ -66,9 +66,9 @@ impl ShardSilence {
 }
 
 impl Silences {
-    /// Adds the quiet times that a shard handed over.
-    pub(crate) fn add(&mut self, shard: usize, over: &[QuietTime]) {
-        self.shard(shard).over.extend(over);
+    /// Adds a quiet time that a shard handed over.
+    pub(crate) fn add(&mut self, shard: usize, over: QuietTime) {
+        self.shard(shard).over.push_back(over);
     }
 
     /// Notes whether a shard is in a quiet time now.
@@ -183,8 +183,8 @@ mod tests {
     #[test]
     fn an_outage_that_all_shards_saw_is_one_silence() {
         let mut all = Silences::default();
-        all.add(0, &[quiet(10 * S, 13 * S, 10 * S, 6)]);
-        all.add(1, &[quiet(10 * S + 5, 13 * S + 7, 10 * S + 5, 6)]);
+        all.add(0, quiet(10 * S, 13 * S, 10 * S, 6));
+        all.add(1, quiet(10 * S + 5, 13 * S + 7, 10 * S + 5, 6));
         for shard in 0..2 {
             all.stands(shard, Some(quiet(14 * S, 14 * S + 9, 14 * S, 6)));
         }
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn while_one_shard_gets_responses_there_is_no_silence() {
         let mut all = Silences::default();
-        all.add(0, &[quiet(10 * S, 13 * S, 10 * S, 6)]);
+        all.add(0, quiet(10 * S, 13 * S, 10 * S, 6));
         all.stands(1, Some(quiet(13 * S + S / 2, 14 * S, 14 * S, 1)));
         assert_eq!(all.over(14 * S, S), []);
         assert_eq!(all.going_on(14 * S), None);

@@ -56,7 +56,7 @@ pub fn join(mut parts: Vec<(String, Report)>) -> Result<Report, String> {
         shards += row.shards;
     }
     for event in &start_stop {
-        store.merge_event_portable(event);
+        store.merge_event(event.into());
     }
     happened(&mut store, first);
     let ended = |row: &&PartRow| row.ended_ns.saturating_sub(row.origin_ns);

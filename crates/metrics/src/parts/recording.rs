@@ -37,11 +37,8 @@ impl Recording {
     }
 
     pub(crate) fn add_event(&mut self, delta: &Delta) {
-        self.add_portable_event(&PortableDelta::from(delta));
-    }
-
-    pub(crate) fn add_portable_event(&mut self, delta: &PortableDelta) {
-        self.start_stop.push(BASE64.encode(delta.encode()));
+        let portable = PortableDelta::from(delta);
+        self.start_stop.push(BASE64.encode(portable.encode()));
     }
 
     /// Advances the time to `now` since the start of the run.

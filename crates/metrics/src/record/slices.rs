@@ -9,7 +9,8 @@ use super::axis::Axis;
 use super::names::GroupedName;
 use super::sample::RequestId;
 use super::under_way::{InFlightRequests, InFlightSlot, LEAST_QUIET};
-use crate::delta::{Covered, Delta, SliceBorder, SliceDelta, UNDECIDED};
+use crate::delta::{Covered, Delta, Population, ShardHandover, SliceBorder, SliceDelta, UNDECIDED};
+use crate::generator::Effort;
 use crate::latencies::nanoseconds;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -33,6 +34,10 @@ pub(crate) struct Slices {
     latest: u64,
     users: u64,
     under_way: InFlightRequests,
+    shard: usize,
+    /// How far the next delta covers what happened, and the state then.
+    covered: Covered,
+    handover: ShardHandover,
     /// Ends of the requests whose verdicts the plan may still change, each with how many ended then.
     undecided: BTreeMap<u64, u32>,
 }
@@ -56,6 +61,9 @@ impl Slices {
             latest: 0,
             users: 0,
             under_way: InFlightRequests::default(),
+            shard,
+            covered: Covered::default(),
+            handover: ShardHandover::default(),
             undecided: BTreeMap::new(),
         }
     }
@@ -177,18 +185,24 @@ impl Slices {
         self.delta.slices.push(slice);
     }
 
+    /// Returns the counts of a scenario in the open slice.
+    pub(crate) fn scenario(&mut self, name: &str) -> &mut Population {
+        let shard = self.shard;
+        self.open().scenario(shard, name)
+    }
+
     /// Counts a user that starts.
-    pub(crate) fn user_started(&mut self, at: Instant) -> &mut SliceDelta {
+    pub(crate) fn user_started(&mut self, at: Instant, scenario: &str) -> &mut Population {
         self.advance(self.since(at));
         self.users += 1;
-        self.open()
+        self.scenario(scenario)
     }
 
     /// Counts a user that has stopped.
-    pub(crate) fn user_stopped(&mut self, at: Instant) -> &mut SliceDelta {
+    pub(crate) fn user_stopped(&mut self, at: Instant, scenario: &str) -> &mut Population {
         self.advance(self.since(at));
         self.users -= 1;
-        self.open()
+        self.scenario(scenario)
     }
 
     /// Notes that a request is sent.
@@ -231,7 +245,8 @@ impl Slices {
         let at = self.since(start).saturating_add(ns);
         self.advance(at);
         if let Some(quiet) = self.under_way.end(flight, at, responded) {
-            self.open().quiet.push(quiet);
+            let shard = self.shard;
+            self.open().quiet.push((shard, quiet));
         }
     }
 
@@ -254,24 +269,29 @@ impl Slices {
         self.latest.saturating_sub(end) > UNDECIDED
     }
 
-    /// Returns the delta that the next [`Slices::take`] hands over, for what belongs to no slice.
-    pub(crate) fn delta(&mut self) -> &mut Delta {
-        &mut self.delta
+    /// Adds a warning to the delta that the next [`Slices::take`] hands over.
+    pub(crate) fn warn(&mut self, warning: String) {
+        self.delta.warnings.push(warning);
+    }
+
+    /// Sets the resources that were used until the next [`Slices::take`].
+    pub(crate) fn set_effort(&mut self, effort: Effort) {
+        self.handover.effort = effort;
     }
 
     /// Advances the time to `now`: the next [`Slices::take`] returns everything until then.
     pub(crate) fn come_to(&mut self, now: Instant) {
         let now = self.since(now);
         self.advance(now);
-        self.delta.covered = Covered::Until(now);
-        self.delta.quiet = Some(self.under_way.quiet(now));
-        self.delta.undecided = self.undecided.keys().next().copied();
+        self.covered = Covered::Until(now);
+        self.handover.quiet = Some(self.under_way.quiet(now));
+        self.handover.undecided = self.undecided.keys().next().copied();
     }
 
     /// Marks the shard as ended: nothing more comes.
     pub(crate) fn end(&mut self, now: Instant) {
         self.come_to(now);
-        self.delta.covered = Covered::Whole;
+        self.covered = Covered::Whole;
     }
 
     /// Hands over what was counted since the last call; the open slice goes on.
@@ -280,15 +300,17 @@ impl Slices {
         let slice = self.empty(span);
         let next = Delta {
             slices: vec![slice],
-            covered: self.delta.covered,
-            ..Delta::new(self.delta.shard)
+            ..Delta::new(self.shard)
         };
+        let key = (self.covered, self.shard as u64);
+        let handover = std::mem::take(&mut self.handover);
+        self.delta.handovers.insert(key, handover);
         std::mem::replace(&mut self.delta, next)
     }
 
     /// Takes a cleared delta back. One of another shard is dropped.
     pub(crate) fn recycle(&mut self, delta: Delta) {
-        if delta.shard != self.delta.shard || !delta.is_empty() {
+        if delta.shard() != Some(self.shard) || !delta.is_empty() {
             return;
         }
         let room = MOST_SPARE.saturating_sub(self.spare.len());

@@ -6,11 +6,9 @@ use super::measured::MeasuredFigures;
 use super::reporting;
 use super::time::MeasuredTime;
 use super::warnings::Warnings;
-use crate::delta::{Covered, ShardHandover, Slice, SliceDelta};
-use crate::generator::Effort;
+use crate::delta::{Covered, Delta};
 use crate::latencies::nanoseconds;
 use crate::over_time::{ByName, EventKind, EventLog, Silence, Silences, least_silence};
-use crate::record::QuietTime;
 use crate::report::{Detail, Report, RunIdentity};
 use crate::thresholds::{FigureView, Judges};
 use lgoose_base::units::counted;
@@ -66,52 +64,24 @@ impl ShardGroup {
         self.measured.scenarios.find(shard);
     }
 
-    /// Adds a slice of one shard.
-    pub(super) fn merge_slice_of_shard(&mut self, shard: usize, slice: &SliceDelta) {
-        self.merge_slice(Some(shard), slice);
-        for row in &slice.scenarios {
-            self.measured.scenarios.merge(shard, row);
+    /// Adds what shards measured, except for an earlier measurement.
+    pub(super) fn merge(&mut self, delta: &Delta) {
+        for slice in delta.slices_from(self.time.epoch()) {
+            self.measured
+                .merge(delta.shard(), slice, &mut self.warnings);
+            self.judges.gather(slice);
+            for (shard, quiet) in &slice.quiet {
+                self.silences.add(*shard, *quiet);
+            }
         }
-        self.silences.add(shard, &slice.quiet);
-    }
-
-    /// Adds a slice of several shards; `rows` are the parts of it that add up over shards.
-    pub(super) fn merge_slice_of_shards(&mut self, slice: &Slice, rows: &SliceDelta) {
-        self.merge_slice(None, rows);
-        for (shard, row) in slice.populations() {
-            self.measured.scenarios.merge(shard, &row);
+        for ((covered, shard), handover) in &delta.handovers {
+            let shard = *shard as usize;
+            self.measured
+                .merge_effort(shard, *covered, &handover.effort, &self.time);
+            self.silences.stands(shard, handover.quiet);
+            self.time.cover(shard, *covered);
+            self.time.undecided(shard, handover.undecided);
         }
-        for (shard, quiet) in slice.quiets() {
-            self.silences.add(shard, &[quiet]);
-        }
-    }
-
-    /// Adds the parts of a slice that add up over shards; `shard` is the one whose numbers the rows have, if they
-    /// have any.
-    fn merge_slice(&mut self, shard: Option<usize>, slice: &SliceDelta) {
-        self.measured.merge(shard, slice, &mut self.warnings);
-        self.judges.gather(slice);
-    }
-
-    /// Notes the state of a shard when it handed over; an effort is that of one tick.
-    pub(super) fn merge_stand(
-        &mut self,
-        shard: usize,
-        covered: Covered,
-        effort: &Effort,
-        quiet: Option<QuietTime>,
-        undecided: Option<u64>,
-    ) {
-        self.measured
-            .merge_effort(shard, covered, effort, &self.time);
-        self.silences.stands(shard, quiet);
-        self.time.cover(shard, covered);
-        self.time.undecided(shard, undecided);
-    }
-
-    /// Notes the state of a shard of another process.
-    pub(super) fn merge_stand_of(&mut self, shard: usize, covered: Covered, stand: &ShardHandover) {
-        self.merge_stand(shard, covered, &stand.effort, stand.quiet, stand.undecided);
     }
 
     /// Ends a tick at `now` since the start of the run.

@@ -38,8 +38,7 @@ impl MeasuredFigures {
         }
     }
 
-    /// Adds the parts of a slice that add up over shards; `shard` is the one whose numbers the rows have, if they
-    /// have any.
+    /// Adds a slice; `shard` is the one whose numbers the rows have, if they have any.
     pub(super) fn merge(
         &mut self,
         shard: Option<usize>,
@@ -56,6 +55,9 @@ impl MeasuredFigures {
                     warnings.add(TOO_MANY_TASKS.to_owned());
                 }
             }
+        }
+        for row in &slice.scenarios {
+            self.scenarios.merge(row);
         }
         let second = slice.span.from as f64 / SECOND as f64;
         if self.measures.merge(&slice.measures, second) {

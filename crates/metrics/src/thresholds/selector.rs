@@ -292,7 +292,7 @@ impl RowSelector {
         {
             let rows = slice.scenarios.iter();
             for row in rows.filter(|row| self.arrivals_of(&row.name)) {
-                figures.add_arrivals(row.load.arrivals());
+                figures.add_arrivals(row.counts.load.arrivals());
             }
         }
         // Without requests there is still the oldest one under way.

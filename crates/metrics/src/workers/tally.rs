@@ -58,27 +58,30 @@ impl WorkerTally {
         }
     }
 
-    /// Begins to add a delivery, whose latencies are gathered in `sketcher` until [`Self::end`].
-    pub(crate) fn start(&self, sketcher: &mut Sketcher) {
+    /// Adds the requests of some slices.
+    pub(crate) fn add_slices<'a>(
+        &mut self,
+        slices: impl Iterator<Item = &'a SliceDelta>,
+        sketcher: &mut Sketcher,
+    ) {
         sketcher.start(&self.sketch);
-    }
-
-    /// Adds the requests of a slice.
-    pub(crate) fn add_slice(&mut self, slice: &SliceDelta, sketcher: &mut Sketcher) {
-        let second = slice.span.second();
-        let rows = slice.requests.iter().map(|row| &row.figures);
-        for row in rows.filter(|row| !row.counts.is_empty()) {
-            self.exact = self.exact.merged(&row.counts.all);
-            self.failures += row.counts.failures_change();
-            self.bytes += row.counts.traffic.received;
-            self.rate.add(second, row.counts.count());
-            sketcher.more(&row.all);
+        for slice in slices {
+            let second = slice.span.second();
+            let rows = slice.requests.iter().map(|row| &row.figures);
+            for row in rows.filter(|row| !row.counts.is_empty()) {
+                self.exact = self.exact.merged(&row.counts.all);
+                self.failures += row.counts.failures_change();
+                self.bytes += row.counts.traffic.received;
+                self.rate.add(second, row.counts.count());
+                sketcher.more(&row.all);
+            }
         }
+        self.end(sketcher);
     }
 
     /// Adds its share of figures that a gather added up.
     pub(crate) fn add_counts(&mut self, counts: &WorkerCounts, sketcher: &mut Sketcher) {
-        self.start(sketcher);
+        sketcher.start(&self.sketch);
         self.exact = self.exact.merged(&counts.exact);
         self.failures += counts.failures;
         self.bytes += counts.bytes;
@@ -89,8 +92,8 @@ impl WorkerTally {
         self.end(sketcher);
     }
 
-    /// Ends what [`Self::begin`] began.
-    pub(crate) fn end(&mut self, sketcher: &mut Sketcher) {
+    /// Takes over the latencies that `sketcher` has gathered.
+    fn end(&mut self, sketcher: &mut Sketcher) {
         let (sketch, [p50, p95]) = sketcher.end(&self.exact, [0.5, 0.95]);
         (self.sketch, self.p50, self.p95) = (sketch, p50, p95);
     }

@@ -12,10 +12,9 @@ mod slice;
 #[cfg(test)]
 mod tests;
 
+use super::handover::Handovers;
+use super::measured::{Delta, DeltaSource};
 use super::plausible;
-use super::shard::{Covered, Delta};
-use crate::generator::Effort;
-use crate::record::QuietTime;
 use lgoose_base::error::{Error, Trouble};
 use lgoose_base::packed::{pack, unpack};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -33,41 +32,40 @@ const MOST_SHARDS: u64 = 1 << 24;
 /// Measurements of any number of shards.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PortableDelta {
-    /// States of shards, by how far they had handed over and by shard.
-    #[serde(deserialize_with = "stands")]
-    pub(crate) stands: BTreeMap<(Covered, u64), ShardHandover>,
+    #[serde(deserialize_with = "handovers")]
+    pub(crate) handovers: Handovers,
     /// Slices by measurement and by beginning.
     pub(crate) slices: BTreeMap<(u64, u64), Slice>,
     pub(crate) warnings: BTreeSet<String>,
 }
 
-/// State of a shard when it handed over.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ShardHandover {
-    pub(crate) effort: Effort,
-    pub(crate) quiet: Option<QuietTime>,
-    pub(crate) undecided: Option<u64>,
-}
-
 impl From<&Delta> for PortableDelta {
     fn from(delta: &Delta) -> PortableDelta {
-        let shard = delta.shard as u64;
-        let stand = ShardHandover {
-            effort: delta.effort.clone(),
-            quiet: delta.quiet,
-            undecided: delta.undecided,
-        };
         let mut portable = PortableDelta {
-            stands: BTreeMap::from([((delta.covered, shard), stand)]),
+            handovers: delta.handovers.clone(),
             slices: BTreeMap::new(),
             warnings: delta.warnings.iter().cloned().collect(),
         };
         for slice in delta.slices.iter().filter(|slice| !slice.is_empty()) {
             let key = (slice.span.epoch, slice.span.from);
-            let new = Slice::of(shard, delta.covered, slice);
+            let new = Slice::of(slice, &delta.handovers);
             portable.slices.entry(key).or_default().merge(&new);
         }
         portable
+    }
+}
+
+impl From<&PortableDelta> for Delta {
+    fn from(portable: &PortableDelta) -> Delta {
+        let slices = portable.slices.iter();
+        Delta {
+            source: DeltaSource::Shards,
+            slices: slices
+                .map(|((epoch, from), slice)| slice.to_delta(*epoch, *from))
+                .collect(),
+            handovers: portable.handovers.clone(),
+            warnings: portable.warnings.iter().cloned().collect(),
+        }
     }
 }
 
@@ -75,6 +73,14 @@ impl PortableDelta {
     /// Adds a warning for views and the report.
     pub fn warn(&mut self, warning: String) {
         self.warnings.insert(warning);
+    }
+
+    /// Converts the figures, which are those of the worker of that number in the run.
+    pub fn of_worker(&self, worker: usize) -> Delta {
+        Delta {
+            source: DeltaSource::Worker(worker),
+            ..Delta::from(self)
+        }
     }
 
     /// Splits off the slices of measurement number `epoch` and of later ones, if there are any.
@@ -88,9 +94,9 @@ impl PortableDelta {
 
     /// Adds the measurements of other shards, or of the same at another time.
     pub fn merge(&mut self, other: &PortableDelta) {
-        for (key, stand) in &other.stands {
-            self.stands.insert(*key, stand.clone());
-        }
+        let handovers = other.handovers.iter();
+        self.handovers
+            .extend(handovers.map(|(key, handover)| (*key, handover.clone())));
         for (key, slice) in &other.slices {
             self.slices.entry(*key).or_default().merge(slice);
         }
@@ -103,7 +109,7 @@ impl PortableDelta {
         const SLICE: u64 = 1_000_000_000;
         let end = ended.saturating_add(SLICE);
         let mut slices = self.slices.iter();
-        self.stands.keys().all(|(_, shard)| *shard < shards)
+        self.handovers.keys().all(|(_, shard)| *shard < shards)
             && slices.all(|((_, from), slice)| {
                 *from <= end && slice.to <= end && slice.is_of_shards(shards)
             })
@@ -124,13 +130,13 @@ impl PortableDelta {
                 ((0, from), slice)
             })
             .collect();
-        let stands = std::mem::take(&mut based.stands).into_iter();
-        based.stands = stands
-            .map(|((covered, shard), mut stand)| {
-                stand.quiet = stand.quiet.map(|quiet| quiet.earlier(origin));
-                stand.undecided = stand.undecided.map(|at| at.saturating_sub(origin));
+        let handovers = std::mem::take(&mut based.handovers).into_iter();
+        based.handovers = handovers
+            .map(|((covered, shard), mut handover)| {
+                handover.quiet = handover.quiet.map(|quiet| quiet.earlier(origin));
+                handover.undecided = handover.undecided.map(|at| at.saturating_sub(origin));
                 let covered = covered.earlier(origin);
-                ((covered, shard), stand)
+                ((covered, shard), handover)
             })
             .collect();
         based
@@ -138,11 +144,11 @@ impl PortableDelta {
 
     /// Raises the numbers of its shards by `by`.
     pub fn shift_shards(self, by: u64) -> PortableDelta {
-        let stands = self.stands.into_iter();
+        let handovers = self.handovers.into_iter();
         let slices = self.slices.into_iter();
         PortableDelta {
-            stands: stands
-                .map(|((covered, shard), stand)| ((covered, shard + by), stand))
+            handovers: handovers
+                .map(|((covered, shard), handover)| ((covered, shard + by), handover))
                 .collect(),
             slices: slices
                 .map(|(key, slice)| (key, slice.shift_shards(by)))
@@ -238,13 +244,8 @@ fn is_shard(number: u64) -> bool {
     number < MOST_SHARDS
 }
 
-fn stands<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<BTreeMap<(Covered, u64), ShardHandover>, D::Error> {
-    plausible::checked(
-        deserializer,
-        |stands: &BTreeMap<(Covered, u64), ShardHandover>| {
-            stands.keys().all(|(_, shard)| is_shard(*shard))
-        },
-    )
+fn handovers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Handovers, D::Error> {
+    plausible::checked(deserializer, |handovers: &Handovers| {
+        handovers.keys().all(|(_, shard)| is_shard(*shard))
+    })
 }

@@ -1,9 +1,10 @@
 //! Measurements of any number of shards within a slice of time: the rows of a portable delta, which are those of a
 //! shard with [`Counted`] latencies, found by name instead of by a shard's own numbers.
 
+use super::super::handover::Handovers;
 use super::is_shard;
 use crate::delta::{
-    ArrivalDelta, Covered, ErrorDelta, LoadCounts, NamedRow, RequestCounts, RequestDelta,
+    ArrivalDelta, Covered, ErrorDelta, NamedRow, Population, RequestCounts, RequestDelta,
     ScenarioDelta, ShardErrorOrigin, SliceBorder, SliceDelta, TaskDelta, plausible,
 };
 use crate::exemplars::Exemplars;
@@ -45,31 +46,6 @@ pub(crate) struct Slice {
     border: Option<SliceBorder>,
 }
 
-/// Users and iterations of a scenario.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Population {
-    #[serde(deserialize_with = "plausible::count")]
-    iterations: u64,
-    #[serde(deserialize_with = "plausible::change")]
-    pub(crate) change: i64,
-    #[serde(deserialize_with = "plausible::change")]
-    pub(crate) rise: i64,
-    load: LoadCounts,
-}
-
-impl Population {
-    /// Returns the row of the scenario of that name.
-    fn named(&self, name: &str) -> ScenarioDelta {
-        ScenarioDelta {
-            name: name.into(),
-            iterations: self.iterations,
-            change: self.change,
-            rise: self.rise,
-            load: self.load,
-        }
-    }
-}
-
 /// Origin of an error.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Who {
@@ -86,14 +62,18 @@ struct ErrorCount {
 }
 
 impl Slice {
-    /// Makes the rows of one shard, which has handed over until `covered`.
-    pub(super) fn of(shard: u64, covered: Covered, delta: &SliceDelta) -> Slice {
+    /// Converts the rows of a delta with these handovers.
+    pub(super) fn of(delta: &SliceDelta, handovers: &Handovers) -> Slice {
         let mut slice = Slice {
             to: delta.span.to,
             arrivals: delta.arrivals.map(Burst::counted),
             late: delta.late,
             errors_left_out: delta.errors_left_out,
-            quiet: delta.quiet.iter().map(|quiet| (shard, *quiet)).collect(),
+            quiet: delta
+                .quiet
+                .iter()
+                .map(|(shard, quiet)| (*shard as u64, *quiet))
+                .collect(),
             border: delta.border,
             ..Slice::default()
         };
@@ -106,14 +86,12 @@ impl Slice {
             slice.tasks.insert(row.label.key(), counted);
         }
         for row in delta.scenarios.iter().filter(|row| !row.is_empty()) {
-            let population = Population {
-                iterations: row.iterations,
-                change: row.change,
-                rise: row.rise,
-                load: row.load,
-            };
+            let shard = row.shard as u64;
+            let mut latest = handovers.keys().rev();
+            let covered = latest.find(|(_, other)| *other == shard);
+            let covered = covered.map(|(covered, _)| *covered).unwrap_or_default();
             let key = (shard, covered, row.name.to_string());
-            slice.scenarios.insert(key, population);
+            slice.scenarios.insert(key, row.counts);
         }
         for row in delta.measures.iter().filter(|row| !row.measure.is_empty()) {
             let key = (row.measure.kind, row.label.name.to_string());
@@ -186,18 +164,6 @@ impl Slice {
         rows.filter(|(counts, _)| !counts.is_empty())
     }
 
-    /// Returns the users and iterations of each scenario on each shard.
-    pub(crate) fn populations(&self) -> impl Iterator<Item = (usize, ScenarioDelta)> {
-        let rows = self.scenarios.iter();
-        rows.map(|((shard, _, name), row)| (*shard as usize, row.named(name)))
-    }
-
-    /// Returns the long times without a response on each shard.
-    pub(crate) fn quiets(&self) -> impl Iterator<Item = (usize, QuietTime)> {
-        let quiets = self.quiet.iter();
-        quiets.map(|(shard, quiet)| (*shard as usize, *quiet))
-    }
-
     /// Returns whether all of its shards have lower numbers than `shards`.
     pub(super) fn is_of_shards(&self, shards: u64) -> bool {
         let mut numbers = self.scenarios.keys().map(|(shard, ..)| *shard);
@@ -245,8 +211,7 @@ impl Slice {
         Ok((first, self))
     }
 
-    /// Converts the rows back to those of a shard, without times without a response, which are kept by shard. Of a
-    /// scenario, there is a row for each shard.
+    /// Converts the rows to those that a store merges. Of a scenario, there is a row for each shard and handover.
     pub(crate) fn to_delta(&self, epoch: u64, from: u64) -> SliceDelta {
         let mut delta = SliceDelta::default();
         (delta.span.epoch, delta.span.from, delta.span.to) = (epoch, from, self.to);
@@ -259,7 +224,18 @@ impl Slice {
                 measure: measure.clone(),
             })
             .collect();
-        delta.scenarios = self.populations().map(|(_, row)| row).collect();
+        let scenarios = self.scenarios.iter();
+        delta.scenarios = scenarios
+            .map(|((shard, _, name), counts)| ScenarioDelta {
+                shard: *shard as usize,
+                name: name.as_str().into(),
+                counts: *counts,
+            })
+            .collect();
+        let quiet = self.quiet.iter();
+        delta.quiet = quiet
+            .map(|(shard, quiet)| (*shard as usize, *quiet))
+            .collect();
         delta.arrivals = self.arrivals.map(Burst::of);
         delta.late = self.late;
         for ((who, message, line), error) in &self.errors {

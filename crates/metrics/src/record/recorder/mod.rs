@@ -414,10 +414,10 @@ impl Recorder {
     /// the end of its last. It `failed` if a request or task of it did.
     pub fn iteration(&mut self, scenario: &str, TaskId(row): TaskId, took: Duration, failed: bool) {
         let ns = nanoseconds(took);
-        let slice = self.slices.open();
-        let counts = slice.scenario(scenario);
+        let counts = self.slices.scenario(scenario);
         counts.iterations += 1;
         counts.load.failed += u64::from(failed);
+        let slice = self.slices.open();
         if slice.tasks.len() <= row as usize {
             slice.cover_tasks(self.tasks.labels());
         }
@@ -428,29 +428,28 @@ impl Recorder {
 
     /// Counts an iteration of a scenario at a rate that was started with this delay.
     pub fn arrival(&mut self, scenario: &str, delay: Duration) {
-        let slice = self.slices.open();
-        slice.arrivals.started(delay);
-        slice.scenario(scenario).load.start();
+        self.slices.open().arrivals.started(delay);
+        self.slices.scenario(scenario).load.start();
     }
 
     /// Counts an iteration of a scenario at a rate that found no free user.
     pub fn dropped(&mut self, scenario: &str) {
-        self.slices.open().scenario(scenario).load.drop_one();
+        self.slices.scenario(scenario).load.drop_one();
     }
 
     /// Counts an iteration of a scenario at a rate that was started, and ended before its first request.
     pub fn given_up(&mut self, scenario: &str) {
-        self.slices.open().scenario(scenario).load.give_up();
+        self.slices.scenario(scenario).load.give_up();
     }
 
     /// Counts a user of the scenario that an error has ended in `on_start`.
     pub fn lost(&mut self, scenario: &str) {
-        self.slices.open().scenario(scenario).load.lost += 1;
+        self.slices.scenario(scenario).load.lost += 1;
     }
 
     /// Counts a user of the scenario that starts.
     pub fn user_started(&mut self, scenario: &str, at: Instant) {
-        let row = self.slices.user_started(at).scenario(scenario);
+        let row = self.slices.user_started(at, scenario);
         row.change += 1;
         row.load.users += 1;
         row.rise = row.rise.max(row.change);
@@ -458,7 +457,7 @@ impl Recorder {
 
     /// Counts a user of the scenario that has stopped.
     pub fn user_stopped(&mut self, scenario: &str, at: Instant) {
-        self.slices.user_stopped(at).scenario(scenario).change -= 1;
+        self.slices.user_stopped(at, scenario).change -= 1;
     }
 
     /// Passes a warning on to every view and the report, once.
@@ -466,13 +465,13 @@ impl Recorder {
         let warning = cut(warning);
         if self.warned.len() < MAX_WARNINGS && !self.warned.contains(&warning) {
             self.warned.insert(warning.clone());
-            self.slices.delta().warnings.push(warning);
+            self.slices.warn(warning);
         }
     }
 
     /// Adds the resources that the shard used since the last [`Recorder::take`].
     pub fn effort(&mut self, effort: Effort) {
-        self.slices.delta().effort = effort;
+        self.slices.set_effort(effort);
     }
 
     /// Advances the time to `now`: the next [`Recorder::take`] returns everything until then.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::delta::{GatheredDelta, MOST_COUNT, RequestDelta};
+use crate::generator::Effort;
 use crate::latencies::{Counted, nanoseconds};
 use crate::{Context, ExchangeDetails};
 use lgoose_base::phases::TimedPart;
@@ -160,7 +161,7 @@ fn use_everywhere(delta: &PortableDelta) {
         return;
     }
     let mut store = store(SHARDS as usize);
-    store.merge_event_portable(delta);
+    store.merge_event(delta.into());
     store.replay(twice.rebased(0, 1_000, 0), ENDED);
     let report = store.report(ENDED);
     serde_json::to_string(&report).expect("plain data");

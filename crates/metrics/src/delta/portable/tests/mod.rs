@@ -3,6 +3,7 @@
 mod damage;
 
 use super::*;
+use crate::generator::Effort;
 use crate::{
     PartRow, Phases, Recorder, Report, RunIdentity, RunSettings, Sample, SampleFailure,
     SampleResponse, Store, TaskRun, Traffic, join,
@@ -22,6 +23,11 @@ const TICKS: u32 = 12;
 /// The deltas of some shards within three seconds of a run of everything that can be measured, in the order in which
 /// they are handed over. The numbers of the plan's own metrics are whole, so that sums do not depend on the order.
 fn measured(seed: u64, shards: usize, names: usize) -> Vec<Delta> {
+    measured_by(seed, 0..shards, names)
+}
+
+/// The same of shards with these numbers.
+fn measured_by(seed: u64, shards: impl IntoIterator<Item = usize>, names: usize) -> Vec<Delta> {
     let mut random = StdRng::seed_from_u64(seed);
     let start = Instant::now();
     let recorder = |shard| {
@@ -29,7 +35,7 @@ fn measured(seed: u64, shards: usize, names: usize) -> Vec<Delta> {
         recorder.watch_phases(vec![Phase::FirstByte]);
         recorder
     };
-    let mut recorders: Vec<Recorder> = (0..shards).map(recorder).collect();
+    let mut recorders: Vec<Recorder> = shards.into_iter().map(recorder).collect();
     let mut deltas = Vec::new();
     for tick in 0..TICKS {
         for recorder in &mut recorders {
@@ -190,9 +196,9 @@ fn a_store_shows_the_same_of_deltas_and_of_their_sums() {
             let later = deltas.split_off(4);
             let travelled = portable(&deltas);
             let (left, right) = travelled.split_at(1);
-            two.merge_portable(&sum(right));
-            two.merge_portable(&sum(left));
-            once.merge_portable(&sum(&travelled));
+            two.merge((&sum(right)).into());
+            two.merge((&sum(left)).into());
+            once.merge((&sum(&travelled)).into());
             for delta in std::mem::replace(&mut deltas, later) {
                 each.merge(delta);
             }
@@ -225,7 +231,11 @@ fn encoding_and_decoding_changes_nothing() {
         let decoded: Vec<_> = decoded.collect::<Result<_, _>>().expect("its own bytes");
         assert_eq!(sum(&decoded), all, "{most}");
         let last = decoded.len() - 1;
-        assert!(decoded[..last].iter().all(|piece| piece.stands.is_empty()));
+        assert!(
+            decoded[..last]
+                .iter()
+                .all(|piece| piece.handovers.is_empty())
+        );
     }
 }
 
@@ -288,18 +298,20 @@ fn shards_of_several_processes_are_distinct() {
     let first = sum(&portable(&measured(1, 2, 3)));
     let second = sum(&portable(&measured(2, 2, 3))).shift_shards(2);
     let both = sum([&first, &second]);
-    assert_eq!(both.stands.len(), first.stands.len() + second.stands.len());
+    let handovers = first.handovers.len() + second.handovers.len();
+    assert_eq!(both.handovers.len(), handovers);
     let mut store = store(4);
-    store.merge_portable(&both);
+    store.merge(Delta::from(&both));
     let report = report(store);
     assert_eq!(report.generator.expect("it was told").threads, 4);
 }
 
 /// The report of a run of four shards; of part `number` of two if that is given.
 fn report_of(seed: u64, number: Option<u64>) -> Report {
-    let own = |delta: &Delta| number.is_none_or(|number| delta.shard as u64 / 2 == number - 1);
-    let mut deltas = measured(seed, 4, 6);
-    let mut store = store(if number.is_some() { 2 } else { 4 });
+    let own = |at: usize| number.is_none_or(|number| at as u64 / 2 == number - 1);
+    let shards = if number.is_some() { 2 } else { 4 };
+    let mut deltas = measured_by(seed, (0..4).map(|at| at % shards), 6);
+    let mut store = store(shards);
     store.judge_by(vec![
         Threshold::read("p95 < 1ms during 1s").expect("a threshold"),
         Threshold::read("rate > 1/s").expect("a threshold"),
@@ -309,11 +321,8 @@ fn report_of(seed: u64, number: Option<u64>) -> Report {
     }
     for tick in 1..=TICKS {
         let later = deltas.split_off(4);
-        for mut delta in std::mem::replace(&mut deltas, later)
-            .into_iter()
-            .filter(own)
-        {
-            delta.shard %= if number.is_some() { 2 } else { 4 };
+        let now = std::mem::replace(&mut deltas, later);
+        for (_, delta) in now.into_iter().enumerate().filter(|(at, _)| own(*at)) {
             store.merge(delta);
         }
         store.tick(TICK * tick);

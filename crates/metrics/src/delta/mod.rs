@@ -25,7 +25,7 @@ pub use measured::Delta;
 pub(crate) use measured::DeltaSource;
 pub(crate) use plausible::{Implausible, MOST_COUNT};
 pub use portable::PortableDelta;
-pub(crate) use request::{PhaseSum, RequestCounts, RequestDelta};
+pub(crate) use request::{LatencyKind, PhaseSum, RequestCounts, RequestDelta};
 pub(crate) use share::WorkerCounts;
 pub(crate) use slice::{
     ErrorDelta, MAX_ERRORS, NamedRow, Population, ScenarioDelta, ShardErrorOrigin, SliceBorder,

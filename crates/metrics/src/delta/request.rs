@@ -9,24 +9,33 @@ use crate::latencies::{Burst, Counted, ExactFigures, PartDeltas, Timed, nanoseco
 use crate::record::{Sample, SampleResponse, Traffic, WaitingRequests};
 use lgoose_base::phases::Phase;
 use serde::{Deserialize, Deserializer, Serialize};
+use std::ops::{Index, IndexMut};
 use std::time::Instant;
+
+/// Kinds of latencies that the requests of one name have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum LatencyKind {
+    All,
+    /// Those of the failed requests, so that those of the successful ones can be found by subtracting.
+    Failed,
+    /// Those of the requests that had failed when they ended, whatever the plan says later: points over time cannot
+    /// wait.
+    FailedAtOnce,
+    /// Those of the requests that the plan has failed since they ended.
+    FailedLater,
+    /// Those of the requests that the plan has passed since they ended.
+    PassedLater,
+    /// Those of all requests from their actual start, where `All` counts from the scheduled one; else none.
+    Service,
+}
 
 /// Requests of one name within one slice. `L` is the form of the latencies: a shard counts in bursts; what is added up
 /// over shards, sent and stored has [`Counted`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RequestDelta<L = Burst> {
     pub(crate) counts: RequestCounts,
-    pub(crate) all: L,
-    /// Latencies of the failed requests, so that those of the successful ones can be found by subtracting.
-    pub(crate) failures: L,
-    /// Latencies of the requests that had failed when they ended, whatever the plan says later: points over time
-    /// cannot wait.
-    pub(crate) failed_at_once: L,
-    /// Latencies of the requests that the plan has failed since they ended, and of those that it has passed.
-    pub(crate) failed_later: L,
-    pub(crate) passed_later: L,
-    /// Latencies of all requests from their actual start, where `all` counts from the scheduled one; else empty.
-    pub(crate) service: L,
+    /// Latencies by [`LatencyKind`].
+    latencies: [L; 6],
     /// Latencies filled in for late users; allocated with the first.
     pub(crate) filled: Option<Box<Timed<L>>>,
     /// Those that had waited for long at the end of the slice.
@@ -36,6 +45,20 @@ pub(crate) struct RequestDelta<L = Burst> {
     pub(crate) traced: Option<Box<NameTraces>>,
     /// Times of the phases that thresholds look at, and of the messages of streams.
     pub(crate) part_times: PartDeltas<L>,
+}
+
+impl<L> Index<LatencyKind> for RequestDelta<L> {
+    type Output = L;
+
+    fn index(&self, kind: LatencyKind) -> &L {
+        &self.latencies[kind as usize]
+    }
+}
+
+impl<L> IndexMut<LatencyKind> for RequestDelta<L> {
+    fn index_mut(&mut self, kind: LatencyKind) -> &mut L {
+        &mut self.latencies[kind as usize]
+    }
 }
 
 impl<L> RequestDelta<L> {
@@ -56,12 +79,7 @@ impl<L> RequestDelta<L> {
         let part_times = part_times.map(|(part, times)| (*part, times.map(&form)));
         RequestDelta {
             counts: self.counts.clone(),
-            all: form(&self.all),
-            failures: form(&self.failures),
-            failed_at_once: form(&self.failed_at_once),
-            failed_later: form(&self.failed_later),
-            passed_later: form(&self.passed_later),
-            service: form(&self.service),
+            latencies: self.latencies.each_ref().map(&form),
             filled: filled.map(|filled| Box::new(filled.map(&form))),
             waiting: self.waiting,
             slowest: self.slowest.clone(),
@@ -87,12 +105,7 @@ impl RequestDelta<Counted> {
         // Taken apart, so that no field can be forgotten.
         let RequestDelta {
             counts,
-            all,
-            failures,
-            failed_at_once,
-            failed_later,
-            passed_later,
-            service,
+            latencies,
             filled,
             waiting,
             slowest,
@@ -102,12 +115,9 @@ impl RequestDelta<Counted> {
         self.waiting.add(*waiting);
         self.counts.add(counts);
         self.counts.status.sort_unstable();
-        self.all.merge(all);
-        self.failures.merge(failures);
-        self.failed_at_once.merge(failed_at_once);
-        self.failed_later.merge(failed_later);
-        self.passed_later.merge(passed_later);
-        self.service.merge(service);
+        for (sum, more) in self.latencies.iter_mut().zip(latencies) {
+            sum.merge(more);
+        }
         if let Some(filled) = filled {
             self.filled.get_or_insert_default().merge(filled);
         }
@@ -124,20 +134,14 @@ impl RequestDelta<Counted> {
     pub(crate) fn condense(&mut self, most: usize) {
         let RequestDelta {
             counts: _,
-            all,
-            failures,
-            failed_at_once,
-            failed_later,
-            passed_later,
-            service,
+            latencies,
             filled,
             waiting: _,
             slowest: _,
             traced: _,
             part_times,
         } = self;
-        let failed = [failures, failed_at_once, failed_later, passed_later];
-        for counted in failed.into_iter().chain([all, service]) {
+        for counted in latencies {
             counted.condense(most);
         }
         for timed in filled
@@ -154,18 +158,18 @@ impl RequestDelta {
     /// Counts a request that has ended; the times of the phases that are `watched` are kept one by one.
     pub(crate) fn enter(&mut self, sample: &Sample<'_>, watched: &[Phase]) {
         let mut ns = nanoseconds(sample.latency);
-        let counts = &mut self.counts;
         if sample.delay.is_some() {
-            self.service.record(ns);
-            counts.service.record(ns);
+            self[LatencyKind::Service].record(ns);
+            self.counts.service.record(ns);
             ns = response_ns(sample);
         }
-        self.all.record(ns);
+        self[LatencyKind::All].record(ns);
+        if sample.failure.is_some() {
+            self[LatencyKind::FailedAtOnce].record(ns);
+        }
+        let counts = &mut self.counts;
         counts.all.record(ns);
         counts.failures += i64::from(sample.failure.is_some());
-        if sample.failure.is_some() {
-            self.failed_at_once.record(ns);
-        }
         counts.traffic += sample.traffic;
         counts.redirects += u64::from(sample.redirects);
         counts.retries += u64::from(sample.retries);
@@ -187,11 +191,11 @@ impl RequestDelta {
             self.counts.failures += i64::from(fails) - i64::from(failed);
             self.counts.revised = true;
             let later = if fails {
-                &mut self.failed_later
+                LatencyKind::FailedLater
             } else {
-                &mut self.passed_later
+                LatencyKind::PassedLater
             };
-            later.record(response_ns(sample));
+            self[later].record(response_ns(sample));
         }
     }
 
@@ -200,7 +204,7 @@ impl RequestDelta {
         let ns = response_ns(sample);
         if sample.failure.is_some() {
             self.counts.failed.record(ns);
-            self.failures.record(ns);
+            self[LatencyKind::Failed].record(ns);
         } else {
             self.counts.ok.record(ns);
         }
@@ -212,12 +216,7 @@ impl RequestDelta {
     pub(crate) fn clear(&mut self) {
         let RequestDelta {
             counts,
-            all,
-            failures,
-            failed_at_once,
-            failed_later,
-            passed_later,
-            service,
+            latencies,
             filled,
             waiting,
             slowest,
@@ -227,8 +226,7 @@ impl RequestDelta {
         *waiting = WaitingRequests::default();
         counts.clear();
         slowest.clear();
-        let failed = [failures, failed_at_once, failed_later, passed_later];
-        for burst in failed.into_iter().chain([all, service]) {
+        for burst in latencies {
             burst.clear();
         }
         for timed in filled

@@ -8,7 +8,7 @@ mod warning;
 pub use lateness::Lateness;
 pub(crate) use lateness::{Latencies, OwnPart};
 
-use crate::delta::{RequestDelta, plausible};
+use crate::delta::{LatencyKind, RequestDelta, plausible};
 use crate::latencies::nanoseconds;
 use crate::record::SECOND;
 use crate::report::{CpuLimitRow, GeneratorRow, PointGenerator};
@@ -348,9 +348,9 @@ impl GeneratorLog {
 
     /// Adds latencies of one name from their actual start within a second; only a run at a rate has any.
     pub(crate) fn add_service(&mut self, second: u64, row: &RequestDelta) {
-        if !row.service.is_empty() {
+        if !row[LatencyKind::Service].is_empty() {
             let delays = &mut self.open.entry(second).or_default().delays;
-            delays.add_service(&row.counts.service, &row.service);
+            delays.add_service(&row.counts.service, &row[LatencyKind::Service]);
         }
     }
 

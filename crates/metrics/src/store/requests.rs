@@ -6,7 +6,7 @@ use super::by_tag::{self, ByTag};
 use super::table::RowTable;
 use super::tally::RequestTally;
 use super::warnings::Warnings;
-use crate::delta::{NamedRow, SliceDelta};
+use crate::delta::{LatencyKind, NamedRow, SliceDelta};
 use crate::generator::{GeneratorLog, Latencies};
 use crate::latencies::{ExactFigures, latency};
 use crate::over_time::{ByName, RecentCounts, RecentRequests, Series, by_name, series};
@@ -89,9 +89,9 @@ impl MeasuredRequests {
                 // A stream that is open: its request is counted when it ends.
                 continue;
             }
-            row.all.add_to(&mut self.slice.all);
-            row.failed_at_once.add_to(&mut self.slice.failed);
-            row.failures.add_to(&mut self.slice.finally_failed);
+            row[LatencyKind::All].add_to(&mut self.slice.all);
+            row[LatencyKind::FailedAtOnce].add_to(&mut self.slice.failed);
+            row[LatencyKind::Failed].add_to(&mut self.slice.finally_failed);
             generator.add_service(second, row);
             exact = exact.merged(&row.counts.all);
             failures += row.counts.failures_change();
@@ -99,8 +99,8 @@ impl MeasuredRequests {
             let more = by_name::NameAddition {
                 exact: row.counts.all,
                 failures: row.counts.failures_change(),
-                latencies: &row.all,
-                failed: &row.failures,
+                latencies: &row[LatencyKind::All],
+                failed: &row[LatencyKind::Failed],
             };
             self.series_by_name.add(at, second, more);
             let counts = RecentCounts {

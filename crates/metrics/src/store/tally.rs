@@ -1,6 +1,6 @@
 //! Rows of the store: the totals of a name over the whole run, and their row in a report.
 
-use crate::delta::{PhaseSum, RequestCounts, RequestDelta, TaskDelta};
+use crate::delta::{LatencyKind, PhaseSum, RequestCounts, RequestDelta, TaskDelta};
 use crate::exemplars::{NameTraces, Slowest};
 use crate::latencies::{ExactFigures, FilledLatencies, PartTallies, latency, summary as latency};
 use crate::record::Traffic;
@@ -63,7 +63,7 @@ impl RequestTally {
     /// Adds a shard's row completely.
     pub(crate) fn merge(&mut self, row: &RequestDelta) {
         self.merge_counts(row);
-        row.all.add_to(&mut self.all);
+        row[LatencyKind::All].add_to(&mut self.all);
         self.slowest.merge(&row.slowest);
         if let Some(traced) = &row.traced {
             self.traced.get_or_insert_default().merge(traced);
@@ -76,13 +76,13 @@ impl RequestTally {
         (self.changed, self.changed_ok) = (true, true);
         self.counts.add(&row.counts);
         self.part_times.merge(&row.part_times);
-        if !row.failures.is_empty() {
-            row.failures
-                .add_to(self.failed.get_or_insert_with(latency::histogram));
-        }
-        if !row.service.is_empty() {
-            row.service
-                .add_to(self.service.get_or_insert_with(latency::histogram));
+        for (kind, sum) in [
+            (LatencyKind::Failed, &mut self.failed),
+            (LatencyKind::Service, &mut self.service),
+        ] {
+            if !row[kind].is_empty() {
+                row[kind].add_to(sum.get_or_insert_with(latency::histogram));
+            }
         }
     }
 

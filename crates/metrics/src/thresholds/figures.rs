@@ -1,7 +1,7 @@
 //! Figures that a threshold looks at: of requests, checks or a metric, of the run so far or of a stretch of it.
 //! Made by the store, read by the judges of thresholds.
 
-use crate::delta::{RequestCounts, RequestDelta};
+use crate::delta::{LatencyKind, RequestCounts, RequestDelta};
 use crate::latencies::{ExactFigures, FilledLatencies, latency};
 use crate::measures::{BucketLimit, Spread};
 use crate::report::{MetricKind, ScenarioArrivals};
@@ -167,14 +167,16 @@ impl ThresholdFigures {
         }
         if of.among == LatencySubset::Ok {
             let without = self.without.get_or_insert_with(latency::histogram);
-            row.failed_at_once.add_to(without);
-            row.failed_later.add_to(without);
+            row[LatencyKind::FailedAtOnce].add_to(without);
+            row[LatencyKind::FailedLater].add_to(without);
             if let SubjectValues::Latencies(all) = &mut self.values {
-                row.passed_later.add_to(all);
+                row[LatencyKind::PassedLater].add_to(all);
             }
             self.is_of_all = true;
         }
-        self.add_counts(&row.counts, &row.counts.all, |to| row.all.add_to(to));
+        self.add_counts(&row.counts, &row.counts.all, |to| {
+            row[LatencyKind::All].add_to(to)
+        });
     }
 
     fn add_counts(

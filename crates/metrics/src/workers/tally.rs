@@ -2,7 +2,7 @@
 
 use super::WorkerIdentity;
 use super::lately::{RecentRate, WorkerEffort};
-use crate::delta::{SliceDelta, WorkerCounts};
+use crate::delta::{LatencyKind, SliceDelta, WorkerCounts};
 use crate::generator::Effort;
 use crate::latencies::{ExactFigures, Sketch, Sketcher};
 use crate::report::{WorkerRow, WorkerState};
@@ -73,7 +73,7 @@ impl WorkerTally {
                 self.failures += row.counts.failures_change();
                 self.bytes += row.counts.traffic.received;
                 self.rate.add(second, row.counts.count());
-                sketcher.more(&row.all);
+                sketcher.more(&row[LatencyKind::All]);
             }
         }
         self.end(sketcher);

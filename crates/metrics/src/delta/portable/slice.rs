@@ -4,8 +4,8 @@
 use super::super::handover::Handovers;
 use super::is_shard;
 use crate::delta::{
-    ArrivalDelta, Covered, ErrorDelta, NamedRow, Population, RequestCounts, RequestDelta,
-    ScenarioDelta, ShardErrorOrigin, SliceBorder, SliceDelta, TaskDelta, plausible,
+    ArrivalDelta, Covered, ErrorDelta, LatencyKind, NamedRow, Population, RequestCounts,
+    RequestDelta, ScenarioDelta, ShardErrorOrigin, SliceBorder, SliceDelta, TaskDelta, plausible,
 };
 use crate::exemplars::Exemplars;
 use crate::latencies::{Burst, Counted, ExactFigures};
@@ -160,7 +160,10 @@ impl Slice {
 
     /// Returns the counts of each row that counts something, with its latencies.
     pub(crate) fn counted_rows(&self) -> impl Iterator<Item = (&RequestCounts, &Counted)> {
-        let rows = self.requests.values().map(|row| (&row.counts, &row.all));
+        let rows = self
+            .requests
+            .values()
+            .map(|row| (&row.counts, &row[LatencyKind::All]));
         rows.filter(|(counts, _)| !counts.is_empty())
     }
 

@@ -1,7 +1,7 @@
 //! Tests that damaged figures are refused in words, or are figures that a store can merge: never a panic.
 
 use super::*;
-use crate::delta::{GatheredDelta, MOST_COUNT, RequestDelta};
+use crate::delta::{GatheredDelta, LatencyKind, MOST_COUNT, RequestDelta};
 use crate::generator::Effort;
 use crate::latencies::{Counted, nanoseconds};
 use crate::{Context, ExchangeDetails};
@@ -197,7 +197,9 @@ fn one_of_everything_is_read_and_used() {
     let slices = || all.slices.values();
     let requests = || slices().flat_map(|slice| slice.requests.values());
     assert!(requests().any(|row| row.filled.is_some() && row.traced.is_some()));
-    assert!(requests().any(|row| !row.part_times.0.is_empty() && row.service.total() > 0));
+    assert!(
+        requests().any(|row| !row.part_times.0.is_empty() && row[LatencyKind::Service].total() > 0)
+    );
     assert!(slices().any(|slice| !slice.quiet.is_empty() && slice.late.count > 0));
 }
 
@@ -245,12 +247,12 @@ fn bytes_cut_off_or_changed_at_random_are_refused_or_can_be_used() {
 fn counts_that_no_run_reaches_are_refused_in_each_list_of_latencies() {
     type Row = RequestDelta<Counted>;
     let lists: [fn(&mut Row) -> &mut Counted; 8] = [
-        |row| &mut row.all,
-        |row| &mut row.failures,
-        |row| &mut row.failed_at_once,
-        |row| &mut row.failed_later,
-        |row| &mut row.passed_later,
-        |row| &mut row.service,
+        |row| &mut row[LatencyKind::All],
+        |row| &mut row[LatencyKind::Failed],
+        |row| &mut row[LatencyKind::FailedAtOnce],
+        |row| &mut row[LatencyKind::FailedLater],
+        |row| &mut row[LatencyKind::PassedLater],
+        |row| &mut row[LatencyKind::Service],
         |row| &mut row.filled.get_or_insert_default().latencies,
         |row| {
             &mut row

@@ -1,4 +1,4 @@
-//! Deliveries: what a participant of a run hands over at a time.
+//! Deliveries: figures that a participant of a run hands over at a time.
 
 use super::gathered::GatheredDelta;
 use super::measured::Delta;
@@ -39,7 +39,7 @@ impl Delivery {
         if reaches { vec![from] } else { Vec::new() }
     }
 
-    /// Splits off what belongs to measurement number `epoch` or a later one, if there is any.
+    /// Splits off the figures of measurement number `epoch` or a later one, if there is any.
     pub fn split_off(&mut self, epoch: u64) -> Option<Delivery> {
         match self {
             Delivery::Shard(delta) if delta.reaches(epoch) => {

@@ -1,8 +1,8 @@
-//! Figures of several workers with the same labels, added up: what a gather makes of their deliveries, and a store
-//! merges in place of them.
+//! Figures of several workers with the same labels: a gather adds them up, and a store merges them in place of the
+//! single deliveries.
 //!
 //! Adding up loses nothing that the figures of the run or of a label need: names, counts, histograms, errors, and
-//! what each shard has of its own (users, efforts, times without a response). Tables of workers also need the counts
+//! the figures by shard (users, efforts, times without a response). Tables of workers also need the counts
 //! of each worker, which are kept as [`WorkerShare`]s.
 
 use super::measured::{Delta, DeltaSource};
@@ -41,7 +41,7 @@ impl From<GatheredDelta> for Delta {
 }
 
 impl GatheredDelta {
-    /// Adds what the worker of that identity delivered.
+    /// Adds the figures that the worker of that identity delivered.
     pub fn add(&mut self, worker: u64, delta: &PortableDelta) {
         let share = self.shares.entry(worker).or_default();
         for ((epoch, from), slice) in &delta.slices {

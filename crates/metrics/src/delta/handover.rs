@@ -1,4 +1,4 @@
-//! Handovers: how far a shard has handed over what it measured, and its state then.
+//! Handovers: the time up to which a shard has handed over its figures, and its state then.
 
 use crate::generator::Effort;
 use crate::record::QuietTime;
@@ -23,7 +23,7 @@ pub(crate) struct ShardHandover {
 /// being judged.
 pub(crate) const UNDECIDED: u64 = 10_000_000_000;
 
-/// How far a shard has handed over what it measured.
+/// Time up to which a shard has handed over its figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "u64", into = "u64")]
 pub(crate) enum Covered {

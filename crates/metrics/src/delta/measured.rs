@@ -1,4 +1,4 @@
-//! Deltas: what shards measured since their last tick, the one form of figures that a store merges.
+//! Deltas: figures of shards since their last tick, in the one form that a store merges.
 //!
 //! Filled by a [`Recorder`](crate::Recorder), merged and emptied by the [`Store`](crate::Store), then handed
 //! back so that a tick reuses its memory; figures of other processes are converted to it. It consists of slices, each

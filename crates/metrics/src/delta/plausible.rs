@@ -1,5 +1,5 @@
-//! Checks numbers while they are read from another process or from a file, which may be damaged: sums of what was
-//! read must not overflow, and no allocation may depend on a number that nothing justifies. Named in the `serde`
+//! Checks numbers while they are read from another process or from a file, which may be damaged: sums of
+//! them must not overflow, and no allocation may depend on a number that nothing justifies. Named in the `serde`
 //! attributes of the fields; knows none of the types.
 
 use serde::de::Error as _;

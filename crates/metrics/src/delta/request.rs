@@ -29,8 +29,8 @@ pub(crate) enum LatencyKind {
     Service,
 }
 
-/// Requests of one name within one slice. `L` is the form of the latencies: a shard counts in bursts; what is added up
-/// over shards, sent and stored has [`Counted`].
+/// Requests of one name within one slice. `L` is the form of the latencies: a shard counts in bursts; figures that
+/// are added up over shards, sent and stored have [`Counted`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RequestDelta<L = Burst> {
     pub(crate) counts: RequestCounts,
@@ -90,7 +90,7 @@ impl<L> RequestDelta<L> {
 }
 
 impl RequestDelta<Counted> {
-    /// Returns what a shard counted, without what is there but empty.
+    /// Converts the counts of a shard, and leaves out empty parts.
     pub(crate) fn of(row: &RequestDelta) -> Self {
         let mut counted = row.map(Burst::counted);
         counted.counts.status.sort_unstable();
@@ -184,7 +184,7 @@ impl RequestDelta {
         self.part_times.record(&sample.phases, responded, watched);
     }
 
-    /// Corrects a request that was entered as `failed` or not to what the sample says now.
+    /// Corrects a request that was entered as `failed` or not to the verdict that the sample has now.
     pub(crate) fn revise(&mut self, sample: &Sample<'_>, failed: bool) {
         let fails = sample.failure.is_some();
         if fails != failed {

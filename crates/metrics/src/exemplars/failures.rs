@@ -1,7 +1,7 @@
-//! Keeps exemplars of failures: of each kind of error the first request and the slowest three, with what was sent
-//! and received. Built for failed requests alone, and only for those that are kept.
+//! Keeps exemplars of failures: of each kind of error the first request and the slowest three, with request and
+//! response. Built for failed requests alone, and only for those that are kept.
 //!
-//! What lgoose keeps of headers is here too, for exemplars and the debug log alike: credentials are masked.
+//! Masks the credentials in headers, for exemplars and the debug log alike.
 
 use crate::record::{Context, ExchangeDetails, Sample};
 use crate::report::{Exemplar, PhasesMs, TraceRow};
@@ -175,7 +175,7 @@ pub(crate) fn messages(
     }
 }
 
-/// Writes headers as `name: value`, one a line, and leaves out what exceeds `most` bytes.
+/// Writes headers as `name: value`, one a line, and leaves out those that exceed `most` bytes.
 fn header_lines(headers: &[(String, Vec<u8>)], most: usize) -> String {
     let mut lines = String::new();
     for (name, value) in headers {
@@ -192,7 +192,7 @@ fn header_lines(headers: &[(String, Vec<u8>)], most: usize) -> String {
 }
 
 /// Masks the credentials in a header's value: cookies keep their names, an authorization its scheme, and a header
-/// whose name tells that it is secret keeps nothing.
+/// with a secret name keeps nothing.
 fn masked(name: &str, value: &str) -> String {
     const SECRETS: [&str; 7] = [
         "auth", "token", "secret", "password", "api-key", "apikey", "session",
@@ -212,7 +212,7 @@ fn masked(name: &str, value: &str) -> String {
             Some((scheme, _)) => format!("{scheme} {MASK}"),
             None => MASK.to_owned(),
         },
-        // What a server asks for is no secret.
+        // A challenge of a server is no secret.
         "www-authenticate" | "proxy-authenticate" => value.to_owned(),
         name if SECRETS.iter().any(|secret| name.contains(secret)) => MASK.to_owned(),
         _ => value.to_owned(),

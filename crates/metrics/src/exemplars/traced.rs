@@ -1,6 +1,6 @@
-//! Keeps the sampled traces of a request name, which are those that the site was asked to keep: of the slowest three
-//! requests, and for metrics of the latest request in each bucket of latencies and of the latest failed one. Without
-//! `--trace` there are none.
+//! Keeps the sampled traces of a request name, those that the site is to keep too: of the slowest three requests, and
+//! for metrics of the latest request in each bucket of latencies and of the latest failed one. Without `--trace` there
+//! are none.
 
 use super::slowest::Slowest;
 use crate::delta::plausible;

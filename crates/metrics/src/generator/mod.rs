@@ -91,13 +91,13 @@ pub(crate) struct GeneratorLog {
     connections: u64,
     judged: Duration,
     saturated: Duration,
-    /// What threads did in the seconds in which lgoose itself set the latency.
+    /// Activity of threads in the seconds in which lgoose itself set the latency.
     slow: SlowSeconds,
     /// The limit on processor time, as it was first and last seen.
     cpu_limit: Option<[CpuLimitRow; 2]>,
 }
 
-/// What threads did in the seconds in which lgoose itself set the latency, all threads together.
+/// Activity of all threads together in the seconds in which lgoose itself set the latency.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SlowSeconds {
     /// Time on a core, or ready for one.
@@ -108,7 +108,7 @@ pub(crate) struct SlowSeconds {
     late: Duration,
 }
 
-/// What was measured of why lgoose itself set the latency.
+/// Causes for which lgoose itself set the latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SlowCause {
     /// Threads were ready for a core and got none.
@@ -268,7 +268,7 @@ fn busiest(stretches: impl Iterator<Item = StretchEffort>) -> f64 {
     stretches.map(|one| one.share()).fold(0.0, f64::max)
 }
 
-/// Returns whether lgoose itself set the latency in a stretch of that length, as far as that can be told without a
+/// Returns whether lgoose itself set the latency in a stretch of that length, as far as that shows without a
 /// probe; `median` is that of the latencies.
 pub(crate) fn is_strained(
     lasted: Duration,
@@ -288,7 +288,7 @@ impl Effort {
 
     /// Shows `each` the second that contains the middle of a tick, which ended so many nanoseconds after the measurement
     /// began, with its effort. A tick of more than a second is divided; its delays belong to the last of its seconds, in
-    /// which what had waited for it was answered.
+    /// which they ended.
     pub(crate) fn by_second(&self, ended: u64, mut each: impl FnMut(u64, &Effort)) {
         let wall = nanoseconds(self.wall);
         // Not before the measurement, which a tick may have begun or even ended before.
@@ -384,7 +384,7 @@ impl GeneratorLog {
         strain
     }
 
-    /// Notes the limit on processor time, and what was withheld for it so far.
+    /// Notes the limit on processor time, and the time withheld for it so far.
     pub(crate) fn limit(&mut self, now: CpuLimitRow) {
         let [first, _] = self.cpu_limit.unwrap_or([now, now]);
         self.cpu_limit = Some([first, now]);
@@ -401,7 +401,7 @@ impl GeneratorLog {
         self.whole.iter().map(|stretch| stretch.connections).sum()
     }
 
-    /// Returns what threads did in the seconds in which lgoose itself set the latency, including those that are still open, as
+    /// Returns the activity of threads in the seconds in which lgoose itself set the latency, including those that are still open, as
     /// [`GeneratorLog::row`] does.
     pub(crate) fn slow(&self, open: impl Fn(u64) -> Option<Latencies>) -> SlowSeconds {
         let mut slow = self.slow;

@@ -20,7 +20,8 @@ impl GeneratorRow {
         ))
     }
 
-    /// Returns what the limit on processor time has withheld, if that has a part in the time in which lgoose itself set the latency:
+    /// Describes the time withheld for the limit on processor time, if that has a part in the time in which lgoose
+    /// itself set the latency:
     /// `the CPU limit of this container (cpu.max, 0.5 cores) held lgoose back 132 times for 12 s`.
     pub fn held_back(&self) -> Option<String> {
         let CpuLimitRow {
@@ -42,7 +43,7 @@ impl GeneratorRow {
     }
 
     /// Returns a warning about the latencies if lgoose itself set them; `whole` are those of the successful requests of the whole
-    /// run, and `slow` is what threads did meanwhile.
+    /// run, and `slow` is the activity of threads meanwhile.
     pub(crate) fn warning(&self, whole: Option<&Latencies>, slow: SlowSeconds) -> Option<String> {
         if self.saturated_s <= 0.0 {
             return None;
@@ -62,7 +63,7 @@ impl GeneratorRow {
         ))
     }
 
-    /// Returns what was measured of why its threads came late, each with its remedy.
+    /// Names the causes for which its threads came late, each with its remedy.
     fn causes(&self, slow: SlowSeconds) -> String {
         let limit = self.held_back().map(|limit| {
             format!("{limit}: raise that limit, or give lgoose fewer users or more machines")

@@ -44,7 +44,7 @@ pub fn percentile_ms(histogram: &str, others: &str, percent: f64) -> Option<f64>
     (!all.is_empty()).then_some(us as f64 / 1e3)
 }
 
-/// Latencies that a histogram does not tell apart.
+/// Latencies that a histogram holds as equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bucket {
     /// The shortest of them in microseconds.

@@ -54,7 +54,7 @@ pub(crate) fn less(all: &Histogram<u64>, others: &Histogram<u64>) -> Histogram<u
     left
 }
 
-/// Passes each value of a histogram with its count to `give`, in rising order.
+/// Passes each value of a histogram with its count to `visit`, in rising order.
 pub(crate) fn each_recorded(histogram: &Histogram<u64>, mut visit: impl FnMut(u64, u64)) {
     for value in histogram.iter_recorded() {
         visit(value.value_iterated_to(), value.count_at_value());
@@ -224,7 +224,7 @@ impl Burst {
         burst
     }
 
-    /// Returns counts by latency in microseconds: exact while there are few, else as a histogram tells them apart.
+    /// Returns counts by latency in microseconds: exact while there are few, else as precise as a histogram.
     pub(crate) fn counted(&self) -> Counted {
         let mut counted = Counted::default();
         self.each(|us, count| counted.add(us, count));
@@ -295,7 +295,7 @@ impl Burst {
         }
     }
 
-    /// Passes each latency in microseconds with its count to `give`, in no order.
+    /// Passes each latency in microseconds with its count to `visit`, in no order.
     pub(crate) fn each(&self, mut visit: impl FnMut(u64, u64)) {
         for us in &self.few {
             visit(u64::from(*us), 1);

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 pub(crate) struct PartDeltas<L = Burst>(pub(crate) BTreeMap<TimedPart, Timed<L>>);
 
 impl PartDeltas {
-    /// Records the `wanted` phases that the request had. A request that was `answered` had the last three, even if
-    /// one took no time because the whole response came with its first byte.
+    /// Records the `watched` phases that the request had. One that was `responded` to had the last three, even if one
+    /// took no time because the whole response came with its first byte.
     pub(crate) fn record(&mut self, phases: &Phases, responded: bool, watched: &[Phase]) {
         for phase in watched {
             let ns = nanoseconds(phases.of(*phase));

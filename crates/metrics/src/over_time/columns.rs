@@ -59,9 +59,10 @@ impl NameSeries {
         &mut self,
         second: u64,
         lasted: Duration,
-        figures: (ExactFigures, u64, [Duration; 3]),
+        exact: &ExactFigures,
+        failures: u64,
+        percentiles: [Duration; 3],
     ) {
-        let (exact, failures, percentiles) = figures;
         let [p50, p95, p99] = percentiles.map(ms);
         self.second.push(second);
         self.seconds.push(rounded(lasted.as_secs_f64(), 1e3));
@@ -80,7 +81,7 @@ fn ms(time: Duration) -> f64 {
     rounded(time.as_secs_f64() * 1e3, 1e4)
 }
 
-/// Rounds to a short decimal number: more digits than the histogram tells apart are noise.
+/// Rounds to a short decimal number: more digits than a histogram has are noise.
 fn rounded(value: f64, parts: f64) -> f64 {
     (value * parts).round() / parts
 }

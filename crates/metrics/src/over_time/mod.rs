@@ -11,6 +11,6 @@ pub(crate) use by_name::ByName;
 pub use columns::NameSeries;
 pub use events::{Event, EventKind};
 pub(crate) use events::{EventLog, Pauses};
-pub(crate) use recent::{RecentCounts, RecentRequests};
+pub(crate) use recent::{RecentCounts, RecentRates, RecentRequests};
 pub(crate) use series::Series;
 pub(crate) use silence::{Silence, Silences, least_silence};

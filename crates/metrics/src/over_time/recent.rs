@@ -17,6 +17,13 @@ pub(crate) struct RecentCounts {
     pub(crate) failures: i64,
 }
 
+/// Requests and failures per second within the window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RecentRates {
+    pub(crate) requests: f64,
+    pub(crate) failures: f64,
+}
+
 /// The window over all names, by the store's row numbers.
 #[derive(Debug, Default)]
 pub(crate) struct RecentRequests {
@@ -73,29 +80,33 @@ impl RecentRequests {
         self.ticks.push_back((now, closed));
     }
 
-    /// Returns the requests and failures per second of one row within the window.
-    pub(crate) fn rates(&self, row: usize) -> (f64, f64) {
+    /// Returns the rates of one row.
+    pub(crate) fn rates(&self, row: usize) -> RecentRates {
         self.per_second(self.rows.get(row).copied().unwrap_or_default())
     }
 
-    /// Returns the requests and failures per second of all rows within the window.
-    pub(crate) fn total_rates(&self) -> (f64, f64) {
+    /// Returns the rates of all rows together.
+    pub(crate) fn total_rates(&self) -> RecentRates {
         self.per_second(self.total)
     }
 
-    fn per_second(&self, counts: RecentCounts) -> (f64, f64) {
+    fn per_second(&self, counts: RecentCounts) -> RecentRates {
         let seconds = self.to.saturating_sub(self.from).as_secs_f64();
         let rate = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
-        (
-            rate(counts.requests as f64),
-            rate(counts.failures.max(0) as f64),
-        )
+        RecentRates {
+            requests: rate(counts.requests as f64),
+            failures: rate(counts.failures.max(0) as f64),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn rates(requests: f64, failures: f64) -> RecentRates {
+        RecentRates { requests, failures }
+    }
 
     fn run(window: &mut RecentRequests, seconds: std::ops::Range<u64>, requests: u64) {
         for second in seconds {
@@ -111,9 +122,9 @@ mod tests {
     #[test]
     fn a_short_run_divides_by_what_has_passed() {
         let mut window = RecentRequests::default();
-        assert_eq!(window.rates(3), (0.0, 0.0));
+        assert_eq!(window.rates(3), rates(0.0, 0.0));
         run(&mut window, 0..2, 50);
-        assert_eq!(window.rates(3), (50.0, 1.0));
+        assert_eq!(window.rates(3), rates(50.0, 1.0));
     }
 
     #[test]
@@ -121,8 +132,8 @@ mod tests {
         let mut window = RecentRequests::default();
         run(&mut window, 0..20, 500);
         run(&mut window, 20..30, 7);
-        assert_eq!(window.rates(3), (7.0, 1.0));
-        assert_eq!(window.total_rates(), (7.0, 1.0));
-        assert_eq!(window.rates(4), (0.0, 0.0));
+        assert_eq!(window.rates(3), rates(7.0, 1.0));
+        assert_eq!(window.total_rates(), rates(7.0, 1.0));
+        assert_eq!(window.rates(4), rates(0.0, 0.0));
     }
 }

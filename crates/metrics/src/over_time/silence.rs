@@ -1,7 +1,7 @@
-//! Silences: times in which users waited and no response came to any of them, found from what each shard saw.
+//! Silences: times in which users waited and no response came to any of them, found from the quiet times of shards.
 //!
-//! Users who wait send nothing, so an outage leaves few traces in the percentiles of a run of users: a handful of
-//! slow requests. A silence shows it for what it was. Driven by the store; times are nanoseconds since the run began.
+//! Users that wait send nothing, so an outage leaves few traces in the percentiles of a run of users: a handful of
+//! slow requests. A silence shows the outage itself. Driven by the store; times are nanoseconds since the run began.
 
 use crate::latencies::nanoseconds;
 use crate::record::QuietTime;
@@ -86,7 +86,7 @@ impl Silences {
         self.reported.iter().copied()
     }
 
-    /// Forgets what was reported: another measurement begins.
+    /// Forgets the reported ones: another measurement begins.
     pub(crate) fn forget_reported(&mut self) {
         self.reported.clear();
     }

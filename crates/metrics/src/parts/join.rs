@@ -1,7 +1,7 @@
 //! Joins the reports of all parts of a load into the report that a single run would have made: everything that the
 //! parts measured is merged into one store, as if it came from shards of one run.
 //!
-//! Parts are aligned by the time since the start of each. What figures do not tell, such as pauses and commands, is
+//! Parts are aligned by the time since the start of each. Facts without figures, such as pauses and commands, are
 //! taken from the first part; the ending is that of the part that ended worst.
 
 use crate::delta::PortableDelta;
@@ -113,7 +113,7 @@ fn difference(a: &Report, b: &Report) -> Option<&'static str> {
     if a.plan_sha256 != b.plan_sha256 {
         return Some("plans");
     }
-    // Leave out what may differ between machines.
+    // Leave out the settings that may differ between machines.
     let common = |settings: &RunSettings| RunSettings {
         threads: 0,
         local_address: None,
@@ -187,7 +187,7 @@ fn happened(store: &mut Store, first: &Report) {
     }
 }
 
-/// Adds to the joined report what belongs to the runs and not to their figures.
+/// Adds the facts about the runs that are no figures to the joined report.
 fn completed(mut report: Report, parts: &[(String, Report)], rows: &[&PartRow]) -> Report {
     let (_, first) = &parts[0];
     report.settings = first.settings.clone();

@@ -29,7 +29,7 @@ const MOST_STEPS: u64 = 10_000;
 #[derive(Debug)]
 pub struct Cycles {
     cadence: Cadence,
-    /// Whether the correction was asked for.
+    /// Whether the correction was requested.
     requested: bool,
     /// Number, total, shortest and longest of the cycles so far in nanoseconds of work, pauses left out.
     count: u64,
@@ -45,8 +45,8 @@ pub struct Cycles {
 }
 
 impl Cycles {
-    /// Makes the record of a user that has not finished a cycle yet. It warns about what it leaves out only if it is
-    /// `wanted`.
+    /// Makes the record of a user that has not finished a cycle yet. It warns about requests that it leaves out only if
+    /// the correction was `requested`.
     pub fn new(cadence: Cadence, requested: bool) -> Cycles {
         Cycles {
             cadence,
@@ -71,7 +71,7 @@ impl Cycles {
     /// Adds a finished request to the cycle under way.
     pub fn request(&mut self, request: RequestId, latency: Duration) {
         if request == RequestId::UNCOUNTED {
-            // The time of what no figure has is none that the target takes.
+            // A request without figures does not count as time of the target.
             self.pause(latency);
         } else if self.requests.len() < MOST_REQUESTS {
             self.requests.push((request, nanoseconds(latency)));

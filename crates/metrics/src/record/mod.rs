@@ -1,4 +1,4 @@
-//! Recording: what one shard counts, without locks, while its users run.
+//! Recording: counts of one shard, made without locks while its users run.
 //!
 //! The shard owns a [`Recorder`] and hands it a [`Sample`] of each request. Moments become slices of time, names become
 //! numbers, and every tick the recorder hands over a [`Delta`](crate::Delta).

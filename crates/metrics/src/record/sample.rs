@@ -41,13 +41,13 @@ pub struct Sample<'a> {
     pub delay: Option<Duration>,
     /// Phases of the latency.
     pub phases: Phases,
-    /// What came back.
+    /// The response.
     pub response: SampleResponse,
     /// Redirect hops before the final response.
     pub redirects: u32,
     /// How often it was sent again on a new connection because the site had closed a kept one.
     pub retries: u32,
-    /// What has flowed each way, over all hops.
+    /// Bytes and messages sent and received, over all hops.
     pub traffic: Traffic,
     /// Reason why it counts as failed; `None` is a success.
     pub failure: Option<SampleFailure<'a>>,
@@ -55,7 +55,7 @@ pub struct Sample<'a> {
     pub context: Option<Context<'a>>,
 }
 
-/// What came back for a request.
+/// Response to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleResponse {
     /// No response.
@@ -67,7 +67,7 @@ pub enum SampleResponse {
 }
 
 impl SampleResponse {
-    /// Returns what came back with that status, of which 0 stands for no response.
+    /// Makes a response with that status, of which 0 stands for no response.
     pub fn of_status(status: u16) -> SampleResponse {
         match status {
             0 => SampleResponse::Missing,
@@ -84,7 +84,7 @@ impl SampleResponse {
     }
 }
 
-/// What has flowed each way for a request, or for all of a name.
+/// Bytes and messages sent and received by a request, or by all of a name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Bytes received, with HTTP heads and bodies.
@@ -143,17 +143,17 @@ pub struct Context<'a> {
     pub details: &'a dyn ExchangeDetails,
 }
 
-/// Details of an exchange, asked for only where a log or an exemplar wants them. What a protocol does not have is empty.
+/// Details of an exchange, read only for a log or an exemplar. Those that a protocol lacks are empty.
 pub trait ExchangeDetails: std::fmt::Debug {
-    /// Returns the method asked for, or the kind of another protocol's call.
+    /// Returns the method, or the kind of another protocol's call.
     fn method(&self) -> &str;
     /// Returns the tags that it has beside those that its task declares.
     fn tags(&self) -> Option<&Tags> {
         None
     }
-    /// Passes the URL or the target asked for to `put` in two pieces, once.
+    /// Passes the requested URL or target to `put` in two pieces, once.
     fn url(&self, put: &mut dyn FnMut(&str, &str));
-    /// Returns the URL of the final response if it is not the one asked for; else empty.
+    /// Returns the URL of the final response if it is not the requested one; else empty.
     fn final_url(&self) -> String {
         String::new()
     }

@@ -1,7 +1,7 @@
 //! Slices of time in which a shard's recorder counts: finds the slice of a moment, closes those that are over, and
 //! notes the shard's state at their end.
 //!
-//! Owned by the recorder, which is told of events in their order, so the first event after a border closes the slice
+//! Owned by the recorder, which passes events on in their order, so the first event after a border closes the slice
 //! before it, however late the tick comes. Only finished requests may come later; they count in the slice in which
 //! they ended.
 
@@ -17,7 +17,7 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The most cleared slices kept for reuse: what two ticks need.
+/// The most cleared slices kept for reuse: as many as two ticks need.
 const MOST_SPARE: usize = 4;
 
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct Slices {
     users: u64,
     under_way: InFlightRequests,
     shard: usize,
-    /// How far the next delta covers what happened, and the state then.
+    /// End of the time that the next delta covers, and the state then.
     covered: Covered,
     handover: ShardHandover,
     /// Ends of the requests whose verdicts the plan may still change, each with how many ended then.
@@ -294,7 +294,7 @@ impl Slices {
         self.covered = Covered::Whole;
     }
 
-    /// Hands over what was counted since the last call; the open slice goes on.
+    /// Hands over everything counted since the last call; the open slice goes on.
     pub(crate) fn take(&mut self) -> Delta {
         let span = self.open().span;
         let slice = self.empty(span);

@@ -1,4 +1,4 @@
-//! Which checks and metrics a threshold on tags is about, such as `kind=write: checks > 99%` or `kind=write metric size`.
+//! Checks and metrics of a threshold on tags, such as `kind=write: checks > 99%` or `kind=write metric size`.
 //! A recorder counts them a second time, under the name that the thresholds about them share.
 
 use crate::measures::MeasureKind;
@@ -24,7 +24,7 @@ enum MeasuredKind {
 }
 
 impl TaggedMeasures {
-    /// Returns what these thresholds are about, each name once: two limits on one figure do not count it twice.
+    /// Returns the checks and metrics of these thresholds, each name once: two limits on one figure do not count it twice.
     pub(crate) fn of_all(thresholds: &[Threshold]) -> Vec<TaggedMeasures> {
         let mut all: Vec<TaggedMeasures> = Vec::new();
         for one in thresholds.iter().filter_map(TaggedMeasures::of) {
@@ -37,7 +37,7 @@ impl TaggedMeasures {
         all
     }
 
-    /// Returns what a threshold can be about among checks and metrics with tags; `None` if it is about neither.
+    /// Returns the checks and metrics with tags that a threshold names; `None` if it names neither.
     fn of(threshold: &Threshold) -> Option<TaggedMeasures> {
         let name = threshold.name.clone()?;
         let (tags, rest) = split_selector(&name)?;

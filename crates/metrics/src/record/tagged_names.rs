@@ -1,14 +1,14 @@
 //! Interns requests by method, name and tags as dense numbers, one for each combination that a shard has met. Bounded:
 //! where there are too many, the values of one key after the other are counted together, the most numerous first, so
-//! that the other keys of a request stay what they are. What is counted together is marked, so that nothing that lacks
-//! a part is judged.
+//! that the other keys of a request stay as they are. Rows that are counted together are marked, so that no incomplete
+//! figure is judged.
 
 use super::names::{GroupedName, InternedName, NameInterner};
 use lgoose_base::tags::{OTHER, SCENARIO, Tags};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// The most values of a key that are told apart; further ones count as [`OTHER`].
+/// The most values of a key that count apart; further ones count as [`OTHER`].
 const MAX_VALUES: usize = 100;
 /// The most keys; requests with further ones are marked by the key [`OTHER`].
 const MAX_KEYS: usize = 50;
@@ -33,7 +33,7 @@ pub(crate) struct TaggedNames {
     names: NameInterner,
     sets: Vec<Arc<Tags>>,
     ids: HashMap<Arc<Tags>, u32>,
-    /// The values of each key that are told apart.
+    /// The values of each key that count apart.
     values: BTreeMap<Box<str>, BTreeSet<Box<str>>>,
     /// Keys whose further values are counted together.
     closed: BTreeSet<Box<str>>,
@@ -79,7 +79,7 @@ impl TaggedNames {
         (id, overflow)
     }
 
-    /// Returns the tags with those values that are told apart. That of the scenario always is: the plan lists them.
+    /// Returns the tags with the values under which they count. A scenario always counts apart: the plan lists them.
     fn bounded(&mut self, tags: &Tags) -> Tags {
         let mut bounded = Tags::default();
         let keys = self.values.len();
@@ -221,7 +221,7 @@ mod tests {
         let mut others = tags("eu");
         others.put("order", OTHER);
         assert_eq!(*names.labels()[at as usize].tags, others);
-        // Those that are known are told apart for ever.
+        // Known values count apart for ever.
         assert!(!names.tags(&order(7)).1);
     }
 

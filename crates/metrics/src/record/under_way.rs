@@ -1,7 +1,7 @@
 //! Requests of one shard that are under way: how many there are, how old the oldest is, and for how long no response
 //! has come to any of them.
 //!
-//! Told by the recorder when a request begins and when it ends, in nanoseconds since the run began.
+//! Driven by the recorder when a request begins and when it ends, in nanoseconds since the run began.
 
 use super::sample::RequestId;
 use crate::delta::plausible;

@@ -18,7 +18,7 @@ pub struct RunIdentity {
     pub seed: u64,
     /// Cadence that late users are compared with, if the requests that they could not make are filled in.
     pub co_mitigation: Option<Cadence>,
-    /// Whether that correction was asked for: then it is shown even where it changes nothing.
+    /// Whether that correction was requested: then it is shown even where it changes nothing.
     pub co_wanted: bool,
     /// Whether reports leave out the latencies of points over time.
     pub no_intervals: bool,

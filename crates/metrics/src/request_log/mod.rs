@@ -181,7 +181,7 @@ impl RunLogs {
             worker: Some(worker),
             shared: self.shared.clone(),
         };
-        // A writer that has ended writes nothing; the report says what is missing.
+        // A writer that has ended writes nothing; the report counts the missing lines.
         let _ended = self.out.send(LogMessage::Chunk(chunk));
         Ok(())
     }
@@ -344,7 +344,7 @@ impl LogRecorder {
             worker: None,
             shared: shared.clone(),
         };
-        // Without a writer nothing is written; what was made is counted all the same.
+        // Without a writer nothing is written; the lines are counted all the same.
         let _ended = self.run_logs.out.send(LogMessage::Chunk(chunk));
     }
 }

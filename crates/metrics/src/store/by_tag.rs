@@ -3,7 +3,7 @@
 use super::tally::RequestTally;
 use crate::delta::RequestDelta;
 use crate::latencies::Timed;
-use crate::over_time::{RecentCounts, RecentRequests};
+use crate::over_time::{RecentCounts, RecentRates, RecentRequests};
 use crate::record::GroupedName;
 use lgoose_base::tags::OTHER;
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ impl TaggedTally {
     }
 
     /// Returns its requests and failures per second over the last ten seconds.
-    pub(super) fn rates(&self, recent: &RecentRequests) -> (f64, f64) {
+    pub(super) fn rates(&self, recent: &RecentRequests) -> RecentRates {
         recent.rates(self.number)
     }
 }

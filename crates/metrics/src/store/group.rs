@@ -1,5 +1,5 @@
 //! Figures of a group of shards: all of a run, or those of the workers with one label. Driven by the store; knows
-//! neither workers nor who reads the figures.
+//! neither workers nor readers of the figures.
 
 use super::judging::{self, Verdicts};
 use super::measured::MeasuredFigures;
@@ -64,7 +64,7 @@ impl ShardGroup {
         self.measured.scenarios.find(shard);
     }
 
-    /// Adds what shards measured, except for an earlier measurement.
+    /// Adds figures of shards, except for those of an earlier measurement.
     pub(super) fn merge(&mut self, delta: &Delta) {
         for slice in delta.slices_from(self.time.epoch()) {
             self.measured
@@ -91,7 +91,7 @@ impl ShardGroup {
         self.close();
     }
 
-    /// Closes what is over at `elapsed` since the start of the run.
+    /// Closes the seconds that are over at `elapsed` since the start of the run.
     pub(super) fn close_at(&mut self, elapsed: Duration) {
         self.time.advance(elapsed);
         self.close();

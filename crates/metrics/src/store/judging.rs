@@ -1,4 +1,4 @@
-//! What thresholds are about: finds the rows that each threshold names, and explains why it has none.
+//! Subjects of thresholds: finds the rows that each threshold names, and explains why it has none.
 
 use super::measured::MeasuredFigures;
 use crate::latencies::nanoseconds;

@@ -1,4 +1,4 @@
-//! Everything that a store counts in one measurement, and so what a reset forgets.
+//! Everything that a store counts in one measurement; a reset forgets it.
 
 use super::errors::ErrorLog;
 use super::requests::MeasuredRequests;

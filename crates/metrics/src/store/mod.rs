@@ -68,7 +68,7 @@ impl Store {
         }
     }
 
-    /// Sets the number of shards that are to hand over what belongs to a second before it is closed.
+    /// Sets the number of shards that are to hand over their part of a second before it is closed.
     pub fn expect(&mut self, shards: usize) {
         self.run.time.expect(shards);
     }
@@ -88,8 +88,8 @@ impl Store {
         self.run.find(shard);
     }
 
-    /// Adds what shards measured: to the run and, if they are those of workers, to the workers and their labels. What
-    /// belongs to an earlier measurement comes too late and is left out. Returns the delta, emptied, for a shard's
+    /// Adds figures of shards to the run and, if they are those of workers, to the workers and their labels. Figures of
+    /// an earlier measurement come too late and are left out. Returns the delta, emptied, for a shard's
     /// [`Recorder::recycle`](crate::Recorder::recycle).
     pub fn merge(&mut self, mut delta: Delta) -> Delta {
         if let Some(recording) = &mut self.recording {
@@ -104,7 +104,7 @@ impl Store {
         delta
     }
 
-    /// Adds what `test_start` or `test_stop` measured: its requests have rows of their own.
+    /// Adds the figures of `test_start` or `test_stop`, whose requests have rows of their own.
     pub fn merge_event(&mut self, delta: Delta) {
         if let Some(recording) = &mut self.recording {
             recording.add_event(&delta);
@@ -153,7 +153,7 @@ impl Store {
             slices,
             warnings,
         }));
-        // What was waited for is judged, too: the parts may have ended at different times.
+        // Nothing more comes, so everything is judged: the parts may have ended at different times.
         self.run.time.cover_all();
         self.tick(ended);
     }
@@ -163,8 +163,7 @@ impl Store {
         self.workers.add(&mut self.run, identity);
     }
 
-    /// Notes that a worker is no longer heard from, `at` that time since the start of the run. What it has delivered
-    /// counts.
+    /// Notes that a worker was lost `at` that time since the start of the run. Its figures up to then count.
     pub fn worker_away(&mut self, worker: usize, at: Duration) {
         self.workers.lose(worker, at);
     }
@@ -256,7 +255,7 @@ impl Store {
         self.run.warnings.add(cut(warning));
     }
 
-    /// Notes the limit on the processor time of the process that drives users, and what was withheld for it so far.
+    /// Notes the limit on the processor time of the process that drives users, and the time withheld for it so far.
     pub fn limit_generator(&mut self, limit: CpuLimitRow) {
         self.run.measured.generator.limit(limit);
     }
@@ -316,7 +315,7 @@ impl Store {
         self.workers.judge_by(&self.run.judges);
     }
 
-    /// Suspends judgement until the next reset: what is measured until then will be left out.
+    /// Suspends judgement until the next reset: the figures up to then will be left out.
     pub fn hold_judgement(&mut self) {
         self.each_group(|group| group.judges.hold());
     }
@@ -341,7 +340,7 @@ impl Store {
         rows
     }
 
-    /// Reports the run up to `elapsed` since its start. Changes no figure: it may be asked for at any time.
+    /// Reports the run up to `elapsed` since its start. Changes no figure, so it may be called at any time.
     pub fn report(&mut self, elapsed: Duration) -> Report {
         self.run.close_at(elapsed);
         self.complete(elapsed, Detail::Whole)

@@ -174,8 +174,8 @@ impl MeasuredRequests {
         }
     }
 
-    /// Returns the figures with the latencies that were filled in, if the correction is on, and either was asked for
-    /// or makes a difference.
+    /// Returns the figures with the latencies that were filled in, if the correction is on, and either was
+    /// requested or makes a difference.
     pub(super) fn co_mitigation(&self, identity: &RunIdentity) -> Option<CoMitigation> {
         let cadence = identity.co_mitigation?;
         let aggregated = self.total.corrected();

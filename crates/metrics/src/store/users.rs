@@ -52,7 +52,7 @@ impl UserCounts {
         }
     }
 
-    /// Counts the users of a shard again, including what it has delivered meanwhile.
+    /// Counts the users of a shard again, including the changes that it has delivered meanwhile.
     pub(crate) fn find(&mut self, shard: usize) {
         if self.away.remove(&shard) {
             self.now += self.of_shard(shard);

@@ -178,14 +178,14 @@ impl MeasuredWorkers {
         self.tallies.push(WorkerTally::new(identity));
     }
 
-    /// Lets labels judge what names them by these judges of the run.
+    /// Gives each label the judges of the run for the thresholds that name it.
     pub(super) fn judge_by(&mut self, judges: &Judges) {
         for label in &mut self.labels {
             label.group.judges = judges.of_label(&label.text);
         }
     }
 
-    /// Adds what the shards of workers measured to the tally of each worker and to their labels; `run` has it already.
+    /// Adds figures of workers to the tally of each worker and to their labels; `run` has them already.
     pub(super) fn merge(&mut self, run: &ShardGroup, delta: &Delta) {
         let epoch = run.time.epoch();
         let sketcher = self.sketcher.get_or_insert_default();
@@ -225,8 +225,7 @@ impl MeasuredWorkers {
         self.each_group_of(any, |group| group.merge(delta));
     }
 
-    /// Notes that a worker is no longer heard from, `at` that time since the start of the run. What it has delivered
-    /// counts.
+    /// Notes that a worker was lost `at` that time since the start of the run. Its figures up to then count.
     pub(super) fn lose(&mut self, worker: usize, at: Duration) {
         let Some(tally) = self.tallies.get_mut(worker) else {
             return;

@@ -260,7 +260,7 @@ impl ThresholdFigures {
     /// Returns the figure of a threshold in its unit, over that many seconds; `None` without data.
     ///
     /// # Errors
-    /// Says what the subject is and which figures it has, if the threshold's is none of them; or why
+    /// Names the subject and the figures that it has, if the threshold's is none of them; or why
     /// they are not to be judged.
     pub(crate) fn value(&self, of: &Threshold, seconds: f64) -> Result<Option<f64>, &'static str> {
         if let Some(flaw) = self.flaw {

@@ -25,7 +25,7 @@ pub(crate) struct Judges {
     judges: Vec<Judge>,
     /// When the load began to go down: later stretches say nothing about the target.
     ended: Option<u64>,
-    /// Whether judgement is suspended because what is measured now will be left out.
+    /// Whether judgement is suspended because the current figures will be left out.
     held: bool,
 }
 
@@ -34,12 +34,12 @@ struct Judge {
     threshold: Threshold,
     /// The name that rows show: the threshold's own, or the label that its figures are all of.
     name: Option<String>,
-    /// What the threshold can be about, in the order of precedence. Each is judged from the start of the run, so that
+    /// Possible subjects of the threshold, in the order of precedence. Each is judged from the start of the run, so that
     /// it does not matter when the run sees a row of it.
     candidates: Vec<Candidate>,
 }
 
-/// Rows that a threshold can be about, and what is known of them.
+/// A possible subject of a threshold: rows of one kind, and their figures so far.
 #[derive(Debug)]
 struct Candidate {
     selector: RowSelector,
@@ -106,7 +106,7 @@ impl Judges {
         }
     }
 
-    /// Suspends judgement until the next reset: what is measured until then will be left out.
+    /// Suspends judgement until the next reset: the figures up to then will be left out.
     pub(crate) fn hold(&mut self) {
         self.held = true;
     }
@@ -130,7 +130,7 @@ impl Judges {
         self.ended.get_or_insert(at);
     }
 
-    /// Drops what was seen, and judges from now on.
+    /// Drops all figures so far, and judges from now on.
     pub(crate) fn reset(&mut self) {
         let judges = std::mem::take(self).judges.into_iter();
         self.judges = judges.map(Judge::anew).collect();
@@ -211,7 +211,7 @@ impl Judge {
         }
     }
 
-    /// Returns the same judge, which has gathered nothing, but knows what the run has had.
+    /// Returns the same judge without figures, which still knows the rows that the run has had.
     fn anew(self) -> Judge {
         let candidates = self.candidates.into_iter().map(|candidate| Candidate {
             has_figure: candidate.has_figure,
@@ -223,8 +223,8 @@ impl Judge {
         }
     }
 
-    /// Returns what the threshold is about: the first candidate with its figure that the run has had rows of. Where none
-    /// has the figure, one without it says so.
+    /// Returns the subject of the threshold: the first candidate with its figure that the run has had rows of, else the
+    /// first of which it has had rows.
     fn subject(&self) -> &Candidate {
         let mut seen = self
             .candidates
@@ -366,7 +366,7 @@ impl Candidate {
             FigureKind::Rate | FigureKind::Bytes if from > 0 => LEAST_FOR_A_RATE,
             _ => 0,
         };
-        let (known, seen) = self.decided(threshold, view, (known, seen));
+        let (known, seen) = self.decided(threshold, view, known, seen);
         let has_started = known >= from.saturating_add(least);
         if let Some(value) = seen
             && threshold.abort
@@ -378,24 +378,25 @@ impl Candidate {
         }
     }
 
-    /// Returns the figure as far as the verdicts on all requests are known, and up to when that is; what was `seen` where the
-    /// figure waits for none.
+    /// Returns the moment up to which the verdicts on all requests are known, and the figure at that moment; where the
+    /// figure waits for no verdicts, `until` and `value`.
     fn decided(
         &mut self,
         threshold: &Threshold,
         view: &FigureView<'_>,
-        seen: (u64, Option<f64>),
+        until: u64,
+        value: Option<f64>,
     ) -> (u64, Option<f64>) {
         let gathered = self
             .gathered
             .as_mut()
             .filter(|_| threshold.abort && self.selector.waits_for_verdicts(threshold));
         let Some(gathered) = gathered else {
-            return seen;
+            return (until, value);
         };
         let after = gathered.after;
-        let Some((until, figures)) = gathered.decide(seen.0) else {
-            return (seen.0, None);
+        let Some((until, figures)) = gathered.decide(until) else {
+            return (until, None);
         };
         let lasted = (view.lasted)(after, until.max(after));
         let value = figures.value(threshold, lasted.as_secs_f64());

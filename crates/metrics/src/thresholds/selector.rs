@@ -1,4 +1,4 @@
-//! What a threshold is about: which rows its name selects, of a slice or of the whole run.
+//! Subjects of thresholds: the rows that the name of a threshold selects, of a slice or of the whole run.
 //!
 //! A name can stand for several kinds of rows: requests without a name are counted under their task, so both have one
 //! name. [`row_selectors`] returns all of them in the order of precedence; the threshold is about the first of which the
@@ -49,7 +49,7 @@ pub(crate) enum RowSelector {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Selection {
     No,
-    /// The row counts what had too many names or tags together, which may be among it.
+    /// The row counts together everything that had too many names or tags, which may include it.
     Perhaps,
     Yes,
 }
@@ -64,8 +64,8 @@ impl Selection {
     }
 }
 
-/// Returns what a threshold can be about, in the order of precedence: what the name says with `task`, `check` or
-/// `metric` before it, the requests of the name, the task or transaction, the metric, the check; then the same with
+/// Returns the possible subjects of a threshold, in the order of precedence: the kind that the name begins with (`task`,
+/// `check` or `metric`), the requests of the name, the task or transaction, the metric, the check; then the same with
 /// the tags that the name begins with.
 pub(crate) fn row_selectors(threshold: &Threshold) -> Vec<RowSelector> {
     match threshold.name.as_deref() {
@@ -142,7 +142,7 @@ impl RowSelector {
         }
     }
 
-    /// Returns what a name that says its kind selects.
+    /// Returns the selector of a name that names its kind.
     fn explicit(scenario: Option<&str>, name: &str) -> Option<RowSelector> {
         if scenario.is_some() && name == ITERATIONS {
             return Some(RowSelector::tasks(scenario, ITERATION));
@@ -234,7 +234,7 @@ impl RowSelector {
         }
     }
 
-    /// Returns what the rows of a slice are of that are selected for certain; `None` if it has none.
+    /// Returns the subject of the rows of a slice that are selected for certain; `None` if it has none.
     pub(super) fn subject_in(&self, slice: &SliceDelta) -> Option<ThresholdSubject> {
         let mut requests = slice.requests.iter();
         let mut tasks = slice.tasks.iter();
@@ -324,7 +324,7 @@ impl RowSelector {
             && (threshold.figure == FigureKind::Failures || threshold.among == LatencySubset::Ok)
     }
 
-    /// Returns what it selects as the report shows it, without the scenarios that only a run shows.
+    /// Returns the subject as the report shows it, without the scenarios that only a run shows.
     pub(crate) fn row(&self) -> SubjectRow {
         let (kind, name) = match self {
             RowSelector::AllRequests => (SubjectKind::Requests, None),

@@ -1,4 +1,4 @@
-//! What a worker did in its last seconds: its rate of requests, and how hard its threads worked.
+//! Recent work of a worker: its rate of requests, and the effort of its threads.
 
 use crate::generator::{Effort, StretchEffort, is_strained};
 use std::time::Duration;

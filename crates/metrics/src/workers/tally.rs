@@ -119,7 +119,7 @@ impl WorkerTally {
         self.users.tick();
     }
 
-    /// Drops what was counted so far; its users and its state stay.
+    /// Drops all counts so far; its users and its state stay.
     pub(crate) fn reset(&mut self) {
         self.users.reset();
         self.exact = ExactFigures::default();

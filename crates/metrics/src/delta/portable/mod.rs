@@ -1,7 +1,7 @@
-//! Portable form of what shards measured, for another machine or for a file and back.
+//! Portable form of the figures of shards, for another machine or for a file and back.
 //!
 //! Made of the [`Delta`]s of any number of shards, added up by name. Adding up is associative and commutative, so the
-//! order does not matter: a worker can add up what its shards measured, or the store can add up everything. A store
+//! order does not matter: a worker can add up the figures of its shards, or the store can add up everything. A store
 //! shows the same figures as if it had merged the deltas themselves, with one exception: sums of a plan's own numbers
 //! are floating-point, so their last digits may depend on the order.
 //!
@@ -188,7 +188,7 @@ impl PortableDelta {
     }
 
     /// Encodes the delta in pieces of at most `most_bytes` each, unless a single row is longer. Each piece can be
-    /// merged by itself; the last one tells up to which moment everything was handed over.
+    /// merged by itself; the last one has the handovers.
     pub fn pieces(self, most_bytes: usize) -> Vec<Vec<u8>> {
         let bytes = self.encode();
         if bytes.len() <= most_bytes {

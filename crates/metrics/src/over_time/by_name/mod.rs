@@ -244,7 +244,7 @@ impl ByName {
         };
         for point in points {
             let stretch = self.stretches[point.stretch as usize];
-            columns.push(stretch.second, stretch.lasted, point.figures());
+            point.show(stretch.second, stretch.lasted, &mut columns);
             if whole {
                 point.show_sketches(&mut columns);
             }
@@ -254,7 +254,7 @@ impl ByName {
             let from = *second * SECOND;
             let lasted = lasted(from, (from + SECOND).min(now.max(from)));
             let point = open.point(0, &mut self.sketcher);
-            columns.push(*second, lasted, point.figures());
+            point.show(*second, lasted, &mut columns);
             if whole {
                 point.show_sketches(&mut columns);
             }
@@ -366,8 +366,9 @@ impl NamePoint {
         columns.failed_histogram.push(self.failed_sketch.text());
     }
 
-    fn figures(&self) -> (ExactFigures, u64, [Duration; 3]) {
-        (self.exact, self.failures.max(0) as u64, self.percentiles)
+    fn show(&self, second: u64, lasted: Duration, columns: &mut NameSeries) {
+        let failures = self.failures.max(0) as u64;
+        columns.push(second, lasted, &self.exact, failures, self.percentiles);
     }
 }
 

@@ -33,7 +33,7 @@ const MAX_WARNINGS: usize = 100;
 const LATE_VERDICTS: &str = "the plan judged requests more than 10 s after they had ended: such verdicts count in the tables, but not \
      in the intervals ('during') and aborts of thresholds";
 
-/// Records what the users of one shard do.
+/// Records the requests, tasks and iterations of the users of one shard.
 #[derive(Debug)]
 pub struct Recorder {
     requests: TaggedNames,
@@ -164,7 +164,7 @@ impl Recorder {
         self.slices.stood_still(nanoseconds(time));
     }
 
-    /// Notes that a request that began at `begin` has ended, `answered` or not. Its figures are recorded separately.
+    /// Notes that a request that began at `start` has ended, `responded` to or not. Its figures are recorded separately.
     pub fn end_request(
         &mut self,
         flight: InFlightSlot,
@@ -223,7 +223,7 @@ impl Recorder {
         if request == RequestId::UNCOUNTED || is_empty {
             return;
         }
-        let slice = slice_at(&mut self.slices, &self.requests, request, (at, 0));
+        let slice = slice_at(&mut self.slices, &self.requests, request, at, 0);
         let figures = &mut slice.requests[request.0 as usize].figures;
         figures.counts.traffic += traffic;
         for (part, time) in times {
@@ -371,7 +371,7 @@ impl Recorder {
         self.measure_tags = tags;
     }
 
-    /// Adds to a check or metric, and to what thresholds on its tags are about.
+    /// Adds to a check or metric, and to the rows of thresholds on its tags.
     fn measured(&mut self, kind: MeasureKind, name: &str, add: impl Fn(&mut Measure, BucketLimit)) {
         let room = BucketLimit::among(self.kinds.len());
         add(self.measure(kind, name), room);
@@ -486,7 +486,7 @@ impl Recorder {
         self.slices.name_waiting(self.requests.labels());
     }
 
-    /// Returns what was measured since the last call and starts anew.
+    /// Returns everything measured since the last call and starts anew.
     pub fn take(&mut self) -> Delta {
         if let Some(request_log) = &mut self.request_log {
             request_log.hand_over();
@@ -507,8 +507,8 @@ fn slice_of<'a>(
     names: &TaggedNames,
     sample: &Sample<'_>,
 ) -> &'a mut SliceDelta {
-    let at = (sample.start, nanoseconds(sample.latency));
-    slice_at(slices, names, sample.request, at)
+    let ns = nanoseconds(sample.latency);
+    slice_at(slices, names, sample.request, sample.start, ns)
 }
 
 /// Returns the slice of the moment that is so many nanoseconds after another, with a row for that request.
@@ -516,7 +516,8 @@ fn slice_at<'a>(
     slices: &'a mut Slices,
     names: &TaggedNames,
     request: RequestId,
-    (start, ns): (Instant, u64),
+    start: Instant,
+    ns: u64,
 ) -> &'a mut SliceDelta {
     let slice = slices.of(start, ns);
     if slice.requests.len() <= request.0 as usize {

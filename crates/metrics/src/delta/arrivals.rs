@@ -1,7 +1,7 @@
 //! Counts the starts of iterations in a run at a rate: how many happened, how late, and how many found no free
 //! user.
 
-use crate::latencies::{Burst, Counted, ExactFigures, latency, nanoseconds};
+use crate::latencies::{Burst, Counted, ExactFigures, histogram, nanoseconds, summary};
 use crate::report::{ArrivalsRow, ScenarioArrivals, ScenarioRow};
 use hdrhistogram::Histogram;
 use lgoose_base::error::printable;
@@ -65,7 +65,7 @@ impl ArrivalLog {
     pub(crate) fn merge(&mut self, delta: &ArrivalDelta) {
         if !delta.is_empty() {
             self.sums.delays = self.sums.delays.merged(&delta.delays);
-            let all = self.sums.all.get_or_insert_with(latency::histogram);
+            let all = self.sums.all.get_or_insert_with(histogram::empty);
             delta.all.add_to(all);
         }
     }
@@ -89,7 +89,7 @@ impl ArrivalLog {
             started: counts.started,
             dropped: counts.dropped,
             missing: self.missing,
-            delay_ms: all.and_then(|all| latency::summary(&self.sums.delays, all)),
+            delay_ms: all.and_then(|all| summary(&self.sums.delays, all)),
         })
     }
 

@@ -1,7 +1,7 @@
 //! Latencies as they are added up over shards, sent and stored: counts by latency, of which only those that are there
-//! take memory. A shard counts in a [`Burst`](super::latency::Burst) instead, which is faster.
+//! take memory. A shard counts in a [`Burst`](super::burst::Burst) instead, which is faster.
 
-use super::latency::FEW;
+use super::burst::FEW;
 use crate::delta::{Implausible, MOST_COUNT};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -77,11 +77,11 @@ fn round(us: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::latencies::latency::histogram;
+    use crate::latencies::histogram;
 
     #[test]
     fn rounding_is_that_of_a_histogram() {
-        let histogram = histogram();
+        let histogram = histogram::empty();
         for us in (0..5_000).chain([65_535, 65_536, 1_000_003, 123_456_789, 3_599_999_999]) {
             assert_eq!(round(us), histogram.highest_equivalent(us), "{us}");
         }

@@ -1,6 +1,6 @@
 //! Reads the histograms of a report back, for charts of how many requests took how long and for comparing runs.
 
-use super::latency;
+use super::histogram;
 use crate::delta::MOST_COUNT;
 use crate::report::Figures;
 use base64::Engine as _;
@@ -38,7 +38,7 @@ impl Figures {
 pub fn percentile_ms(histogram: &str, others: &str, percent: f64) -> Option<f64> {
     let mut all = read(histogram)?;
     if !others.is_empty() {
-        all = latency::less(&all, &read(others)?);
+        all = histogram::less(&all, &read(others)?);
     }
     let us = all.value_at_quantile(percent / 100.0);
     (!all.is_empty()).then_some(us as f64 / 1e3)

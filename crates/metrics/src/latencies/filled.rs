@@ -1,7 +1,8 @@
 //! Exact figures and a histogram of latencies over more than a slice: those filled in for requests that late users
 //! could not make, and, for the delays of lgoose itself, those from the actual start in a run at a rate.
 
-use super::latency::{ExactFigures, add, histogram};
+use super::exact::ExactFigures;
+use super::histogram;
 use super::timed::Timed;
 use hdrhistogram::Histogram;
 
@@ -16,7 +17,7 @@ impl Default for FilledLatencies {
     fn default() -> Self {
         FilledLatencies {
             exact: ExactFigures::default(),
-            histogram: histogram(),
+            histogram: histogram::empty(),
         }
     }
 }
@@ -30,6 +31,6 @@ impl FilledLatencies {
 
     pub(crate) fn merge(&mut self, other: &FilledLatencies) {
         self.exact = self.exact.merged(&other.exact);
-        add(&mut self.histogram, &other.histogram);
+        histogram::add(&mut self.histogram, &other.histogram);
     }
 }

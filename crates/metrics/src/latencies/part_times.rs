@@ -1,7 +1,9 @@
 //! Times of parts of requests: of the phases that a threshold looks at, for which sums are enough otherwise, and of the
 //! messages of streams.
 
-use super::latency::{self, Burst, ExactFigures, nanoseconds};
+use super::burst::Burst;
+use super::exact::{ExactFigures, nanoseconds, summary};
+use super::histogram;
 use super::timed::Timed;
 use crate::report::Latency;
 use hdrhistogram::Histogram;
@@ -46,7 +48,7 @@ pub(crate) struct PartTallies(BTreeMap<TimedPart, (ExactFigures, Histogram<u64>)
 impl PartTallies {
     pub(crate) fn merge(&mut self, slice: &PartDeltas) {
         for (part, more) in slice.0.iter().filter(|(_, more)| !more.is_empty()) {
-            let empty = || (ExactFigures::default(), latency::histogram());
+            let empty = || (ExactFigures::default(), histogram::empty());
             let (exact, histogram) = self.0.entry(*part).or_insert_with(empty);
             *exact = exact.merged(&more.exact);
             more.latencies.add_to(histogram);
@@ -61,6 +63,6 @@ impl PartTallies {
     /// Summarizes them for a report; `None` if no request had the part.
     pub(crate) fn summary(&self, part: TimedPart) -> Option<Latency> {
         let (exact, times) = self.of(part)?;
-        latency::summary(exact, times)
+        summary(exact, times)
     }
 }

@@ -2,8 +2,10 @@
 //! points. A sketch is a histogram of two significant digits in HdrHistogram's own sparse form (V2), with empty
 //! counts run-length encoded; it takes some 60 to 500 bytes.
 
+use super::burst::Burst;
 use super::counted::Counted;
-use super::latency::{Burst, ExactFigures, LONGEST_US, each_recorded};
+use super::exact::ExactFigures;
+use super::histogram::{LONGEST_US, each_recorded};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
@@ -191,12 +193,12 @@ impl Sketch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::latencies::latency;
+    use crate::latencies::histogram;
 
     fn of(values: impl Iterator<Item = u64>) -> (Histogram<u64>, ExactFigures) {
-        let (mut histogram, mut exact) = (latency::histogram(), ExactFigures::default());
+        let (mut histogram, mut exact) = (histogram::empty(), ExactFigures::default());
         for us in values {
-            latency::record(&mut histogram, us as u32);
+            histogram::record(&mut histogram, us as u32);
             exact.record(us * 1_000);
         }
         (histogram, exact)
@@ -250,7 +252,7 @@ mod tests {
             [Duration::from_micros(941_317); 2]
         );
         assert!(sketch.heap_bytes() < 60, "{}", sketch.heap_bytes());
-        let nothing = sketcher.of(&latency::histogram());
+        let nothing = sketcher.of(&histogram::empty());
         assert_eq!(nothing, Sketch::default());
         assert_eq!(sketcher.joined([&nothing, &sketch]), sketch);
         assert!(nothing.text().is_empty());

@@ -1,8 +1,9 @@
 //! Latencies with their exact figures beside them, within one slice: times of one phase, and latencies filled in for
 //! late users.
 
+use super::burst::Burst;
 use super::counted::Counted;
-use super::latency::{Burst, ExactFigures};
+use super::exact::ExactFigures;
 use serde::{Deserialize, Serialize};
 
 /// Latencies with their exact figures; `L` is the form of the latencies, as in

@@ -8,7 +8,7 @@ use super::tally::RequestTally;
 use super::warnings::Warnings;
 use crate::delta::{LatencyKind, NamedRow, SliceDelta};
 use crate::generator::{GeneratorLog, Latencies};
-use crate::latencies::{ExactFigures, latency};
+use crate::latencies::{ExactFigures, histogram, summary};
 use crate::over_time::{ByName, RecentCounts, RecentRequests, Series, by_name, series};
 use crate::record::too_many_requests;
 use crate::report::{CoMitigation, CoRow, Latency, RunIdentity};
@@ -48,9 +48,9 @@ impl MeasuredRequests {
             recent: RecentRequests::default(),
             late: ExactFigures::default(),
             slice: SliceLatencies {
-                all: latency::histogram(),
-                failed: latency::histogram(),
-                finally_failed: latency::histogram(),
+                all: histogram::empty(),
+                failed: histogram::empty(),
+                finally_failed: histogram::empty(),
             },
         }
     }
@@ -180,7 +180,7 @@ impl MeasuredRequests {
         let cadence = identity.co_mitigation?;
         let aggregated = self.total.corrected();
         let differs = || {
-            let measured = latency::summary(&self.total.exact(), &self.total.all);
+            let measured = summary(&self.total.exact(), &self.total.all);
             let pair = measured.zip(aggregated.latency_ms);
             pair.is_some_and(|(measured, corrected)| differ(&measured, &corrected))
         };
@@ -201,8 +201,7 @@ impl MeasuredRequests {
             cadence,
             late_cycles: self.late.count,
             cadence_ms: (self.late.count > 0).then(|| self.late.mean_ms()),
-            measured_p99_ms: latency::summary(&self.total.exact(), &self.total.all)
-                .map(|all| all.p99),
+            measured_p99_ms: summary(&self.total.exact(), &self.total.all).map(|all| all.p99),
             requests,
             aggregated,
         })

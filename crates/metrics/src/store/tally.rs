@@ -2,7 +2,7 @@
 
 use crate::delta::{LatencyKind, PhaseSum, RequestCounts, RequestDelta, TaskDelta};
 use crate::exemplars::{NameTraces, Slowest};
-use crate::latencies::{ExactFigures, FilledLatencies, PartTallies, latency, summary as latency};
+use crate::latencies::{ExactFigures, FilledLatencies, PartTallies, histogram, summary as latency};
 use crate::record::Traffic;
 use crate::report::{CoFigures, Figures, Latency, Messages, PhasesMs};
 use crate::thresholds::ThresholdFigures;
@@ -44,7 +44,7 @@ impl Default for RequestTally {
     fn default() -> Self {
         RequestTally {
             counts: RequestCounts::default(),
-            all: latency::histogram(),
+            all: histogram::empty(),
             failed: None,
             service: None,
             filled: None,
@@ -81,7 +81,7 @@ impl RequestTally {
             (LatencyKind::Service, &mut self.service),
         ] {
             if !row[kind].is_empty() {
-                row[kind].add_to(sum.get_or_insert_with(latency::histogram));
+                row[kind].add_to(sum.get_or_insert_with(histogram::empty));
             }
         }
     }
@@ -92,7 +92,7 @@ impl RequestTally {
     }
 
     pub(crate) fn add_latencies(&mut self, latencies: &Histogram<u64>) {
-        latency::add(&mut self.all, latencies);
+        histogram::add(&mut self.all, latencies);
     }
 
     /// Returns p50, p95 and p99. Reading a histogram costs some µs, so it is done only where something changed.
@@ -138,7 +138,7 @@ impl RequestTally {
             return threshold_figures.add_requests(among, &self.counts, &self.all, failed, filled);
         };
         if let Some((exact, times)) = self.part_times.of(part) {
-            threshold_figures.add_times(exact, |all| latency::add(all, times));
+            threshold_figures.add_times(exact, |all| histogram::add(all, times));
         }
     }
 
@@ -147,7 +147,7 @@ impl RequestTally {
         let (mut exact, mut all) = (self.exact(), Cow::Borrowed(&self.all));
         if let Some(filled) = &self.filled {
             exact = exact.merged(&filled.exact);
-            latency::add(all.to_mut(), &filled.histogram);
+            histogram::add(all.to_mut(), &filled.histogram);
         }
         CoFigures {
             count: exact.count,
@@ -211,7 +211,7 @@ impl Default for TaskTally {
         TaskTally {
             ok: ExactFigures::default(),
             failed: ExactFigures::default(),
-            all: latency::histogram(),
+            all: histogram::empty(),
         }
     }
 }
@@ -228,7 +228,7 @@ impl TaskTally {
     }
 
     pub(crate) fn show(&self, threshold_figures: &mut ThresholdFigures) {
-        threshold_figures.add_tasks(&self.ok, &self.failed, |all| latency::add(all, &self.all));
+        threshold_figures.add_tasks(&self.ok, &self.failed, |all| histogram::add(all, &self.all));
     }
 
     pub(crate) fn latency(&self) -> Option<Latency> {

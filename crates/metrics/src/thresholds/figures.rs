@@ -2,7 +2,7 @@
 //! Made by the store, read by the judges of thresholds.
 
 use crate::delta::{LatencyKind, RequestCounts, RequestDelta};
-use crate::latencies::{ExactFigures, FilledLatencies, latency};
+use crate::latencies::{ExactFigures, FilledLatencies, histogram};
 use crate::measures::{BucketLimit, Spread};
 use crate::report::{MetricKind, ScenarioArrivals};
 use hdrhistogram::Histogram;
@@ -75,7 +75,7 @@ impl ThresholdFigures {
             oldest: 0.0,
             values: match subject {
                 ThresholdSubject::Requests | ThresholdSubject::Tasks => {
-                    SubjectValues::Latencies(latency::histogram())
+                    SubjectValues::Latencies(histogram::empty())
                 }
                 ThresholdSubject::Arrivals
                 | ThresholdSubject::Checks
@@ -141,17 +141,17 @@ impl ThresholdFigures {
         filled: Option<&FilledLatencies>,
     ) {
         if let (LatencySubset::Corrected, Some(filled)) = (among, filled) {
-            self.add_times(&filled.exact, |all| latency::add(all, &filled.histogram));
+            self.add_times(&filled.exact, |all| histogram::add(all, &filled.histogram));
         }
         let mut exact = &counts.all;
         if among == LatencySubset::Ok {
             exact = &counts.ok;
-            let without = self.without.get_or_insert_with(latency::histogram);
+            let without = self.without.get_or_insert_with(histogram::empty);
             if let Some(failed) = failed {
-                latency::add(without, failed);
+                histogram::add(without, failed);
             }
         }
-        self.add_counts(counts, exact, |to| latency::add(to, all));
+        self.add_counts(counts, exact, |to| histogram::add(to, all));
     }
 
     /// Adds requests of a slice.
@@ -166,7 +166,7 @@ impl ThresholdFigures {
             self.add_times(&filled.exact, |all| filled.latencies.add_to(all));
         }
         if of.among == LatencySubset::Ok {
-            let without = self.without.get_or_insert_with(latency::histogram);
+            let without = self.without.get_or_insert_with(histogram::empty);
             row[LatencyKind::FailedAtOnce].add_to(without);
             row[LatencyKind::FailedLater].add_to(without);
             if let SubjectValues::Latencies(all) = &mut self.values {
@@ -215,7 +215,7 @@ impl ThresholdFigures {
         self.oldest = self.oldest.max(other.oldest);
         match (&mut self.values, &other.values) {
             (SubjectValues::Latencies(all), SubjectValues::Latencies(more)) => {
-                latency::add(all, more)
+                histogram::add(all, more)
             }
             (SubjectValues::Numbers(all), SubjectValues::Numbers(more)) => {
                 all.add(more, BucketLimit::WHOLE)
@@ -224,7 +224,7 @@ impl ThresholdFigures {
         }
         self.is_of_all |= other.is_of_all;
         if let Some(more) = &other.without {
-            latency::add(self.without.get_or_insert_with(latency::histogram), more);
+            histogram::add(self.without.get_or_insert_with(histogram::empty), more);
         }
     }
 
@@ -248,7 +248,7 @@ impl ThresholdFigures {
             let times = requests * (STEPS - step + 1) / STEPS - requests * (STEPS - step) / STEPS;
             if times > 0 {
                 let us = longest_ms * 1e3 * (STEPS - step + 1) as f64 / STEPS as f64;
-                latency::record_many(all, us as u64, times);
+                histogram::record_many(all, us as u64, times);
             }
         }
         self.count += requests;
@@ -364,7 +364,7 @@ impl ThresholdFigures {
         let successes;
         let values = match (&self.values, &self.without) {
             (SubjectValues::Latencies(all), Some(failed)) => {
-                let ok = latency::less(all, failed);
+                let ok = histogram::less(all, failed);
                 if self.is_of_all {
                     return self.of_successes(figure, &ok);
                 }

@@ -98,7 +98,7 @@ impl WorkerTally {
         (self.sketch, self.p50, self.p95) = (sketch, p50, p95);
     }
 
-    /// Adds the users of a scenario on one of its shards, as [`Users::add`] does.
+    /// Adds the users of a scenario on one of its shards, as [`UserCounts::add`] does.
     pub(crate) fn add_users(&mut self, shard: usize, scenario: usize, change: i64, rise: i64) {
         self.users.add((shard, scenario), change, rise);
     }

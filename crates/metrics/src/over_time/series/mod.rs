@@ -6,7 +6,7 @@
 
 use crate::delta::SliceBorder;
 use crate::generator::{GeneratorLoad, GeneratorLog, Latencies};
-use crate::latencies::{ExactFigures, Sketch, Sketcher, latency};
+use crate::latencies::{ExactFigures, Sketch, Sketcher, histogram};
 use crate::record::SECOND;
 use crate::report::{PointLatency, SeriesPoint};
 use hdrhistogram::Histogram;
@@ -103,13 +103,13 @@ impl Series {
         open.exact = open.exact.merged(&more.exact);
         open.failures += more.failures;
         open.bytes += more.bytes;
-        latency::add(&mut open.latencies, more.latencies);
+        histogram::add(&mut open.latencies, more.latencies);
         for (of, more) in [
             (&mut open.failed, more.failed),
             (&mut open.finally_failed, more.finally_failed),
         ] {
             if !more.is_empty() {
-                latency::add(of.get_or_insert_with(latency::histogram), more);
+                histogram::add(of.get_or_insert_with(histogram::empty), more);
             }
         }
     }
@@ -287,7 +287,7 @@ impl Default for OpenSecond {
             exact: ExactFigures::default(),
             failures: 0,
             bytes: 0,
-            latencies: latency::histogram(),
+            latencies: histogram::empty(),
             failed: None,
             finally_failed: None,
             border: SliceBorder::default(),

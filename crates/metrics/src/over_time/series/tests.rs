@@ -6,18 +6,18 @@ const WHOLE: fn(u64, u64) -> Duration = |from, to| Duration::from_nanos(to - fro
 
 /// Adds requests of these latencies in microseconds that end in a second.
 fn add(series: &mut Series, second: u64, latencies_us: &[u64]) {
-    let (mut exact, mut latencies) = (ExactFigures::default(), latency::histogram());
+    let (mut exact, mut latencies) = (ExactFigures::default(), histogram::empty());
     for us in latencies_us {
         exact.record(us * 1_000);
-        latency::record(&mut latencies, *us as u32);
+        histogram::record(&mut latencies, *us as u32);
     }
     let more = SecondAddition {
         exact,
         failures: 0,
         bytes: 10,
         latencies: &latencies,
-        failed: &latency::histogram(),
-        finally_failed: &latency::histogram(),
+        failed: &histogram::empty(),
+        finally_failed: &histogram::empty(),
     };
     series.add(second, more);
 }
@@ -68,10 +68,10 @@ fn a_point_holds_its_own_second_only_and_a_fragment_has_its_length() {
 #[test]
 fn the_generator_is_judged_by_requests_that_did_not_fail() {
     let histogram = |latencies_us: &[u32]| {
-        let mut histogram = latency::histogram();
+        let mut histogram = histogram::empty();
         latencies_us
             .iter()
-            .for_each(|us| latency::record(&mut histogram, *us));
+            .for_each(|us| histogram::record(&mut histogram, *us));
         histogram
     };
     let ms = Duration::from_millis;
@@ -119,10 +119,10 @@ fn the_generator_is_judged_by_requests_that_did_not_fail() {
 fn a_point_separates_the_latency_of_failures_from_that_of_successes() {
     let mut series = Series::default();
     add(&mut series, 0, &[30_000; 20]);
-    let (mut exact, mut failed) = (ExactFigures::default(), latency::histogram());
+    let (mut exact, mut failed) = (ExactFigures::default(), histogram::empty());
     for _ in 0..80 {
         exact.record(200_000);
-        latency::record(&mut failed, 200);
+        histogram::record(&mut failed, 200);
     }
     let more = SecondAddition {
         exact,

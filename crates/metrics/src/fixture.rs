@@ -1,7 +1,7 @@
-//! Runs as an operator meets them at night, played through recorder and store: what is wrong, where, since when and why is
-//! known, so every surface can be asked for it.
+//! Runs with known troubles, played through recorder and store: tests compare every surface with the kind, place,
+//! beginning and cause of each trouble.
 
-use super::{
+use crate::{
     Aim, Effort, Phases, Recorder, Report, RunIdentity, RunPhase, Sample, SampleFailure,
     SampleResponse, Snapshot, Store, TaskRun, Traffic,
 };
@@ -11,17 +11,17 @@ use std::time::Duration;
 
 /// A run, as a live view and a report see it.
 pub struct Story {
-    /// What is special about it.
+    /// Short description of the run.
     pub title: &'static str,
     /// The snapshot before its end.
     pub snapshot: Arc<Snapshot>,
     /// The report.
     pub report: Report,
-    /// What an operator has to find at a glance; `None` if all is well.
+    /// The trouble that an operator has to find at a glance; `None` if all is well.
     pub(crate) answers: Option<Answers>,
 }
 
-/// What is wrong with the run of a story.
+/// Trouble in the run of a story.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answers {
     /// Where it is: a name, as screens show it.
@@ -45,7 +45,7 @@ struct Player {
     second: u32,
 }
 
-/// What comes back for a request after so many milliseconds.
+/// Latency of a request in milliseconds, and its status or failure.
 type Outcome = (u64, Result<u16, (u16, &'static str)>);
 
 const OK: Outcome = (12, Ok(200));
@@ -356,8 +356,8 @@ fn an_hour_with_an_outlier() -> Story {
     run.story("an hour with an outlier", Some(answers))
 }
 
-/// Asks a surface each of the four questions, and returns what it does not show at a glance. `clocks` are the wall clocks
-/// that stand for the begin of the trouble.
+/// Returns the facts about the trouble that a surface does not show. `clocks` are the wall clocks that stand for its
+/// beginning.
 pub fn unanswered(story: &Story, shown: &str, clocks: &[String]) -> Vec<String> {
     // A text may be broken over lines anywhere.
     let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -287,11 +287,12 @@ impl<'a> RunningEvent<'a> {
     }
 
     fn take_over(&mut self, ended: EventEnd, store: &mut Store) {
-        match ended.delivery {
-            Delivery::Shard(delta) => store.merge_event(*delta),
-            Delivery::Worker { delta, .. } => store.merge_event_portable(&delta),
-            Delivery::Gathered { delta, .. } => store.merge_event_portable(delta.whole()),
-        }
+        let delta = match ended.delivery {
+            Delivery::Shard(delta) => *delta,
+            Delivery::Worker { delta, .. } => (&*delta).into(),
+            Delivery::Gathered { delta, .. } => delta.whole().into(),
+        };
+        store.merge_event(delta);
         self.happened.cut_off &= ended.cut_off;
         self.happened.plan_requests = ended.plan_requests;
         let raised = ended.raised;

@@ -91,7 +91,9 @@ impl LocalShards {
     /// Gives an emptied delta back to its shard.
     pub(crate) fn recycle(&self, delta: Delta) {
         // A shard that has ended needs no delta.
-        let _ended = self.emptied[delta.shard()].send(Box::new(delta));
+        if let Some(shard) = delta.shard() {
+            let _ended = self.emptied[shard].send(Box::new(delta));
+        }
     }
 
     /// Returns the shard that is caught in the plan's code, if there is one.

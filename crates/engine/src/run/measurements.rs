@@ -328,14 +328,12 @@ impl Measurements {
     }
 
     fn add(&mut self, from: usize, delivery: Delivery, store: &mut Store) {
-        match delivery {
-            Delivery::Shard(delta) => {
-                let emptied = store.merge(*delta);
-                self.emptied.push(emptied);
-            }
-            Delivery::Worker { delta, .. } => store.merge_worker(from, &delta),
-            Delivery::Gathered { delta, .. } => store.merge_gathered(&delta),
-        }
+        let delta = match delivery {
+            Delivery::Shard(delta) => *delta,
+            Delivery::Worker { delta, .. } => delta.of_worker(from),
+            Delivery::Gathered { delta, .. } => (*delta).into(),
+        };
+        self.emptied.push(store.merge(delta));
     }
 
     /// Takes out the merged deltas, to give them back to their shards.

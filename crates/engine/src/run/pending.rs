@@ -143,8 +143,8 @@ impl PendingRun {
             self.context = Arc::new(self.context.beginning(past.start));
             self.store.start_at(past.since_origin);
             if let Some(bytes) = &past.test_start {
-                self.store
-                    .merge_event_portable(&PortableDelta::decode(bytes)?);
+                let test_start = PortableDelta::decode(bytes)?;
+                self.store.merge_event((&test_start).into());
             }
             return Ok(());
         }

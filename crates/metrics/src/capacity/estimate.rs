@@ -1,5 +1,4 @@
-//! An estimate of the capacity from the steps so far, which tells the search where to look. It decides nothing: what holds is
-//! what held in a step.
+//! An estimate of the capacity from the steps so far, by which the search chooses loads. It decides nothing: only steps do.
 
 use crate::{CapacityStep, LoadKind, StepResult};
 use lgoose_base::threshold::Threshold;
@@ -10,7 +9,7 @@ const SERVED: f64 = 0.98;
 /// The least excess of a latency over that of an idle site, as a share of what its limit allows: less is noise.
 const LEAST_EXCESS: f64 = 0.01;
 
-/// What a step showed.
+/// Figures of a step.
 #[derive(Debug, Clone, PartialEq)]
 struct StepFigures {
     load: f64,

@@ -1,20 +1,20 @@
-//! The judgement of a step: whether it held, and whose fault it was if not.
+//! The judgement of a step: whether it held, and if not, whether the site or lgoose failed.
 
 use super::watch::{MOST_FAILED, StepWindow};
 use crate::{SeriesPoint, StepResult, ThresholdRow};
 use lgoose_base::threshold::{FigureKind, Threshold, Unit};
 
-/// What a step breaks whose latency goes on rising.
+/// Limit that a step breaks whose latency goes on rising.
 pub(super) const DRIFT: &str = "drift";
 
-/// What a step breaks most of whose requests failed.
+/// Limit that a step breaks most of whose requests failed.
 pub(super) const FAILURES: &str = "failures";
 
 /// Share of the seconds in which lgoose was the bottleneck, from which on it and not the site failed.
 const MOST_SATURATED: f64 = 0.3;
 
 /// lgoose's own part of the latency from which on a second has a burst, in milliseconds, if it is also [`BURST`] of the latency:
-/// what was not sent meanwhile comes at once, and a site that was nearly full has no room for it.
+/// requests that were not sent meanwhile come at once, and a site that was nearly full has no room for it.
 const BURST_MS: f64 = 10.0;
 
 /// The same as a share of the mean latency.
@@ -84,8 +84,9 @@ impl Judgement {
         }
     }
 
-    /// Puts a failure down to lgoose where it was the bottleneck, or where only its bursts failed. What is too late without its own
-    /// part, too, is so because of the site, and so are failures in seconds in which lgoose was on time.
+    /// Puts a failure down to lgoose where it was the bottleneck, or where only its bursts failed. A latency that
+    /// breaks the limit without lgoose's own part, too, is the site's, and so are failures in seconds in which lgoose
+    /// was on time.
     pub(super) fn blamed(self, slo: &[Threshold], look: &StepWindow<'_>) -> Judgement {
         let limit = self.limited_by.as_deref();
         let mut rows = slo.iter().zip(look.limits);
@@ -113,7 +114,7 @@ impl Judgement {
     }
 }
 
-/// Returns what is said of a step in too many of whose seconds lgoose was the bottleneck.
+/// Returns the reason of a step in too many of whose seconds lgoose was the bottleneck.
 fn is_saturated(points: &[SeriesPoint]) -> Option<String> {
     let slow = points.iter().filter(|point| point.generator.saturated);
     let slow = slow.count();
@@ -125,7 +126,7 @@ fn is_saturated(points: &[SeriesPoint]) -> Option<String> {
     })
 }
 
-/// Returns what is said of a step whose share of failures is above its limit only with the seconds in which lgoose itself was
+/// Returns the reason of a step whose share of failures is above its limit only with the seconds in which lgoose itself was
 /// late, and those after them; or of one with hardly any other seconds, unless so much failed that no burst explains it.
 fn fails_in_bursts(points: &[SeriesPoint], limit: f64) -> Option<String> {
     let (count, failures) = totals(points.iter());

@@ -17,7 +17,7 @@ const BEYOND_CHANCE: f64 = 4.0;
 /// Returns the load beyond which the 95th percentile grows faster than before: where the curve lies farthest below the line
 /// from its first to its last point, both scaled to 1. That is the knee of Satopää, Albrecht, Irwin and Raghavan ("Finding
 /// a 'Kneedle' in a Haystack", 2011), without the smoothing that few points do not bear. The curve ends with the least load
-/// that failed: how slow answers are beyond it depends on how long one waits.
+/// that failed: how slow responses are beyond it depends on how long one waits.
 pub(super) fn knee(steps: &[CapacityStep]) -> Option<f64> {
     let points = curve(steps);
     let (first, last) = (*points.first()?, *points.last()?);
@@ -42,8 +42,8 @@ struct CurvePoint {
     error: f64,
 }
 
-/// Returns the standard error of a step's 95th percentile: √(p (1 − p) / n) over the density there, which the distance to
-/// the 99th tells (<https://en.wikipedia.org/wiki/Order_statistic#Large_sample_sizes>). Zero where neither is known.
+/// Returns the standard error of a step's 95th percentile: √(p (1 − p) / n) over the density there, estimated from the
+/// distance to the 99th (<https://en.wikipedia.org/wiki/Order_statistic#Large_sample_sizes>). Zero where neither is known.
 fn error_of_p95(step: &CapacityStep, p95: f64) -> f64 {
     let beyond = step.p99_ms.map_or(0.0, |p99| (p99 - p95).max(0.0));
     match step.count {

@@ -1,7 +1,7 @@
 //! The search for the greatest load that a site can take.
 //!
-//! Driven by `lgoose capacity`, which runs the steps. Everything here is a pure function of what was measured: which
-//! load is next ([`Search`]), whether a step has settled and whether it held (`Watch`, `trend`), and what all steps
+//! Driven by `lgoose capacity`, which runs the steps. Everything here is a pure function of the figures: the load that
+//! is next ([`Search`]), whether a step has settled and whether it held (`Watch`, `trend`), and what all steps
 //! show together (`usl`, `knee`). Knows neither the engine nor a clock.
 
 mod estimate;

@@ -1,4 +1,4 @@
-//! The pause between two steps: until the site answers a light load as quickly as at first.
+//! The pause between two steps: until the site responds to a light load as quickly as at first.
 
 use crate::{CapacityStep, SeriesPoint};
 
@@ -42,7 +42,7 @@ impl Recovery {
         })
     }
 
-    /// Returns whether the site answers nothing any more, by the seconds so far.
+    /// Returns whether all requests of the last seconds failed.
     pub fn is_down(points: &[SeriesPoint]) -> bool {
         let last = &points[points.len().saturating_sub(5)..];
         last.iter().all(|point| point.failures == point.count)

@@ -15,10 +15,10 @@ const ROUNDING: f64 = 0.005;
 /// The longest step down after a confirming run has failed, as a share of the load.
 const LONGEST_DESCENT: f64 = 0.5;
 
-/// What is searched for.
+/// Aims of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchAims {
-    /// What is raised.
+    /// Kind of load that is raised.
     pub by: LoadKind,
     /// Load of the first step.
     pub from: f64,
@@ -51,7 +51,7 @@ pub enum SearchTime {
     Up,
 }
 
-/// What is to be done next.
+/// Next action of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SearchAction {
     /// Run a step with this load.
@@ -92,7 +92,7 @@ enum Probe {
     Middle,
 }
 
-/// A load that was tried, with what came of it the last time.
+/// A load that was tried, with its latest result.
 #[derive(Debug, Clone, Copy)]
 struct TriedLoad {
     load: f64,
@@ -183,7 +183,7 @@ impl Search {
         }
     }
 
-    /// Returns what is to be done next.
+    /// Returns the next action.
     pub fn next(&self) -> SearchAction {
         let over = |outcome| SearchAction::Over(self.end(outcome));
         if let Some(outcome) = self.aborted {
@@ -226,7 +226,7 @@ impl Search {
         self.time != SearchTime::Enough
     }
 
-    /// Returns whether the interval is what was searched for.
+    /// Returns whether the interval is as narrow as the search aims for.
     fn is_narrow(&self, low: f64, high: Option<f64>) -> bool {
         match high {
             Some(high) => self.between(low, high).is_none() && !self.needs_second_try(low, high),
@@ -243,7 +243,7 @@ impl Search {
         }
     }
 
-    /// Notes what came of a step, or of a confirming run.
+    /// Notes the result of a step, or of a confirming run.
     pub fn note(&mut self, done: SearchAction, result: StepResult) {
         let (load, confirms) = match done {
             SearchAction::Step { load } => (load, false),
@@ -364,7 +364,7 @@ impl Search {
     /// Returns the load to try within the interval, and why that one; `None` if the interval is narrow enough.
     ///
     /// An estimate is tried from below, so that one that is right leaves a load that held shortly below the capacity. Next comes
-    /// what would end the search at that side of the interval; each time that it does not, it goes twice as far. A step that
+    /// the load that would end the search at that side of the interval; each time that it does not, it goes twice as far. A step that
     /// would be beyond the middle halves the interval instead.
     fn between(&self, low: f64, high: f64) -> Option<(f64, Probe)> {
         let narrow = 1.0 + self.aims.within / 2.0;

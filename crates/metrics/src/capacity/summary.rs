@@ -1,4 +1,4 @@
-//! What the steps of a search say together, as the report has it.
+//! Summary of the steps of a search, as the report has it.
 
 use super::search::{SearchAims, SearchEnd};
 use super::{knee, usl};
@@ -7,7 +7,7 @@ use crate::{Capacity, CapacityOutcome, CapacityStep, LoadKind, StepResult};
 /// All that a search has found.
 #[derive(Debug)]
 pub struct SearchSummary {
-    /// What was searched for.
+    /// Aims of the search.
     pub aims: SearchAims,
     /// The limits that had to be kept, as they were written.
     pub slo: Vec<String>,

@@ -1,6 +1,6 @@
 //! A test for drift: whether a series of figures goes up or down beyond chance.
 //!
-//! The test of Mann (1945) and Kendall (1975) asks how many of all pairs go up. Neighbouring seconds of a queue are alike,
+//! The test of Mann (1945) and Kendall (1975) counts how many of all pairs go up. Neighbouring seconds of a queue are alike,
 //! so they count as fewer than they are: by the first autocorrelation of what is left beside the line, as Yue and Wang
 //! (2004) do. The line is that of Theil (1950) and Sen (1968).
 

@@ -1,7 +1,7 @@
 //! The universal scalability law, fitted to the steps of a search.
 //!
 //! N. J. Gunther, "A Simple Capacity Model of Massively Parallel Transaction Systems" (CMG 1993) and *Guerrilla Capacity
-//! Planning* (Springer 2007): N requests under way get X(N) = λN / (1 + α(N − 1) + βN(N − 1)) answers a second. By Little's
+//! Planning* (Springer 2007): N requests under way get X(N) = λN / (1 + α(N − 1) + βN(N − 1)) responses a second. By Little's
 //! law their mean latency is R = N / X, which is linear in 1/λ, α/λ and β/λ, so that least squares need no iteration. Each
 //! error counts as a share of its latency. None of the coefficients is negative.
 
@@ -11,7 +11,7 @@ use lgoose_base::units::three_digits;
 /// The fewest different loads that a law of three coefficients is fitted to.
 const FEWEST: usize = 4;
 
-/// How far beyond the greatest throughput of any step a peak may lie to be told.
+/// How far beyond the greatest throughput of any step a peak may lie to be reported.
 const FARTHEST: f64 = 1.5;
 
 /// A contention or coherency below this is none that could be measured.
@@ -61,7 +61,7 @@ fn error(points: &[(f64, f64)], fit: &[f64; 3]) -> f64 {
     points.iter().map(one).sum()
 }
 
-/// Fits some of the terms by least squares; the others are 0. `None` if the points do not tell them apart.
+/// Fits some of the terms by least squares; the others are 0. `None` if the points do not separate them.
 fn fit(points: &[(f64, f64)], chosen: &[usize]) -> Option<[f64; 3]> {
     let size = chosen.len();
     // The normal equations, with the right side as the last column.

@@ -46,7 +46,7 @@ pub struct StepLengths {
     pub most_s: f64,
     /// When a step is over whose iterations have not begun to end as fast as they start.
     pub longest_s: f64,
-    /// When as many iterations end as start, by what earlier steps have shown; `None` if none has.
+    /// When as many iterations end as start, by earlier steps; `None` if none has shown it.
     pub settles_s: Option<f64>,
 }
 
@@ -65,12 +65,12 @@ pub struct StepWindow<'a> {
     pub iterations: StepIterations<'a>,
 }
 
-/// What is to be done with a step.
+/// Decision on a step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
     /// Let it go on.
     GoOn,
-    /// Forget what was counted: that was the transient.
+    /// Drop the figures so far: they were those of the transient.
     Anew,
     /// End it.
     Over(Judgement),
@@ -91,9 +91,9 @@ pub struct StepWatch<'a> {
     due_s: f64,
     /// When the step is over at the latest, unless its iterations do not end yet.
     end_s: f64,
-    /// Whether the time is over in which, by what is known, fewer iterations end than start.
+    /// Whether the time is over in which, by earlier steps, fewer iterations end than start.
     settled: bool,
-    /// Whether what was before that was dropped once: what is unbalanced from then on piles up.
+    /// Whether the figures before that were dropped once: an imbalance from then on piles up.
     balanced: bool,
     flow: IterationFlow,
 }
@@ -115,7 +115,7 @@ impl StepWatch<'_> {
         }
     }
 
-    /// Decides what is to be done, once a second.
+    /// Decides on the step, once a second.
     pub fn look(&mut self, look: &StepWindow<'_>) -> Decision {
         let seconds = look.points.len() as f64;
         self.flow.note(seconds, &look.iterations);
@@ -215,8 +215,8 @@ impl StepWatch<'_> {
         self.anew()
     }
 
-    /// Waits until as many iterations end as start, and drops what was before. Users that begin the next iteration by themselves
-    /// are always under way: one iteration of each has to be within what is judged.
+    /// Waits until as many iterations end as start, and drops the figures before. Users that begin the next iteration by themselves
+    /// are always under way: one iteration of each has to be within the judged time.
     fn unbalanced(&mut self, look: &StepWindow<'_>) -> Decision {
         let lately = self.flow.is_balanced_lately(self.lengths.least_s);
         if self.rate.is_none() || self.balanced || !lately {

@@ -2,7 +2,7 @@
 //! observations", Annals of Statistics 17 (1989).
 //!
 //! Each round draws blocks of seconds with replacement from every run of a side, as many as the run is long, and finds
-//! the figure of what it drew; the spread of the rounds is the figure's error. That spread is a little too small where
+//! the figure of those; the spread of the rounds is the figure's error. That spread is a little too small where
 //! blocks are few: blocks vary around the mean of the run and not around the truth, which a factor of n / (n - l)
 //! corrects; what they cut apart depends on each other, which is corrected as if the series were autoregressive of the
 //! first order; and the error itself is an estimate, which Student's t accounts for with the degrees of freedom below.

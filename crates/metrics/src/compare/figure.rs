@@ -152,7 +152,7 @@ impl Figure {
     }
 
     /// Returns how much each interval of a run pulls the figure up or down, in no unit: the series whose dependence
-    /// decides how long blocks must be. `value` and `place` are what [`Figure::over`] found for the whole.
+    /// decides how long blocks must be. `value` and `place` are those that [`Figure::over`] found for the whole.
     pub(super) fn pull(self, track: &Track, value: f64, place: usize) -> Vec<f64> {
         let requested = self.quantile();
         let each = track.each(requested.map(|_| place));

@@ -44,7 +44,7 @@ impl RegressionLimit {
     /// Reads a limit. A name ends at the last colon of the text, so it may have some itself.
     ///
     /// # Errors
-    /// A sentence that says what is wrong and how a limit is written.
+    /// A sentence about the mistake and the form of a limit.
     pub fn read(text: &str) -> Result<RegressionLimit, String> {
         let (name, rest) = match text.rsplit_once(':') {
             Some((name, rest)) if !name.trim().is_empty() => (Some(name.trim()), rest),

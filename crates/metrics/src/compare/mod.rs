@@ -1,9 +1,9 @@
-//! Comparison of runs before and after a change: what is slower, what is faster, and what chance explains.
+//! Comparison of runs before and after a change: slower and faster figures, and changes that chance explains.
 //!
 //! Driven by `lgoose compare`. Reads only reports, prints nothing and knows no format. First looks for reasons why the
 //! runs cannot be compared (`reasons`) and for a warm-up that is to be left out (`transient`); then estimates each figure of each name for both sides (`figure`), with its
-//! error by a moving-block bootstrap over the seconds of the runs (`bootstrap`, `block_length`) or by what runs of one
-//! side differ (`run_spread`), and corrects the verdicts for the number of rows (`verdict`).
+//! error by a moving-block bootstrap over the seconds of the runs (`bootstrap`, `block_length`) or by how much runs of
+//! one side differ (`run_spread`), and corrects the verdicts for the number of rows (`verdict`).
 
 mod block_length;
 mod bootstrap;

@@ -1,4 +1,4 @@
-//! What makes runs incomparable: anything but the site that differs between them, and what spoils a run by itself.
+//! Reasons why runs are incomparable: differences between them other than the site, and flaws of a run by itself.
 
 use super::comparison::NamedReport;
 use crate::{Event, EventKind, Report, RunSettings};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// The share of a run's seconds in which lgoose itself may have set the latency.
 const MOST_SATURATED: f64 = 0.1;
 
-/// Settings that decide neither what is asked of the site nor how: how a run is judged, what it may take of the machine,
+/// Settings that do not change the load: how a run is judged, what it may take of the machine,
 /// and the way to a site that may differ.
 const BESIDE_THE_LOAD: [&str; 14] = [
     "allow_short",
@@ -27,7 +27,7 @@ const BESIDE_THE_LOAD: [&str; 14] = [
     "thresholds",
 ];
 
-/// Returns what makes the runs incomparable, a sentence each; empty if nothing does.
+/// Returns the reasons why the runs are incomparable, a sentence each.
 pub(super) fn reasons(before: &[NamedReport], after: &[NamedReport]) -> Vec<String> {
     let runs: Vec<&NamedReport> = before.iter().chain(after).collect();
     let mut reasons = Vec::new();
@@ -48,7 +48,7 @@ pub(super) fn reasons(before: &[NamedReport], after: &[NamedReport]) -> Vec<Stri
     reasons
 }
 
-/// Returns what spoils a run by itself.
+/// Returns the flaws of a run by itself.
 fn spoilt(report: &Report) -> impl Iterator<Item = String> {
     let part = report.part.as_ref().map(|part| {
         format!(
@@ -96,7 +96,7 @@ fn spoilt(report: &Report) -> impl Iterator<Item = String> {
         .flatten()
 }
 
-/// Returns what differs between two runs beside the site.
+/// Returns the differences between two runs beside the site.
 fn differences(a: &Report, b: &Report) -> Vec<String> {
     let mut found = Vec::new();
     if let (Some(a), Some(b)) = (&a.settings, &b.settings) {
@@ -183,7 +183,7 @@ fn cold(runs: &[&NamedReport], left_out_s: u64) -> Option<String> {
     ))
 }
 
-/// Returns what differs and need not matter.
+/// Returns the differences that need not matter.
 pub(super) fn notes(before: &[NamedReport], after: &[NamedReport], left_out_s: u64) -> Vec<String> {
     let mut notes = Vec::new();
     let all: Vec<&NamedReport> = before.iter().chain(after).collect();

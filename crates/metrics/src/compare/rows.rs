@@ -9,7 +9,8 @@ use super::run_spread::RunSpread;
 use super::side::{ComparedRun, RowName};
 use super::track::{IntervalCounts, LatencyScale, Track};
 use super::transient::transient_s;
-use crate::{Figures, buckets};
+use crate::Figures;
+use crate::latencies::buckets;
 use std::collections::BTreeMap;
 
 /// Rounds of the bootstrap: its own error is then a sixtieth of the error that it estimates.
@@ -89,7 +90,7 @@ fn rows_of(label: &RowName, sides: &[Vec<ComparedRun<'_>>; 2]) -> Vec<Row> {
     rows.collect()
 }
 
-/// What is known of a label on both sides.
+/// Figures of a label on both sides.
 #[derive(Debug)]
 struct RowEvidence<'a> {
     totals: [RowTotals<'a>; 2],
@@ -125,7 +126,7 @@ impl<'a> RowEvidence<'a> {
         let totals = &self.totals;
         let [before, after] = [0, 1].map(|side: usize| totals[side].value(figure));
         let difference = before.zip(after).map(|(before, after)| {
-            // Of what was nothing and is nothing, nothing has changed.
+            // Zero on both sides is no change.
             if before == after {
                 0.0
             } else {
@@ -251,7 +252,7 @@ fn between_runs(figure: Figure, difference: f64, totals: &[RowTotals<'_>; 2]) ->
     })
 }
 
-/// What the runs of a side counted of a label.
+/// Counts of a label in the runs of a side.
 #[derive(Debug)]
 struct RowTotals<'a> {
     runs: Vec<RunTotal<'a>>,
@@ -264,7 +265,7 @@ struct RowTotals<'a> {
 struct RunTotal<'a> {
     figures: &'a Figures,
     elapsed_s: f64,
-    /// What was counted after the start, if that is left out.
+    /// Counts after the start, if that is left out.
     kept: Option<IntervalCounts>,
 }
 
@@ -310,7 +311,7 @@ impl<'a> RowTotals<'a> {
     }
 }
 
-/// Returns what a run counted after the start, if that is left out, as one interval.
+/// Returns the counts of a run after its start, if that is left out, as one interval.
 fn kept(run: &ComparedRun<'_>, label: &RowName, among: Among) -> Option<IntervalCounts> {
     if !run.leaves_out_start() {
         return None;

@@ -1,5 +1,5 @@
 //! How much runs of one side differ from each other, where that is more than their seconds explain, and how many runs
-//! would be enough to tell a change from it.
+//! would be enough to distinguish a change from it.
 
 use super::bootstrap::FigureError;
 

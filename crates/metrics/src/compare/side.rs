@@ -6,7 +6,8 @@
 use super::comparison::NamedReport;
 use super::figure::Among;
 use super::track::{IntervalCounts, counted};
-use crate::{NameSeries, Report, RequestRow, buckets};
+use crate::latencies::buckets;
+use crate::{NameSeries, Report, RequestRow};
 
 /// The most intervals of a run: those of longer runs are joined, which keeps a comparison fast.
 const MOST_INTERVALS: u64 = 1_200;

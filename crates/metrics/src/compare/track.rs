@@ -1,9 +1,9 @@
 //! Requests of one name over the intervals of a run, so arranged that any stretch of them is added up at once.
 //!
-//! For each latency that some interval tells apart: how many requests took at most as long, summed up over time. A
+//! For each latency that some interval has: how many requests took at most as long, summed up over time. A
 //! percentile of any choice of blocks then takes a handful of look-ups a block and no histogram is ever added up.
 
-use crate::{Bucket, buckets};
+use crate::latencies::{Bucket, buckets};
 
 /// A stretch of a run's intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(super) struct IntervalBlock {
     pub(super) to: usize,
 }
 
-/// What was counted in one interval.
+/// Counts of one interval.
 #[derive(Debug, Clone, Default)]
 pub(super) struct IntervalCounts {
     pub(super) seconds: f64,
@@ -60,7 +60,7 @@ pub(super) fn counted(buckets: &[Bucket]) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
 
-/// Latencies that are told apart in any interval of a name, on both sides: their two ends in milliseconds.
+/// Latencies that any interval of a name has, on both sides: their two ends in milliseconds.
 #[derive(Debug, Default)]
 pub(super) struct LatencyScale(Vec<(u64, u64)>);
 

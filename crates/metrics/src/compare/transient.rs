@@ -3,7 +3,7 @@
 //!
 //! The border is that of the marginal standard error rule (MSER; White, "An effective truncation heuristic for bias
 //! reduction in simulation output", Simulation 69, 1997): the one after which the mean of the rest has the smallest
-//! standard error. The rule always finds one, in noise as well. So what it finds counts only if the seconds before differ
+//! standard error. The rule always finds one, in noise as well. So its border counts only if the seconds before differ
 //! from the rest by more than noise does.
 
 use crate::Report;

@@ -1,4 +1,4 @@
-//! Verdicts on rows: what chance explains, given how many rows there are, and what a limit allows.
+//! Verdicts on rows: whether chance explains a change, given the number of rows, and whether a limit allows it.
 
 use super::limit::RegressionLimit;
 use super::row::{Row, RowVerdict};
@@ -8,7 +8,7 @@ use lgoose_base::units::counted;
 /// The level of the verdicts: less than the twentieth that is promised, for what the error of a run of a minute misses of
 /// its seconds' dependence. In simulations 5 % called 7 % of the comparisons of a site with itself different.
 const LEVEL: f64 = 0.03;
-/// Changes by a smaller ratio are not called: histograms of seconds tell latencies apart by half a percent to one, and
+/// Changes by a smaller ratio are not called: histograms of seconds are precise to half a percent to one, and
 /// nobody decides by less.
 const LEAST_CHANGE: f64 = 0.01;
 /// The most runs of a side of which is said that they would be enough.

@@ -6,18 +6,18 @@ use crate::{Detail, LiveTag, Report, Store};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
-/// A call to a run, with the channel for the answer.
+/// A call to a run, with the channel for its result.
 #[derive(Debug)]
 pub enum ControlCall {
     /// A command. [`Command::Reload`] goes to [`Reloads`] instead.
     Command(Command, ReplySender),
-    /// Asks for the report so far.
+    /// Requests the report so far.
     Report(Detail, oneshot::Sender<Arc<Report>>),
-    /// Asks for the requests of a tag; `None` if there are none.
+    /// Requests the figures of a tag; `None` if there are none.
     Tag(TagQuery, oneshot::Sender<Option<LiveTag>>),
 }
 
-/// A tag whose requests a caller asks for.
+/// A tag whose figures a caller requests.
 #[derive(Debug)]
 pub struct TagQuery {
     /// The tag with its value.
@@ -38,7 +38,7 @@ impl TagQuery {
 pub struct ReplySender(pub(super) oneshot::Sender<CommandResult>);
 
 impl ReplySender {
-    /// Sends the answer, which the caller may ignore.
+    /// Sends the result, which the caller may ignore.
     pub fn send(self, result: CommandResult) {
         let _ignored = self.0.send(result);
     }

@@ -27,7 +27,7 @@ pub struct Handle {
     news: broadcast::WeakSender<ReloadResult>,
 }
 
-/// How urgently a run was asked to end, by any of its handles.
+/// Most urgent request to end a run, of any of its handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Urgency {
     None,
@@ -79,7 +79,7 @@ impl Control {
 }
 
 impl Handle {
-    /// Sends a command. The answer can be awaited, or dropped. Only the first interrupt is sent as one: a later one, or
+    /// Sends a command. The result can be awaited, or dropped. Only the first interrupt is sent as one: a later one, or
     /// one after a stop, is sent as an abort.
     pub fn send(&self, command: Command) -> PendingCommand {
         let command = self.noted(command);
@@ -134,17 +134,17 @@ impl Handle {
         Arc::ptr_eq(&self.urgency, &other.urgency)
     }
 
-    /// Returns whether anybody asked the run to end, even after the run was over.
+    /// Returns whether any handle requested the end of the run, even after the run was over.
     pub fn is_stopped(&self) -> bool {
         *self.urgency.borrow() != Urgency::None
     }
 
-    /// Returns whether anybody asked for an abort, even after the run was over.
+    /// Returns whether any handle requested an abort, even after the run was over.
     pub fn is_aborted(&self) -> bool {
         *self.urgency.borrow() == Urgency::Abort
     }
 
-    /// Waits until somebody asks for an abort, even after the run is over.
+    /// Waits until a handle requests an abort, even after the run is over.
     pub async fn aborted(&self) {
         let mut urgency = self.urgency.subscribe();
         // This handle holds the sender, so this cannot fail.
@@ -152,12 +152,12 @@ impl Handle {
     }
 
     /// Returns the report so far, without ending and verdict; `None` when the run is over. The run makes the report,
-    /// but at most once per snapshot, however many callers ask.
+    /// but at most once per snapshot, however many callers there are.
     pub async fn report(&self) -> Option<Arc<Report>> {
         self.report_in(Detail::Live).await
     }
 
-    /// Returns that report with only as much detail as asked for.
+    /// Returns that report with only this much detail.
     pub async fn report_in(&self, detail: Detail) -> Option<Arc<Report>> {
         let (reply, report) = oneshot::channel();
         self.calls.send(ControlCall::Report(detail, reply)).ok()?;
@@ -193,22 +193,22 @@ impl Handle {
         Reader::of(&self.log)
     }
 
-    /// Returns a reader of the results of all reloads from now on, whoever asks for them. It ends with the run.
+    /// Returns a reader of the results of all reloads from now on, of all handles. It ends with the run.
     pub fn news(&self) -> Reader<ReloadResult> {
         Reader::of(&self.news)
     }
 }
 
-/// A pending answer to a command.
+/// The pending result of a command.
 #[derive(Debug)]
 pub struct PendingCommand {
     result: oneshot::Receiver<CommandResult>,
-    /// The answer if the run gives none.
+    /// The result if the run gives none.
     otherwise: Refusal,
 }
 
 impl PendingCommand {
-    /// Blocks until the answer arrives. Panics in async code; await this value there.
+    /// Blocks until the result arrives. Panics in async code; await this value there.
     pub fn wait(self) -> CommandResult {
         self.result.blocking_recv().unwrap_or(Err(self.otherwise))
     }

@@ -1,4 +1,4 @@
-//! Control of a running test: commands and their answers, from any number of views, signals and programs. Each of them
+//! Control of a running test: commands of any number of views, signals and programs, and their results. Each of them
 //! holds a [`Handle`]; a `Control` is the run's end of it.
 //!
 //! The senders and the receivers of commands are elsewhere: this module knows neither the engine nor a screen.

@@ -1,4 +1,4 @@
-//! The answer of a run to a command: what it has done, or why it refuses, both with a text that a view can show.
+//! Results of commands: the change that a run has made, or the reason of its refusal, with a text that a view can show.
 
 use lgoose_base::error::Error;
 use lgoose_base::units::{counted, show_count};
@@ -74,7 +74,7 @@ pub enum Refusal {
     /// More users than lgoose can run.
     #[error("{} are too many: the most is {}", counted(*requested, "user"), show_count(*most))]
     TooManyUsers {
-        /// The number that was asked for.
+        /// The requested number.
         requested: u64,
         /// The largest possible number.
         most: u64,
@@ -88,7 +88,7 @@ pub enum Refusal {
     /// No scenario of that name has its own load.
     #[error("no scenario '{requested}' has a load of its own; those that have: {available}")]
     NoOwnLoad {
-        /// The name that was asked for.
+        /// The requested name.
         requested: String,
         /// The names of the scenarios that have their own load.
         available: String,

@@ -1,8 +1,7 @@
 //! Delays that lgoose itself caused within a stretch, and their part of the latency.
 
-use super::super::filled::FilledLatencies;
-use super::super::latency::{Burst, ExactFigures};
-use super::super::lateness::{Latencies, Lateness, OwnPart};
+use super::lateness::{Latencies, Lateness, OwnPart};
+use crate::latencies::{Burst, ExactFigures, FilledLatencies};
 
 /// One request in so many may have failed where late starts are estimated.
 const FEW_FAILED: u64 = 100;

@@ -2,14 +2,16 @@
 //! and not the target set the latency.
 
 mod delays;
+mod lateness;
 mod warning;
 
-use super::axis::SECOND;
-use super::latency::nanoseconds;
-use super::lateness::{Latencies, Lateness, OwnPart};
-use super::plausible;
-use super::report::{CpuLimitRow, GeneratorRow, PointGenerator};
-use super::request::RequestDelta;
+pub use lateness::Lateness;
+pub(crate) use lateness::{Latencies, OwnPart};
+
+use crate::delta::{LatencyKind, RequestDelta, plausible};
+use crate::latencies::nanoseconds;
+use crate::record::SECOND;
+use crate::report::{CpuLimitRow, GeneratorRow, PointGenerator};
 use delays::Delays;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -53,8 +55,8 @@ pub struct Effort {
 
 /// Efforts of one shard within a stretch.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct StretchEffort {
-    pub(super) wall: Duration,
+pub(crate) struct StretchEffort {
+    pub(crate) wall: Duration,
     busy: Duration,
     starved: Duration,
     lag: Duration,
@@ -76,7 +78,7 @@ struct GeneratorSecond {
 
 /// Efforts of all shards.
 #[derive(Debug, Default)]
-pub(super) struct GeneratorLog {
+pub(crate) struct GeneratorLog {
     /// Seconds that are still open.
     open: BTreeMap<u64, GeneratorSecond>,
     /// Efforts over the whole run, by shard.
@@ -89,15 +91,15 @@ pub(super) struct GeneratorLog {
     connections: u64,
     judged: Duration,
     saturated: Duration,
-    /// What threads did in the seconds in which lgoose itself set the latency.
+    /// Activity of threads in the seconds in which lgoose itself set the latency.
     slow: SlowSeconds,
     /// The limit on processor time, as it was first and last seen.
     cpu_limit: Option<[CpuLimitRow; 2]>,
 }
 
-/// What threads did in the seconds in which lgoose itself set the latency, all threads together.
+/// Activity of all threads together in the seconds in which lgoose itself set the latency.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct SlowSeconds {
+pub(crate) struct SlowSeconds {
     /// Time on a core, or ready for one.
     busy: Duration,
     /// Part of it in which they got none.
@@ -106,9 +108,9 @@ pub(super) struct SlowSeconds {
     late: Duration,
 }
 
-/// What was measured of why lgoose itself set the latency.
+/// Causes for which lgoose itself set the latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SlowCause {
+pub(crate) enum SlowCause {
     /// Threads were ready for a core and got none.
     Starved,
     /// Threads were at work.
@@ -127,7 +129,7 @@ impl SlowSeconds {
     }
 
     /// Returns the cause, given for how long a limit on processor time held threads back, which waited for a core then.
-    pub(super) fn cause(&self, held_back: Duration) -> SlowCause {
+    pub(crate) fn cause(&self, held_back: Duration) -> SlowCause {
         if self.late > self.busy {
             SlowCause::NotMeasured
         } else if self.starved.saturating_sub(held_back) > self.busy / 4 {
@@ -140,19 +142,19 @@ impl SlowSeconds {
 
 /// Summary of lgoose's load within a stretch of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct GeneratorLoad {
+pub(crate) struct GeneratorLoad {
     /// Share of its time that the busiest thread was busy, from 0 to 1.
-    pub(super) busy: f64,
+    pub(crate) busy: f64,
     /// Average lag of the timers of the thread that lags most.
-    pub(super) lag: Duration,
+    pub(crate) lag: Duration,
     /// lgoose's own part of the latencies; `None` without latencies or without a probe.
-    pub(super) own: Option<OwnPart>,
+    pub(crate) own: Option<OwnPart>,
     /// Whether lgoose and not the target set the latency.
-    pub(super) saturated: bool,
+    pub(crate) saturated: bool,
 }
 
 impl StretchEffort {
-    pub(super) fn add(&mut self, effort: &Effort) {
+    pub(crate) fn add(&mut self, effort: &Effort) {
         self.wall += effort.wall;
         self.busy += effort.busy;
         self.starved += effort.starved;
@@ -165,7 +167,7 @@ impl StretchEffort {
     }
 
     /// Returns the share of the time that it was busy, from 0 to 1.
-    pub(super) fn share(&self) -> f64 {
+    pub(crate) fn share(&self) -> f64 {
         if self.wall.is_zero() {
             0.0
         } else {
@@ -186,14 +188,14 @@ impl StretchEffort {
         }
     }
 
-    pub(super) fn mean_lag(&self) -> Duration {
+    pub(crate) fn mean_lag(&self) -> Duration {
         self.lag.checked_div(self.lags).unwrap_or_default()
     }
 }
 
 impl GeneratorLoad {
     /// Returns the summary as points over time show it.
-    pub(super) fn row(&self) -> PointGenerator {
+    pub(crate) fn row(&self) -> PointGenerator {
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         PointGenerator {
             busy: self.busy,
@@ -205,7 +207,7 @@ impl GeneratorLoad {
     }
 
     /// Adds the stretch that follows, and keeps the worse of each figure.
-    pub(super) fn join(&mut self, next: &GeneratorLoad) {
+    pub(crate) fn join(&mut self, next: &GeneratorLoad) {
         self.busy = self.busy.max(next.busy);
         self.lag = self.lag.max(next.lag);
         self.saturated |= next.saturated;
@@ -266,9 +268,9 @@ fn busiest(stretches: impl Iterator<Item = StretchEffort>) -> f64 {
     stretches.map(|one| one.share()).fold(0.0, f64::max)
 }
 
-/// Returns whether lgoose itself set the latency in a stretch of that length, as far as that can be told without a
+/// Returns whether lgoose itself set the latency in a stretch of that length, as far as that shows without a
 /// probe; `median` is that of the latencies.
-pub(super) fn is_strained(
+pub(crate) fn is_strained(
     lasted: Duration,
     busy: f64,
     lag: Duration,
@@ -286,8 +288,8 @@ impl Effort {
 
     /// Shows `each` the second that contains the middle of a tick, which ended so many nanoseconds after the measurement
     /// began, with its effort. A tick of more than a second is divided; its delays belong to the last of its seconds, in
-    /// which what had waited for it was answered.
-    pub(super) fn by_second(&self, ended: u64, mut each: impl FnMut(u64, &Effort)) {
+    /// which they ended.
+    pub(crate) fn by_second(&self, ended: u64, mut each: impl FnMut(u64, &Effort)) {
         let wall = nanoseconds(self.wall);
         // Not before the measurement, which a tick may have begun or even ended before.
         let started = ended.saturating_sub(wall);
@@ -319,7 +321,7 @@ impl Effort {
 impl GeneratorLog {
     /// Adds the effort of a shard in a tick that ended so many nanoseconds after the measurement began, in the seconds
     /// of [`Effort::by_second`].
-    pub(super) fn add_tick(&mut self, ended: u64, shard: usize, effort: &Effort) {
+    pub(crate) fn add_tick(&mut self, ended: u64, shard: usize, effort: &Effort) {
         let is_caught = nanoseconds(effort.wall).min(ended) > SECOND
             && effort.busy.as_secs_f64() >= BUSY * effort.wall.as_secs_f64();
         effort.by_second(ended, |second, part| {
@@ -345,21 +347,21 @@ impl GeneratorLog {
     }
 
     /// Adds latencies of one name from their actual start within a second; only a run at a rate has any.
-    pub(super) fn add_service(&mut self, second: u64, row: &RequestDelta) {
-        if !row.service.is_empty() {
+    pub(crate) fn add_service(&mut self, second: u64, row: &RequestDelta) {
+        if !row[LatencyKind::Service].is_empty() {
             let delays = &mut self.open.entry(second).or_default().delays;
-            delays.add_service(&row.counts.service, &row.service);
+            delays.add_service(&row.counts.service, &row[LatencyKind::Service]);
         }
     }
 
     /// Summarizes a second that is still open, given its latencies, if there were any.
-    pub(super) fn strain(&self, second: u64, latencies: Option<&Latencies>) -> GeneratorLoad {
+    pub(crate) fn strain(&self, second: u64, latencies: Option<&Latencies>) -> GeneratorLoad {
         let open = self.open.get(&second);
         open.map_or_else(GeneratorLoad::default, |open| open.strain(latencies))
     }
 
     /// Closes a second, given how much of it was not spent in a pause.
-    pub(super) fn close(
+    pub(crate) fn close(
         &mut self,
         second: u64,
         latencies: Option<&Latencies>,
@@ -382,26 +384,26 @@ impl GeneratorLog {
         strain
     }
 
-    /// Notes the limit on processor time, and what was withheld for it so far.
-    pub(super) fn limit(&mut self, now: CpuLimitRow) {
+    /// Notes the limit on processor time, and the time withheld for it so far.
+    pub(crate) fn limit(&mut self, now: CpuLimitRow) {
         let [first, _] = self.cpu_limit.unwrap_or([now, now]);
         self.cpu_limit = Some([first, now]);
     }
 
     /// Notes that a shard is lost, so that its connections no longer count.
-    pub(super) fn lose(&mut self, shard: usize) {
+    pub(crate) fn lose(&mut self, shard: usize) {
         if let Some(stretch) = self.whole.get_mut(shard) {
             stretch.connections = 0;
         }
     }
 
-    pub(super) fn connections_now(&self) -> u64 {
+    pub(crate) fn connections_now(&self) -> u64 {
         self.whole.iter().map(|stretch| stretch.connections).sum()
     }
 
-    /// Returns what threads did in the seconds in which lgoose itself set the latency, including those that are still open, as
+    /// Returns the activity of threads in the seconds in which lgoose itself set the latency, including those that are still open, as
     /// [`GeneratorLog::row`] does.
-    pub(super) fn slow(&self, open: impl Fn(u64) -> Option<Latencies>) -> SlowSeconds {
+    pub(crate) fn slow(&self, open: impl Fn(u64) -> Option<Latencies>) -> SlowSeconds {
         let mut slow = self.slow;
         for (second, open_one) in &self.open {
             if open_one.strain(open(*second).as_ref()).saturated {
@@ -413,7 +415,7 @@ impl GeneratorLog {
 
     /// Returns the row of the whole run, including the seconds that are still open. `whole` are the latencies of the
     /// run, and `open` returns those of an open second. `None` before any shard has reported.
-    pub(super) fn row(
+    pub(crate) fn row(
         &self,
         whole: Option<&Latencies>,
         open: impl Fn(u64) -> Option<Latencies>,

@@ -99,7 +99,7 @@ fn where_more_than_a_few_failed_late_starts_are_not_estimated() {
         let mut row: RequestDelta = RequestDelta::default();
         for _ in 0..count {
             row.counts.service.record(300_000);
-            row.service.record(300_000);
+            row[LatencyKind::Service].record(300_000);
         }
         row
     };
@@ -157,7 +157,7 @@ fn late_starts_are_lgooses_own_to_the_microsecond() {
     let mut row: RequestDelta = RequestDelta::default();
     for ns in [6_900_000; 1_000] {
         row.counts.service.record(ns);
-        row.service.record(ns);
+        row[LatencyKind::Service].record(ns);
     }
     log.add_service(0, &row);
     let strain = log.strain(0, Some(&measured));

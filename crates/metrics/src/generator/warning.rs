@@ -1,8 +1,8 @@
 //! Sentences of a report about lgoose's own part of the latency.
 
-use super::super::lateness::Latencies;
-use super::super::report::{CpuLimitRow, GeneratorRow};
+use super::lateness::Latencies;
 use super::{SlowCause, SlowSeconds};
+use crate::report::{CpuLimitRow, GeneratorRow};
 use lgoose_base::units::{counted, show_duration};
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ impl GeneratorRow {
         ))
     }
 
-    /// Returns what the limit on processor time has withheld, if that has a part in the time in which lgoose itself set the latency:
+    /// Describes the time withheld for the limit on processor time, if that has a part in the time in which lgoose
+    /// itself set the latency:
     /// `the CPU limit of this container (cpu.max, 0.5 cores) held lgoose back 132 times for 12 s`.
     pub fn held_back(&self) -> Option<String> {
         let CpuLimitRow {
@@ -42,12 +43,8 @@ impl GeneratorRow {
     }
 
     /// Returns a warning about the latencies if lgoose itself set them; `whole` are those of the successful requests of the whole
-    /// run, and `slow` is what threads did meanwhile.
-    pub(in super::super) fn warning(
-        &self,
-        whole: Option<&Latencies>,
-        slow: SlowSeconds,
-    ) -> Option<String> {
+    /// run, and `slow` is the activity of threads meanwhile.
+    pub(crate) fn warning(&self, whole: Option<&Latencies>, slow: SlowSeconds) -> Option<String> {
         if self.saturated_s <= 0.0 {
             return None;
         }
@@ -66,7 +63,7 @@ impl GeneratorRow {
         ))
     }
 
-    /// Returns what was measured of why its threads came late, each with its remedy.
+    /// Names the causes for which its threads came late, each with its remedy.
     fn causes(&self, slow: SlowSeconds) -> String {
         let limit = self.held_back().map(|limit| {
             format!("{limit}: raise that limit, or give lgoose fewer users or more machines")
@@ -121,8 +118,8 @@ fn about(ms: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::report::CpuLimitFile;
     use super::*;
+    use crate::report::CpuLimitFile;
 
     /// What threads did, in milliseconds.
     fn slow(busy: u64, starved: u64, late: u64) -> SlowSeconds {

@@ -3,21 +3,23 @@
 //! All of them share one kind of row, in a shard's delta and in the store; when the report is made, the kind of the
 //! measurement says what its row means.
 
+mod spread;
 #[cfg(test)]
 mod tests;
 
-use super::names::{GroupedName, NameInterner};
-use super::plausible::MOST_COUNT;
-use super::report::{Check, Metric, MetricKind};
-use super::spread::{BucketLimit, Spread};
-use super::threshold_figures::{ThresholdFigures, ThresholdSubject};
+pub(crate) use spread::{BucketLimit, Spread};
+
+use crate::delta::MOST_COUNT;
+use crate::record::{GroupedName, NameInterner};
+use crate::report::{Check, Metric, MetricKind};
+use crate::thresholds::{ThresholdFigures, ThresholdSubject};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Kinds of measurements. The same name counts separately in each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum MeasureKind {
+pub(crate) enum MeasureKind {
     Check,
     Metric(MetricKind),
     /// Checks with the tags that the name of a threshold has, under that name. No table shows them.
@@ -27,12 +29,12 @@ pub(super) enum MeasureKind {
 }
 
 impl MeasureKind {
-    pub(super) fn is_check(self) -> bool {
+    pub(crate) fn is_check(self) -> bool {
         self == MeasureKind::Check
     }
 
     /// Returns whether it is counted for a threshold on tags.
-    pub(super) fn is_tagged(self) -> bool {
+    pub(crate) fn is_tagged(self) -> bool {
         matches!(
             self,
             MeasureKind::TaggedCheck | MeasureKind::TaggedMetric(_)
@@ -40,7 +42,7 @@ impl MeasureKind {
     }
 
     /// Returns the kind in which the same is counted for a threshold on tags.
-    pub(super) fn tagged(self) -> MeasureKind {
+    pub(crate) fn tagged(self) -> MeasureKind {
         match self {
             MeasureKind::Metric(kind) => MeasureKind::TaggedMetric(kind),
             _ => MeasureKind::TaggedCheck,
@@ -48,7 +50,7 @@ impl MeasureKind {
     }
 
     /// Returns what thresholds on it are about.
-    pub(super) fn subject(self) -> ThresholdSubject {
+    pub(crate) fn subject(self) -> ThresholdSubject {
         match self {
             MeasureKind::Check | MeasureKind::TaggedCheck => ThresholdSubject::Checks,
             MeasureKind::Metric(kind) | MeasureKind::TaggedMetric(kind) => {
@@ -58,7 +60,7 @@ impl MeasureKind {
     }
 
     /// Returns the group in which its names are kept.
-    pub(super) fn group(self) -> &'static str {
+    pub(crate) fn group(self) -> &'static str {
         match self {
             MeasureKind::Check => "check",
             MeasureKind::Metric(MetricKind::Counter) => "counter",
@@ -76,8 +78,8 @@ impl MeasureKind {
 
 /// One check or metric, of a tick or of a whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Measure {
-    pub(super) kind: MeasureKind,
+pub(crate) struct Measure {
+    pub(crate) kind: MeasureKind,
     count: u64,
     /// Sum of all values; for checks and rates, how many were true.
     sum: f64,
@@ -90,7 +92,7 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    pub(super) fn new(kind: MeasureKind) -> Self {
+    pub(crate) fn new(kind: MeasureKind) -> Self {
         Measure {
             kind,
             count: 0,
@@ -102,23 +104,23 @@ impl Measure {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// Counts a value that is true or false.
-    pub(super) fn truth(&mut self, held: bool) {
+    pub(crate) fn truth(&mut self, held: bool) {
         self.value(if held { 1.0 } else { 0.0 });
     }
 
     /// Adds a value of a trend, which may have that much room.
-    pub(super) fn sample(&mut self, value: f64, room: BucketLimit) {
+    pub(crate) fn sample(&mut self, value: f64, room: BucketLimit) {
         self.value(value);
         self.spread.record(value, room);
     }
 
     /// Adds a value.
-    pub(super) fn value(&mut self, value: f64) {
+    pub(crate) fn value(&mut self, value: f64) {
         self.count += 1;
         self.sum = finite(self.sum + value);
         self.min = self.min.min(value);
@@ -126,12 +128,12 @@ impl Measure {
     }
 
     /// Adds the value of a gauge.
-    pub(super) fn level(&mut self, value: f64, at: u64) {
+    pub(crate) fn level(&mut self, value: f64, at: u64) {
         self.value(value);
         self.last = Some((at, value));
     }
 
-    pub(super) fn merge(&mut self, other: &Measure, room: BucketLimit) {
+    pub(crate) fn merge(&mut self, other: &Measure, room: BucketLimit) {
         self.count += other.count;
         self.sum = finite(self.sum + other.sum);
         self.min = self.min.min(other.min);
@@ -147,7 +149,7 @@ impl Measure {
     }
 
     /// Returns whether a run can have counted this: a file may be damaged.
-    pub(super) fn is_plausible(&self) -> bool {
+    pub(crate) fn is_plausible(&self) -> bool {
         let sum = match self.kind.subject() {
             ThresholdSubject::Checks | ThresholdSubject::Metric(MetricKind::Rate) => {
                 0.0..=self.count as f64
@@ -160,14 +162,14 @@ impl Measure {
             && self.spread.is_plausible()
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if !self.is_empty() {
             *self = Measure::new(self.kind);
         }
     }
 
     /// Returns the figures that thresholds look at.
-    pub(super) fn threshold_figures(&self) -> ThresholdFigures {
+    pub(crate) fn threshold_figures(&self) -> ThresholdFigures {
         let subject = self.kind.subject();
         let has_truth = matches!(
             subject,
@@ -234,14 +236,14 @@ fn finite(sum: f64) -> f64 {
 
 /// One check or metric within one tick.
 #[derive(Debug)]
-pub(super) struct MeasureDelta {
-    pub(super) label: Arc<GroupedName>,
-    pub(super) measure: Measure,
+pub(crate) struct MeasureDelta {
+    pub(crate) label: Arc<GroupedName>,
+    pub(crate) measure: Measure,
 }
 
 /// All checks and metrics of a run.
 #[derive(Debug, Default)]
-pub(super) struct MeasureLog {
+pub(crate) struct MeasureLog {
     names: NameInterner,
     rows: Vec<Measure>,
     /// Rows of counters that the plan has declared, which are 0 and not absent as long as nothing is added.
@@ -256,7 +258,7 @@ pub(super) struct MeasureLog {
 impl MeasureLog {
     /// Adds a shard's measurements of so many seconds after the start, and returns whether a name had to be counted with the
     /// others.
-    pub(super) fn merge(&mut self, rows: &[MeasureDelta], second: f64) -> bool {
+    pub(crate) fn merge(&mut self, rows: &[MeasureDelta], second: f64) -> bool {
         let mut overflow = false;
         for row in rows.iter().filter(|row| !row.measure.is_empty()) {
             let (at, beyond) = self.row(row.measure.kind, &row.label.name);
@@ -273,7 +275,7 @@ impl MeasureLog {
     }
 
     /// Returns the checks and the metrics in the order of their first appearance.
-    pub(super) fn rows(&mut self) -> (Arc<[Check]>, Arc<[Metric]>) {
+    pub(crate) fn rows(&mut self) -> (Arc<[Check]>, Arc<[Metric]>) {
         if std::mem::take(&mut self.changed) {
             let used = || self.numbered();
             let checks = used().filter(|(_, (_, row))| row.kind == MeasureKind::Check);
@@ -289,7 +291,7 @@ impl MeasureLog {
     }
 
     /// Declares counters.
-    pub(super) fn declare_counters(&mut self, names: &[String]) {
+    pub(crate) fn declare_counters(&mut self, names: &[String]) {
         let kind = MeasureKind::Metric(MetricKind::Counter);
         for name in names {
             let row = self.row(kind, name).0;
@@ -308,7 +310,7 @@ impl MeasureLog {
     }
 
     /// Returns the measurements so far with their names, and the declared counters.
-    pub(super) fn named(&self) -> impl Iterator<Item = (&str, &Measure)> {
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&str, &Measure)> {
         self.numbered().map(|(_, named)| named)
     }
 
@@ -319,13 +321,13 @@ impl MeasureLog {
     }
 
     /// Returns the names that plans give.
-    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
         let rows = self.names.labels().iter().zip(&self.rows);
         rows.filter(|(_, row)| !row.kind.is_tagged())
             .map(|(label, _)| label.name.to_string())
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.rows.iter_mut().for_each(Measure::clear);
         self.first_failed_s.clear();
         self.changed = true;

@@ -1,6 +1,6 @@
 //! The result of a search for the greatest load that a site can take. Filled in by `lgoose capacity`.
 
-use super::super::plausible;
+use crate::delta::plausible;
 use serde::{Deserialize, Serialize};
 
 /// Result of a search for the greatest load that a site can take. The report that contains it is that of the confirming

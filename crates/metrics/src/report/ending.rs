@@ -1,7 +1,7 @@
 //! Why and when a run ended. The engine fills in the facts; the text is made here, so that all outputs use the same
 //! words.
 
-use super::super::plausible;
+use crate::delta::plausible;
 use lgoose_base::units::{counted, show_count, show_long, show_percent};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

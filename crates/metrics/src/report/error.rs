@@ -1,8 +1,8 @@
 //! Errors, equal ones counted together, with exemplars.
 
-use super::super::plausible;
 use super::latency::PhasesMs;
 use super::trace::TraceRow;
+use crate::delta::plausible;
 use lgoose_base::error::NOT_AS_EXPECTED;
 use serde::{Deserialize, Serialize};
 

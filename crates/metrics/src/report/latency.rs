@@ -56,7 +56,7 @@ pub struct PhasesMs {
 
 impl PhasesMs {
     /// Takes the milliseconds of the phases in the order in which they happen.
-    pub(in super::super) fn in_order(phases: [Option<f64>; 6]) -> PhasesMs {
+    pub(crate) fn in_order(phases: [Option<f64>; 6]) -> PhasesMs {
         let [dns, connect, tls, send, first_byte, receive] = phases;
         PhasesMs {
             dns,

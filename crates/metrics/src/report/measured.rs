@@ -1,6 +1,6 @@
 //! Checks and metrics of a plan, as in the report.
 
-use super::super::plausible;
+use crate::delta::plausible;
 use serde::{Deserialize, Serialize};
 
 /// A named check of the plan.

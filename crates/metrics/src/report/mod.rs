@@ -1,11 +1,13 @@
 //! The result of a run, from which every output is made, and the schema of the JSON output.
 //!
-//! Made by the [`Store`](super::Store); read back from JSON by `lgoose report`. Scripts rely on the keys: add new ones,
+//! Made by the [`Store`](crate::Store); read back from JSON by `lgoose report`. Scripts rely on the keys: add new ones,
 //! but never rename one. A figure that does not exist, such as the latency of no requests, is `null`.
 
 mod capacity;
+mod detail;
 mod ending;
 mod error;
+mod identity;
 mod latency;
 mod measured;
 mod omission;
@@ -17,12 +19,14 @@ mod trace;
 mod verdict;
 mod worker;
 
-use super::columns::NameSeries;
-pub use super::events::{Event, EventKind};
-use super::plausible;
+use crate::delta::plausible;
+use crate::over_time::NameSeries;
+pub use crate::over_time::{Event, EventKind};
 pub use capacity::{Capacity, CapacityOutcome, CapacityStep, LoadKind, StepResult, Usl};
+pub use detail::Detail;
 pub use ending::{Cause, Ending, MOST_MISSING};
 pub use error::{ErrorRow, Exemplar};
+pub use identity::RunIdentity;
 pub use latency::{Latency, PhasesMs};
 pub use measured::{Check, Metric, MetricKind};
 pub use omission::{Cadence, CoFigures, CoMitigation, CoRow};

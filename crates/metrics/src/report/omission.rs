@@ -1,7 +1,7 @@
 //! Latencies corrected for coordinated omission, as in the report.
 
-use super::super::plausible;
 use super::latency::Latency;
+use crate::delta::plausible;
 use lgoose_base::units::{show_count, show_duration};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Data in the report of a part (`--part 2/4`) in addition to its figures: all that is needed to join the parts.
 
-use super::super::plausible;
 use super::omission::Cadence;
+use crate::delta::plausible;
 use serde::{Deserialize, Serialize};
 
 /// The part of a load that a report covers.
@@ -46,7 +46,7 @@ const LONGEST_NS: u64 = 2 * 366 * 24 * 3_600 * 1_000_000_000;
 
 impl PartRow {
     /// Returns whether a run could have written this: a file may be damaged.
-    pub(in super::super) fn is_plausible(&self) -> bool {
+    pub(crate) fn is_plausible(&self) -> bool {
         (1..=MOST_PARTS).contains(&self.of)
             && (1..=self.of).contains(&self.number)
             && (1..=MOST_SHARDS).contains(&self.shards)

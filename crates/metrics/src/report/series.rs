@@ -1,6 +1,6 @@
 //! Points over time of a run.
 
-use super::super::plausible;
+use crate::delta::plausible;
 use serde::{Deserialize, Serialize};
 
 /// All requests that ended within an interval of the run: a second, or more in runs of over an hour.

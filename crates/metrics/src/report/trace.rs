@@ -1,6 +1,6 @@
 //! Traces of requests, for finding them in the tracing system of the site.
 
-use super::super::plausible;
+use crate::delta::plausible;
 use serde::{Deserialize, Serialize};
 
 /// The trace of a request, as sent in its `traceparent`.

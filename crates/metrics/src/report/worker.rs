@@ -1,7 +1,7 @@
 //! Workers of a run on several machines, and their labels.
 
-use super::super::plausible;
 use super::{Figures, RequestRow, SeriesPoint};
+use crate::delta::plausible;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -39,9 +39,9 @@ pub struct RequestEntry<'a> {
     pub task: &'a str,
     /// The name that it counts under.
     pub name: &'a str,
-    /// The method asked for.
+    /// The method.
     pub method: &'a str,
-    /// The URL asked for, absolute.
+    /// The requested URL, absolute.
     pub url: &'a str,
     /// URL of the final response, after redirects; empty without redirects.
     pub final_url: &'a str,

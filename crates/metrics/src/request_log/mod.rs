@@ -1,6 +1,6 @@
 //! Logs of a run on their way from the shards to the writer: all requests and tasks, as bytes.
 //!
-//! A [`LogRecorder`] belongs to the [`Recorder`](super::Recorder) of one shard and is filled where requests are
+//! A [`LogRecorder`] belongs to the [`Recorder`](crate::Recorder) of one shard and is filled where requests are
 //! counted, so that the two can never differ. It delivers whole [`Chunk`]s, at each tick and when one is full, and
 //! never waits: entries that do not fit into the memory for logs are left out and counted. It knows neither files nor
 //! formats.
@@ -11,9 +11,8 @@ mod travel;
 pub use entry::{ExchangeMessages, LogEntry, RequestEntry, TaskEntry};
 pub use travel::{pack_entries, pieces};
 
-use super::exemplars::messages;
-use super::names::GroupedName;
-use super::sample::{Context, Sample, TaskRun};
+use crate::exemplars::messages;
+use crate::record::{Context, GroupedName, Sample, TaskRun};
 use entry::{MOST_TEXT, cut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -182,7 +181,7 @@ impl RunLogs {
             worker: Some(worker),
             shared: self.shared.clone(),
         };
-        // A writer that has ended writes nothing; the report says what is missing.
+        // A writer that has ended writes nothing; the report counts the missing lines.
         let _ended = self.out.send(LogMessage::Chunk(chunk));
         Ok(())
     }
@@ -193,7 +192,7 @@ impl RunLogs {
     }
 
     /// Makes the log recorder of one shard; its times count from `origin`.
-    pub(super) fn request_log(&self, origin: Instant) -> LogRecorder {
+    pub(crate) fn request_log(&self, origin: Instant) -> LogRecorder {
         LogRecorder {
             run_logs: self.clone(),
             origin,
@@ -205,7 +204,7 @@ impl RunLogs {
 
 /// Entries of one shard that were not handed over yet.
 #[derive(Debug)]
-pub(super) struct LogRecorder {
+pub(crate) struct LogRecorder {
     run_logs: RunLogs,
     origin: Instant,
     bytes: Vec<u8>,
@@ -218,7 +217,7 @@ impl LogRecorder {
     }
 
     /// Enters a request if a log wants it.
-    pub(super) fn request(
+    pub(crate) fn request(
         &mut self,
         label: &GroupedName,
         sample: &Sample<'_>,
@@ -282,7 +281,7 @@ impl LogRecorder {
     }
 
     /// Enters a run of a task or transaction if a log wants it.
-    pub(super) fn task(&mut self, run: &TaskRun<'_>) {
+    pub(crate) fn task(&mut self, run: &TaskRun<'_>) {
         let Some(context) = &run.context else {
             return;
         };
@@ -321,7 +320,7 @@ impl LogRecorder {
     }
 
     /// Hands over the entries since the last time, or leaves them out if too many bytes are not written yet.
-    pub(super) fn hand_over(&mut self) {
+    pub(crate) fn hand_over(&mut self) {
         if self.bytes.is_empty() {
             return;
         }
@@ -345,7 +344,7 @@ impl LogRecorder {
             worker: None,
             shared: shared.clone(),
         };
-        // Without a writer nothing is written; what was made is counted all the same.
+        // Without a writer nothing is written; the lines are counted all the same.
         let _ended = self.run_logs.out.send(LogMessage::Chunk(chunk));
     }
 }

@@ -1,10 +1,10 @@
 //! Requests by tag: those of each `key=value` together and by name, in bounded memory.
 
-use super::super::names::GroupedName;
-use super::super::recent::{RecentCounts, RecentRequests};
-use super::super::request::RequestDelta;
-use super::super::tally::RequestTally;
-use super::super::timed::Timed;
+use super::tally::RequestTally;
+use crate::delta::RequestDelta;
+use crate::latencies::Timed;
+use crate::over_time::{RecentCounts, RecentRates, RecentRequests};
+use crate::record::GroupedName;
 use lgoose_base::tags::OTHER;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl TaggedTally {
     }
 
     /// Returns its requests and failures per second over the last ten seconds.
-    pub(super) fn rates(&self, recent: &RecentRequests) -> (f64, f64) {
+    pub(super) fn rates(&self, recent: &RecentRequests) -> RecentRates {
         recent.rates(self.number)
     }
 }

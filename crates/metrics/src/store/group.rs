@@ -1,23 +1,16 @@
 //! Figures of a group of shards: all of a run, or those of the workers with one label. Driven by the store; knows
-//! neither workers nor who reads the figures.
+//! neither workers nor readers of the figures.
 
-use super::super::by_name::ByName;
-use super::super::delta::{Covered, SliceDelta};
-use super::super::detail::Detail;
-use super::super::events::{EventKind, EventLog};
-use super::super::generator::Effort;
-use super::super::identity::RunIdentity;
-use super::super::latency::nanoseconds;
-use super::super::portable::{ShardHandover, Slice};
-use super::super::report::Report;
-use super::super::silence::{Silence, Silences, least_silence};
-use super::super::thresholds::{FigureView, Judges};
-use super::super::under_way::QuietTime;
 use super::judging::{self, Verdicts};
 use super::measured::MeasuredFigures;
 use super::reporting;
 use super::time::MeasuredTime;
 use super::warnings::Warnings;
+use crate::delta::{Covered, Delta};
+use crate::latencies::nanoseconds;
+use crate::over_time::{ByName, EventKind, EventLog, Silence, Silences, least_silence};
+use crate::report::{Detail, Report, RunIdentity};
+use crate::thresholds::{FigureView, Judges};
 use lgoose_base::units::counted;
 use std::ops::Range;
 use std::time::Duration;
@@ -71,52 +64,24 @@ impl ShardGroup {
         self.measured.scenarios.find(shard);
     }
 
-    /// Adds a slice of one shard.
-    pub(super) fn merge_slice_of_shard(&mut self, shard: usize, slice: &SliceDelta) {
-        self.merge_slice(Some(shard), slice);
-        for row in &slice.scenarios {
-            self.measured.scenarios.merge(shard, row);
+    /// Adds figures of shards, except for those of an earlier measurement.
+    pub(super) fn merge(&mut self, delta: &Delta) {
+        for slice in delta.slices_from(self.time.epoch()) {
+            self.measured
+                .merge(delta.shard(), slice, &mut self.warnings);
+            self.judges.gather(slice);
+            for (shard, quiet) in &slice.quiet {
+                self.silences.add(*shard, *quiet);
+            }
         }
-        self.silences.add(shard, &slice.quiet);
-    }
-
-    /// Adds a slice of several shards; `rows` are the parts of it that add up over shards.
-    pub(super) fn merge_slice_of_shards(&mut self, slice: &Slice, rows: &SliceDelta) {
-        self.merge_slice(None, rows);
-        for (shard, row) in slice.populations() {
-            self.measured.scenarios.merge(shard, &row);
+        for ((covered, shard), handover) in &delta.handovers {
+            let shard = *shard as usize;
+            self.measured
+                .merge_effort(shard, *covered, &handover.effort, &self.time);
+            self.silences.stands(shard, handover.quiet);
+            self.time.cover(shard, *covered);
+            self.time.undecided(shard, handover.undecided);
         }
-        for (shard, quiet) in slice.quiets() {
-            self.silences.add(shard, &[quiet]);
-        }
-    }
-
-    /// Adds the parts of a slice that add up over shards; `shard` is the one whose numbers the rows have, if they
-    /// have any.
-    fn merge_slice(&mut self, shard: Option<usize>, slice: &SliceDelta) {
-        self.measured.merge(shard, slice, &mut self.warnings);
-        self.judges.gather(slice);
-    }
-
-    /// Notes the state of a shard when it handed over; an effort is that of one tick.
-    pub(super) fn merge_stand(
-        &mut self,
-        shard: usize,
-        covered: Covered,
-        effort: &Effort,
-        quiet: Option<QuietTime>,
-        undecided: Option<u64>,
-    ) {
-        self.measured
-            .merge_effort(shard, covered, effort, &self.time);
-        self.silences.stands(shard, quiet);
-        self.time.cover(shard, covered);
-        self.time.undecided(shard, undecided);
-    }
-
-    /// Notes the state of a shard of another process.
-    pub(super) fn merge_stand_of(&mut self, shard: usize, covered: Covered, stand: &ShardHandover) {
-        self.merge_stand(shard, covered, &stand.effort, stand.quiet, stand.undecided);
     }
 
     /// Ends a tick at `now` since the start of the run.
@@ -126,7 +91,7 @@ impl ShardGroup {
         self.close();
     }
 
-    /// Closes what is over at `elapsed` since the start of the run.
+    /// Closes the seconds that are over at `elapsed` since the start of the run.
     pub(super) fn close_at(&mut self, elapsed: Duration) {
         self.time.advance(elapsed);
         self.close();

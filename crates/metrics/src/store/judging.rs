@@ -1,13 +1,13 @@
-//! What thresholds are about: finds the rows that each threshold names, and explains why it has none.
+//! Subjects of thresholds: finds the rows that each threshold names, and explains why it has none.
 
-use super::super::latency::nanoseconds;
-use super::super::names::ITERATION;
-use super::super::report::ThresholdRow;
-use super::super::threshold_figures::{ThresholdFigures, ThresholdSubject};
-use super::super::thresholds::{
-    ITERATIONS, RowSelector, SelectedFigures, Selection, UnjudgedThreshold, row_selectors,
-};
 use super::measured::MeasuredFigures;
+use crate::latencies::nanoseconds;
+use crate::record::ITERATION;
+use crate::report::ThresholdRow;
+use crate::thresholds::{
+    ITERATIONS, RowSelector, SelectedFigures, Selection, ThresholdFigures, ThresholdSubject,
+    UnjudgedThreshold, row_selectors,
+};
 use lgoose_base::error::nearest;
 use lgoose_base::phases::TimedPart;
 use lgoose_base::tags::{SCENARIO, Tags, split_selector};

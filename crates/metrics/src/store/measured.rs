@@ -1,18 +1,16 @@
-//! Everything that a store counts in one measurement, and so what a reset forgets.
+//! Everything that a store counts in one measurement; a reset forgets it.
 
-use super::super::arrivals::ArrivalLog;
-use super::super::axis::SECOND;
-use super::super::delta::{Covered, NamedRow, SliceDelta};
-use super::super::errors::ErrorLog;
-use super::super::generator::{Effort, GeneratorLog};
-use super::super::measures::MeasureLog;
-use super::super::recorder::{TOO_MANY_MEASURES, TOO_MANY_TASKS};
-use super::super::tally::TaskTally;
+use super::errors::ErrorLog;
 use super::requests::MeasuredRequests;
 use super::scenarios::Scenarios;
 use super::table::RowTable;
+use super::tally::TaskTally;
 use super::time::MeasuredTime;
 use super::warnings::Warnings;
+use crate::delta::{ArrivalLog, Covered, NamedRow, SliceDelta};
+use crate::generator::{Effort, GeneratorLog};
+use crate::measures::MeasureLog;
+use crate::record::{SECOND, TOO_MANY_MEASURES, TOO_MANY_TASKS};
 use std::time::Duration;
 
 /// Figures of the measurement under way.
@@ -40,8 +38,7 @@ impl MeasuredFigures {
         }
     }
 
-    /// Adds the parts of a slice that add up over shards; `shard` is the one whose numbers the rows have, if they
-    /// have any.
+    /// Adds a slice; `shard` is the one whose numbers the rows have, if they have any.
     pub(super) fn merge(
         &mut self,
         shard: Option<usize>,
@@ -58,6 +55,9 @@ impl MeasuredFigures {
                     warnings.add(TOO_MANY_TASKS.to_owned());
                 }
             }
+        }
+        for row in &slice.scenarios {
+            self.scenarios.merge(row);
         }
         let second = slice.span.from as f64 / SECOND as f64;
         if self.measures.merge(&slice.measures, second) {

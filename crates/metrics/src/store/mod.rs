@@ -5,6 +5,7 @@
 //! every shard has delivered its figures, or two seconds after its end.
 
 mod by_tag;
+mod errors;
 mod group;
 mod judging;
 mod measured;
@@ -13,29 +14,28 @@ mod requests;
 mod scenarios;
 mod showing;
 mod table;
+mod tally;
 mod time;
+mod users;
 mod warnings;
 mod workers;
 
 pub use reporting::saturations;
+pub(crate) use tally::RequestTally;
+pub(crate) use users::UserCounts;
 
-use super::columns::NameSeries;
-use super::delta::{Covered, Delta, SliceDelta};
-use super::detail::Detail;
-use super::events::EventKind;
-use super::gathered::GatheredDelta;
-use super::identity::RunIdentity;
-use super::latency::nanoseconds;
-use super::portable::PortableDelta;
-use super::recording::Recording;
-use super::report::{CpuLimitRow, PartRow, Report, ThresholdRow};
-use super::snapshot::{Aim, LiveLoad, LiveTag, Progress, RunPhase, Snapshot};
-use super::tally::RequestTally;
-use super::thresholds::Judges;
-use super::workers::WorkerIdentity;
+use crate::delta::{Covered, Delta, PortableDelta};
+use crate::latencies::nanoseconds;
+use crate::over_time::{EventKind, NameSeries};
+use crate::parts::Recording;
+use crate::report::{CpuLimitRow, Detail, PartRow, Report, RunIdentity, ThresholdRow};
+use crate::snapshot::{Aim, LiveLoad, LiveTag, Progress, RunPhase, Snapshot};
+use crate::thresholds::Judges;
+use crate::workers::WorkerIdentity;
 use group::ShardGroup;
 use lgoose_base::error::cut;
 use lgoose_base::threshold::Threshold;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use table::RowTable;
@@ -68,7 +68,7 @@ impl Store {
         }
     }
 
-    /// Sets the number of shards that are to hand over what belongs to a second before it is closed.
+    /// Sets the number of shards that are to hand over their part of a second before it is closed.
     pub fn expect(&mut self, shards: usize) {
         self.run.time.expect(shards);
     }
@@ -88,66 +88,47 @@ impl Store {
         self.run.find(shard);
     }
 
-    /// Adds what a shard measured. What belongs to an earlier measurement comes too late and is left out. Returns the
-    /// delta, emptied, for that shard's [`Recorder::recycle`](super::Recorder::recycle).
+    /// Adds figures of shards to the run and, if they are those of workers, to the workers and their labels. Figures of
+    /// an earlier measurement come too late and are left out. Returns the delta, emptied, for a shard's
+    /// [`Recorder::recycle`](crate::Recorder::recycle).
     pub fn merge(&mut self, mut delta: Delta) -> Delta {
         if let Some(recording) = &mut self.recording {
             recording.add(&delta);
         }
-        let run = &mut self.run;
-        for slice in &delta.slices {
-            if slice.span.epoch >= run.time.epoch() {
-                run.merge_slice_of_shard(delta.shard, slice);
-            }
-        }
-        run.merge_stand(
-            delta.shard,
-            delta.covered,
-            &delta.effort,
-            delta.quiet,
-            delta.undecided,
-        );
+        self.run.merge(&delta);
+        self.workers.merge(&self.run, &delta);
         for warning in delta.warnings.drain(..) {
-            run.warnings.add(warning);
+            self.warn(warning);
         }
         delta.clear();
         delta
     }
 
-    /// Adds what other processes measured, as [`Store::merge`] does.
-    pub(crate) fn merge_portable(&mut self, delta: &PortableDelta) {
-        for ((epoch, from), slice) in &delta.slices {
-            if *epoch < self.run.time.epoch() {
-                continue;
-            }
-            let rows = slice.to_delta(*epoch, *from);
-            self.run.merge_slice_of_shards(slice, &rows);
-        }
-        for ((covered, shard), stand) in &delta.stands {
-            self.run.merge_stand_of(*shard as usize, *covered, stand);
-        }
-        for warning in &delta.warnings {
-            self.warn(warning.clone());
-        }
-    }
-
-    /// Adds what `test_start` or `test_stop` of another process measured.
-    pub fn merge_event_portable(&mut self, delta: &PortableDelta) {
+    /// Adds the figures of `test_start` or `test_stop`, whose requests have rows of their own.
+    pub fn merge_event(&mut self, delta: Delta) {
         if let Some(recording) = &mut self.recording {
-            recording.add_portable_event(delta);
+            recording.add_event(&delta);
         }
-        for ((epoch, from), slice) in &delta.slices {
-            self.merge_event_slice(None, &slice.to_delta(*epoch, *from));
+        let at = self.run.time.measured(self.run.time.now()).as_secs_f64();
+        for slice in &delta.slices {
+            for (id, row) in slice.requests.iter().enumerate() {
+                if !row.figures.is_empty() {
+                    let (at, _) = self.start_stop.row(delta.shard(), id, &row.label);
+                    self.start_stop.rows[at].merge(&row.figures);
+                }
+            }
+            self.run.measured.errors.merge(slice, at);
+            self.run.measured.measures.merge(&slice.measures, at);
         }
-        for warning in &delta.warnings {
-            self.warn(warning.clone());
+        for warning in delta.warnings {
+            self.warn(warning);
         }
     }
 
     /// Adds a whole run in the order of time, with a tick after each slice.
-    pub(super) fn replay(&mut self, whole: PortableDelta, ended: Duration) {
+    pub(crate) fn replay(&mut self, whole: PortableDelta, ended: Duration) {
         let PortableDelta {
-            mut stands,
+            mut handovers,
             slices,
             warnings,
         } = whole;
@@ -156,68 +137,33 @@ impl Store {
             let mut next = PortableDelta::default();
             next.slices.insert(key, slice);
             // The shards that had handed over by then.
-            while let Some(entry) = stands
+            while let Some(entry) = handovers
                 .first_entry()
                 .filter(|entry| entry.key().0 <= Covered::Until(to))
             {
-                let (key, stand) = entry.remove_entry();
-                next.stands.insert(key, stand);
+                let (key, handover) = entry.remove_entry();
+                next.handovers.insert(key, handover);
             }
-            self.merge_portable(&next);
+            self.merge(Delta::from(&next));
             self.tick(Duration::from_nanos(to).min(ended));
         }
-        self.merge_portable(&PortableDelta {
-            stands,
-            slices: Default::default(),
+        let slices = BTreeMap::new();
+        self.merge(Delta::from(&PortableDelta {
+            handovers,
+            slices,
             warnings,
-        });
-        // What was waited for is judged, too: the parts may have ended at different times.
+        }));
+        // Nothing more comes, so everything is judged: the parts may have ended at different times.
         self.run.time.cover_all();
         self.tick(ended);
     }
 
-    /// Adds what `test_start` or `test_stop` measured: its requests have rows of their own.
-    pub fn merge_event(&mut self, mut delta: Delta) {
-        if let Some(recording) = &mut self.recording {
-            recording.add_event(&delta);
-        }
-        for slice in &delta.slices {
-            self.merge_event_slice(Some(delta.shard), slice);
-        }
-        for warning in delta.warnings.drain(..) {
-            self.warn(warning);
-        }
-    }
-
-    fn merge_event_slice(&mut self, shard: Option<usize>, slice: &SliceDelta) {
-        for (id, row) in slice.requests.iter().enumerate() {
-            if !row.figures.is_empty() {
-                let (at, _) = self.start_stop.row(shard, id, &row.label);
-                self.start_stop.rows[at].merge(&row.figures);
-            }
-        }
-        let at = self.run.time.measured(self.run.time.now()).as_secs_f64();
-        self.run.measured.errors.merge(slice, at);
-        self.run.measured.measures.merge(&slice.measures, at);
-    }
-
-    /// Adds what the shards of one worker measured to the run, to that worker and to each of its labels.
-    pub fn merge_worker(&mut self, worker: usize, delta: &PortableDelta) {
-        self.workers.merge(&mut self.run, worker, delta);
-    }
-
-    /// Adds the figures of several workers with the same labels, which a gather has added up.
-    pub fn merge_gathered(&mut self, gathered: &GatheredDelta) {
-        self.workers.merge_gathered(&mut self.run, gathered);
-    }
-
-    /// Adds a worker, whose figures come by [`Store::merge_worker`]. Workers are numbered in the order of the calls.
+    /// Adds a worker, whose figures come by [`Store::merge`]. Workers are numbered in the order of the calls.
     pub fn add_worker(&mut self, identity: WorkerIdentity) {
         self.workers.add(&mut self.run, identity);
     }
 
-    /// Notes that a worker is no longer heard from, `at` that time since the start of the run. What it has delivered
-    /// counts.
+    /// Notes that a worker was lost `at` that time since the start of the run. Its figures up to then count.
     pub fn worker_away(&mut self, worker: usize, at: Duration) {
         self.workers.lose(worker, at);
     }
@@ -309,7 +255,7 @@ impl Store {
         self.run.warnings.add(cut(warning));
     }
 
-    /// Notes the limit on the processor time of the process that drives users, and what was withheld for it so far.
+    /// Notes the limit on the processor time of the process that drives users, and the time withheld for it so far.
     pub fn limit_generator(&mut self, limit: CpuLimitRow) {
         self.run.measured.generator.limit(limit);
     }
@@ -369,7 +315,7 @@ impl Store {
         self.workers.judge_by(&self.run.judges);
     }
 
-    /// Suspends judgement until the next reset: what is measured until then will be left out.
+    /// Suspends judgement until the next reset: the figures up to then will be left out.
     pub fn hold_judgement(&mut self) {
         self.each_group(|group| group.judges.hold());
     }
@@ -394,7 +340,7 @@ impl Store {
         rows
     }
 
-    /// Reports the run up to `elapsed` since its start. Changes no figure: it may be asked for at any time.
+    /// Reports the run up to `elapsed` since its start. Changes no figure, so it may be called at any time.
     pub fn report(&mut self, elapsed: Duration) -> Report {
         self.run.close_at(elapsed);
         self.complete(elapsed, Detail::Whole)

@@ -1,22 +1,20 @@
 //! Makes the report of a group of shards so far.
 
-use super::super::arrivals::dropped_warning;
-use super::super::columns::NameSeries;
-use super::super::detail::Detail;
-use super::super::events::{Event, EventKind};
-use super::super::identity::RunIdentity;
-use super::super::latency::nanoseconds;
-use super::super::names::{GroupedName, ITERATION};
-use super::super::report::{
-    GeneratorRow, Report, RequestRow, ScenarioRow, SeriesPoint, TagRow, TaskRow,
-};
-use super::super::tally::{RequestTally, TaskTally};
-use super::super::traced::NameTraces;
-use super::super::users::UserCounts;
 use super::by_tag::TaggedRequests;
 use super::group::ShardGroup;
 use super::measured::MeasuredFigures;
 use super::scenarios::ScenarioCounts;
+use super::tally::{RequestTally, TaskTally};
+use super::users::UserCounts;
+use crate::delta::dropped_warning;
+use crate::exemplars::NameTraces;
+use crate::latencies::nanoseconds;
+use crate::over_time::{Event, EventKind, NameSeries};
+use crate::record::{GroupedName, ITERATION};
+use crate::report::{
+    Detail, GeneratorRow, Report, RequestRow, RunIdentity, ScenarioRow, SeriesPoint, TagRow,
+    TaskRow,
+};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -2,20 +2,16 @@
 //! time and of the last ten seconds. Every slice of a shard's delta is added to all of them at once. Latencies filled in
 //! for late users are kept apart from the measured ones.
 
-use super::super::by_name::{self, ByName};
-use super::super::delta::{NamedRow, SliceDelta};
-use super::super::generator::GeneratorLog;
-use super::super::identity::RunIdentity;
-use super::super::latency::{self, ExactFigures};
-use super::super::lateness::Latencies;
-use super::super::recent::{RecentCounts, RecentRequests};
-use super::super::recorder::too_many_requests;
-use super::super::report::{CoMitigation, CoRow, Latency};
-use super::super::series::{self, Series};
-use super::super::tally::RequestTally;
 use super::by_tag::{self, ByTag};
 use super::table::RowTable;
+use super::tally::RequestTally;
 use super::warnings::Warnings;
+use crate::delta::{LatencyKind, NamedRow, SliceDelta};
+use crate::generator::{GeneratorLog, Latencies};
+use crate::latencies::{ExactFigures, histogram, summary};
+use crate::over_time::{ByName, RecentCounts, RecentRequests, Series, by_name, series};
+use crate::record::too_many_requests;
+use crate::report::{CoMitigation, CoRow, Latency, RunIdentity};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
@@ -52,9 +48,9 @@ impl MeasuredRequests {
             recent: RecentRequests::default(),
             late: ExactFigures::default(),
             slice: SliceLatencies {
-                all: latency::histogram(),
-                failed: latency::histogram(),
-                finally_failed: latency::histogram(),
+                all: histogram::empty(),
+                failed: histogram::empty(),
+                finally_failed: histogram::empty(),
             },
         }
     }
@@ -93,9 +89,9 @@ impl MeasuredRequests {
                 // A stream that is open: its request is counted when it ends.
                 continue;
             }
-            row.all.add_to(&mut self.slice.all);
-            row.failed_at_once.add_to(&mut self.slice.failed);
-            row.failures.add_to(&mut self.slice.finally_failed);
+            row[LatencyKind::All].add_to(&mut self.slice.all);
+            row[LatencyKind::FailedAtOnce].add_to(&mut self.slice.failed);
+            row[LatencyKind::Failed].add_to(&mut self.slice.finally_failed);
             generator.add_service(second, row);
             exact = exact.merged(&row.counts.all);
             failures += row.counts.failures_change();
@@ -103,8 +99,8 @@ impl MeasuredRequests {
             let more = by_name::NameAddition {
                 exact: row.counts.all,
                 failures: row.counts.failures_change(),
-                latencies: &row.all,
-                failed: &row.failures,
+                latencies: &row[LatencyKind::All],
+                failed: &row[LatencyKind::Failed],
             };
             self.series_by_name.add(at, second, more);
             let counts = RecentCounts {
@@ -178,13 +174,13 @@ impl MeasuredRequests {
         }
     }
 
-    /// Returns the figures with the latencies that were filled in, if the correction is on, and either was asked for
-    /// or makes a difference.
+    /// Returns the figures with the latencies that were filled in, if the correction is on, and either was
+    /// requested or makes a difference.
     pub(super) fn co_mitigation(&self, identity: &RunIdentity) -> Option<CoMitigation> {
         let cadence = identity.co_mitigation?;
         let aggregated = self.total.corrected();
         let differs = || {
-            let measured = latency::summary(&self.total.exact(), &self.total.all);
+            let measured = summary(&self.total.exact(), &self.total.all);
             let pair = measured.zip(aggregated.latency_ms);
             pair.is_some_and(|(measured, corrected)| differ(&measured, &corrected))
         };
@@ -205,8 +201,7 @@ impl MeasuredRequests {
             cadence,
             late_cycles: self.late.count,
             cadence_ms: (self.late.count > 0).then(|| self.late.mean_ms()),
-            measured_p99_ms: latency::summary(&self.total.exact(), &self.total.all)
-                .map(|all| all.p99),
+            measured_p99_ms: summary(&self.total.exact(), &self.total.all).map(|all| all.p99),
             requests,
             aggregated,
         })

@@ -1,9 +1,8 @@
 //! Scenarios in the store: the users and iterations of each, and the users of all together.
 
-use super::super::delta::ScenarioDelta;
-use super::super::load_counts::LoadCounts;
-use super::super::report::ScenarioArrivals;
-use super::super::users::UserCounts;
+use super::users::UserCounts;
+use crate::delta::{LoadCounts, ScenarioDelta};
+use crate::report::ScenarioArrivals;
 use std::sync::Arc;
 
 /// All scenarios, in the order of their first appearance.
@@ -25,7 +24,7 @@ pub(super) struct ScenarioCounts {
 
 impl Scenarios {
     /// Adds the users and iterations of one scenario on a shard.
-    pub(super) fn merge(&mut self, shard: usize, row: &ScenarioDelta) {
+    pub(super) fn merge(&mut self, row: &ScenarioDelta) {
         let at = self.rows.iter().position(|other| other.name == row.name);
         let at = at.unwrap_or_else(|| {
             self.rows.push(ScenarioCounts {
@@ -36,12 +35,12 @@ impl Scenarios {
             });
             self.rows.len() - 1
         });
-        let source = (shard, at);
-        self.users.add(source, row.change, row.rise);
+        let (source, counts) = ((row.shard, at), &row.counts);
+        self.users.add(source, counts.change, counts.rise);
         let scenario = &mut self.rows[at];
-        scenario.users.add(source, row.change, row.rise);
-        scenario.iterations += row.iterations;
-        scenario.load.add(&row.load);
+        scenario.users.add(source, counts.change, counts.rise);
+        scenario.iterations += counts.iterations;
+        scenario.load.add(&counts.load);
     }
 
     /// Returns how many iterations of all scenarios were due.

@@ -1,13 +1,14 @@
 //! Makes the snapshots of a group of shards for live views.
 
-use super::super::names::GroupedName;
-use super::super::snapshot::{
-    LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag, LiveTask, Progress, Snapshot,
-};
-use super::super::tally::{RequestTally, per_second};
-use super::super::users::UserCounts;
 use super::group::ShardGroup;
 use super::reporting;
+use super::tally::{RequestTally, per_second};
+use super::users::UserCounts;
+use crate::over_time::RecentRates;
+use crate::record::GroupedName;
+use crate::snapshot::{
+    LiveArrivals, LiveLoad, LiveRequests, LiveRow, LiveTag, LiveTask, Progress, Snapshot,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -126,7 +127,7 @@ fn live_row(
     label: &GroupedName,
     row: &mut RequestTally,
     measured: Duration,
-    now: (f64, f64),
+    now: RecentRates,
 ) -> LiveRow {
     let [p50, p95, p99] = row.live();
     LiveRow {
@@ -136,8 +137,8 @@ fn live_row(
         failures: row.counts.failures(),
         messages: row.counts.traffic.messages_received,
         rate: per_second(row.counts.count(), measured),
-        rate_now: now.0,
-        failures_now: now.1,
+        rate_now: now.requests,
+        failures_now: now.failures,
         p50,
         p95,
         p99,

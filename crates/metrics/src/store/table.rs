@@ -1,6 +1,6 @@
 //! Table of rows in which several shards count, each under numbers of its own.
 
-use super::super::names::{GroupedName, NameInterner};
+use crate::record::{GroupedName, NameInterner};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -1,16 +1,16 @@
-//! The time of a run as the store knows it: how far the run has come, when the measurement began, what of it was a
-//! pause, and up to which moment each shard has handed over. Driven by the store; moments are since the run began.
+//! The time of a run as the store knows it: how far the run has come, when the measurement began, its
+//! pauses, and up to which moment each shard has handed over. Driven by the store; moments are since the run began.
 
-use super::super::axis::SECOND;
-use super::super::delta::{Covered, UNDECIDED};
-use super::super::events::Pauses;
-use super::super::latency::nanoseconds;
+use crate::delta::{Covered, UNDECIDED};
+use crate::latencies::nanoseconds;
+use crate::over_time::Pauses;
+use crate::record::SECOND;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
 /// How long the closing of a second waits for a shard that has not handed over: a shard that is stuck must not hide
-/// what the others do. What it hands over later still counts where it belongs.
+/// the figures of the others. Its own, handed over later, still count where they belong.
 const PATIENCE: u64 = 2 * SECOND;
 
 /// Time of the run and of the measurement under way.

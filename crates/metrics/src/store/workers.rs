@@ -3,17 +3,14 @@
 //! A label's figures are a group of shards of their own, into which the same slices are merged: it has the histograms
 //! of a run, but no series of single names, and merging a delta takes as long again for each label of its worker.
 
-use super::super::delta::SliceDelta;
-use super::super::detail::Detail;
-use super::super::gathered::GatheredDelta;
-use super::super::portable::PortableDelta;
-use super::super::report::{LabelRow, ThresholdRow, WorkerRow};
-use super::super::sketch::Sketcher;
-use super::super::snapshot::LiveWorker;
-use super::super::thresholds::Judges;
-use super::super::workers::{WorkerIdentity, WorkerTally};
 use super::group::ShardGroup;
 use super::judging::Verdicts;
+use crate::delta::{Delta, DeltaSource};
+use crate::latencies::Sketcher;
+use crate::report::{Detail, LabelRow, ThresholdRow, WorkerRow};
+use crate::snapshot::LiveWorker;
+use crate::thresholds::Judges;
+use crate::workers::{WorkerIdentity, WorkerTally};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -181,98 +178,54 @@ impl MeasuredWorkers {
         self.tallies.push(WorkerTally::new(identity));
     }
 
-    /// Lets labels judge what names them by these judges of the run.
+    /// Gives each label the judges of the run for the thresholds that name it.
     pub(super) fn judge_by(&mut self, judges: &Judges) {
         for label in &mut self.labels {
             label.group.judges = judges.of_label(&label.text);
         }
     }
 
-    /// Adds what the shards of one worker measured to the run, to that worker and to each of its labels.
-    pub(super) fn merge(&mut self, run: &mut ShardGroup, worker: usize, delta: &PortableDelta) {
-        let mut sketcher = self.sketcher.take().unwrap_or_default();
-        if let Some(tally) = self.tallies.get(worker) {
-            tally.start(&mut sketcher);
-        }
-        self.merge_slices(run, Some(worker), delta, |workers, rows| {
-            if let Some(tally) = workers.tallies.get_mut(worker) {
-                tally.add_slice(rows, &mut sketcher);
-            }
-        });
-        if let Some(tally) = self.tallies.get_mut(worker) {
-            tally.end(&mut sketcher);
-        }
-        self.merge_stands(run, Some(worker), delta);
-        self.sketcher = Some(sketcher);
-    }
-
-    /// Adds the figures of several workers with the same labels, which a gather has added up.
-    pub(super) fn merge_gathered(&mut self, run: &mut ShardGroup, gathered: &GatheredDelta) {
-        let mut sketcher = self.sketcher.take().unwrap_or_default();
-        for (worker, share) in &gathered.shares {
-            let Some(tally) = self.tallies.get_mut(*worker as usize) else {
-                continue;
-            };
-            for counts in share.0.range(run.time.epoch()..).map(|(_, counts)| counts) {
-                tally.add_counts(counts, &mut sketcher);
-            }
-        }
-        // All have the same labels.
-        let any = gathered.shares.keys().next();
-        let any = any.map(|worker| *worker as usize);
-        self.merge_slices(run, any, &gathered.delta, |_, _| {});
-        self.merge_stands(run, any, &gathered.delta);
-        self.sketcher = Some(sketcher);
-    }
-
-    /// Adds slices of workers with the labels of worker `like` to the run and to those labels, and their users to
-    /// each worker; `each` gets the rows of each slice.
-    fn merge_slices(
-        &mut self,
-        run: &mut ShardGroup,
-        like: Option<usize>,
-        delta: &PortableDelta,
-        mut each: impl FnMut(&mut MeasuredWorkers, &SliceDelta),
-    ) {
-        for ((epoch, from), slice) in &delta.slices {
-            if *epoch < run.time.epoch() {
-                continue;
-            }
-            let rows = slice.to_delta(*epoch, *from);
-            run.merge_slice_of_shards(slice, &rows);
-            each(self, &rows);
-            for (shard, row) in slice.populations() {
-                let scenario = run.measured.scenarios.number_of(&row.name);
-                if let Some(tally) = self.tally_of_shard(shard) {
-                    tally.add_users(shard, scenario, row.change, row.rise);
+    /// Adds figures of workers to the tally of each worker and to their labels; `run` has them already.
+    pub(super) fn merge(&mut self, run: &ShardGroup, delta: &Delta) {
+        let epoch = run.time.epoch();
+        let sketcher = self.sketcher.get_or_insert_default();
+        let any = match &delta.source {
+            DeltaSource::Shard(_) | DeltaSource::Shards => return,
+            DeltaSource::Worker(worker) => {
+                if let Some(tally) = self.tallies.get_mut(*worker) {
+                    tally.add_slices(delta.slices_from(epoch), sketcher);
                 }
+                Some(*worker)
             }
-            self.each_group_of(like, |group| group.merge_slice_of_shards(slice, &rows));
+            DeltaSource::Workers(shares) => {
+                for (worker, share) in shares {
+                    if let Some(tally) = self.tallies.get_mut(*worker as usize) {
+                        for (_, counts) in share.0.range(epoch..) {
+                            tally.add_counts(counts, sketcher);
+                        }
+                    }
+                }
+                // All have the same labels.
+                shares.keys().next().map(|worker| *worker as usize)
+            }
+        };
+        for row in delta.slices_from(epoch).flat_map(|slice| &slice.scenarios) {
+            let scenario = run.measured.scenarios.number_of(&row.name);
+            if let Some(tally) = self.tally_of_shard(row.shard) {
+                tally.add_users(row.shard, scenario, row.counts.change, row.counts.rise);
+            }
         }
-    }
-
-    /// Adds the states of shards and the warnings of workers with the labels of worker `like`.
-    fn merge_stands(&mut self, run: &mut ShardGroup, like: Option<usize>, delta: &PortableDelta) {
-        for ((covered, shard), stand) in &delta.stands {
+        for ((covered, shard), handover) in &delta.handovers {
             let shard = *shard as usize;
-            run.merge_stand_of(shard, *covered, stand);
             if let Some(tally) = self.tally_of_shard(shard) {
                 let ended = covered.at(run.time.now_ns());
-                tally.add_effort(shard, ended, &stand.effort);
+                tally.add_effort(shard, ended, &handover.effort);
             }
         }
-        self.each_group_of(like, |group| {
-            for ((covered, shard), stand) in &delta.stands {
-                group.merge_stand_of(*shard as usize, *covered, stand);
-            }
-        });
-        for warning in &delta.warnings {
-            run.warnings.add(warning.clone());
-        }
+        self.each_group_of(any, |group| group.merge(delta));
     }
 
-    /// Notes that a worker is no longer heard from, `at` that time since the start of the run. What it has delivered
-    /// counts.
+    /// Notes that a worker was lost `at` that time since the start of the run. Its figures up to then count.
     pub(super) fn lose(&mut self, worker: usize, at: Duration) {
         let Some(tally) = self.tallies.get_mut(worker) else {
             return;

@@ -1,13 +1,13 @@
 //! Gathers the figures that one threshold needs in addition to those of the whole run: everything from its `after`
 //! on, or the cells of its sliding window.
 
-use super::super::axis::GRID;
-use super::super::delta::SliceDelta;
-use super::super::silence::{Silence, least_silence};
-use super::super::threshold_figures::{ThresholdFigures, ThresholdSubject};
+use super::figures::{ThresholdFigures, ThresholdSubject};
 use super::selector::RowSelector;
 use super::waits::RowWaits;
 use super::{FigureView, nanoseconds};
+use crate::delta::SliceDelta;
+use crate::over_time::{Silence, least_silence};
+use crate::record::GRID;
 use lgoose_base::phases::{Phase, TimedPart};
 use lgoose_base::threshold::{FigureKind, Threshold, Unit};
 use std::collections::BTreeMap;
@@ -22,9 +22,9 @@ const BORDER: Duration = Duration::from_millis(1);
 /// Figures gathered so far.
 #[derive(Debug)]
 pub(super) struct GatheredFigures {
-    /// Beginning of what is gathered, in nanoseconds since the measurement began.
+    /// Beginning of the gathered figures, in nanoseconds since the measurement began.
     pub(super) after: u64,
-    /// What the figures are of, once it is known.
+    /// Subject of the figures, once it is known.
     subject: Option<ThresholdSubject>,
     figures: StoredFigures,
     /// Times without a response to the requests, where waiting for one counts.
@@ -69,7 +69,7 @@ pub(super) struct ThresholdStretch {
 }
 
 impl GatheredFigures {
-    /// Prepares to gather what a threshold needs; `None` if the figures of the whole run are enough, which is never
+    /// Prepares to gather the figures of a threshold; `None` if the figures of the whole run are enough, which is never
     /// so for tags. A figure that only grows is always gathered in full: its `after` says when the limit has to be
     /// reached.
     pub(super) fn for_threshold(
@@ -167,12 +167,12 @@ impl GatheredFigures {
         matches!(self.figures, StoredFigures::Cells { judged, .. } if judged > 0)
     }
 
-    /// Returns whether it is known what the figures are of.
+    /// Returns whether the subject of the figures is known.
     pub(super) fn has_subject(&self) -> bool {
         self.subject.is_some()
     }
 
-    /// Notes what the figures are of although none were seen: a counter to which nothing was added.
+    /// Notes the subject of the figures although there are none: a counter to which nothing was added.
     pub(super) fn are_of(&mut self, subject: ThresholdSubject) {
         self.subject.get_or_insert(subject);
     }
@@ -195,7 +195,7 @@ impl GatheredFigures {
         }
     }
 
-    /// Returns what was kept of the slices that are over at `until`, in which no verdict changes any more, and the end of the last
+    /// Returns the figures of the slices that are over at `until`, in which no verdict changes any more, and the end of the last
     /// of them.
     pub(super) fn decide(&mut self, until: u64) -> Option<(u64, &ThresholdFigures)> {
         let StoredFigures::All { sum, undecided } = &mut self.figures else {
@@ -216,7 +216,7 @@ impl GatheredFigures {
 
     /// Returns the next stretch that is over at `until` and was not judged yet.
     pub(super) fn next_stretch(&mut self, until: u64) -> Option<ThresholdStretch> {
-        // Once it is known what they are of, all are judged from the start, whenever that is.
+        // Once their subject is known, all are judged from the start, whenever that is.
         let subject = self.subject?;
         let StoredFigures::Cells {
             length,

@@ -5,26 +5,27 @@
 //! complete. A threshold that leaves out a part of the run, or looks at intervals, gathers its own figures, so that
 //! nothing that is left out is ever judged. Times are nanoseconds since the start of the measurement.
 
+mod figures;
 mod gathering;
 mod selector;
 mod waits;
 
-use super::delta::SliceDelta;
-use super::report::ThresholdRow;
-use super::silence::Silence;
-use super::threshold_figures::{ThresholdFigures, ThresholdSubject};
+use crate::delta::SliceDelta;
+use crate::over_time::Silence;
+use crate::report::ThresholdRow;
+pub(crate) use figures::{ThresholdFigures, ThresholdSubject};
 use gathering::{GatheredFigures, ThresholdStretch};
 use lgoose_base::threshold::{FigureKind, Threshold};
-pub(super) use selector::{ITERATIONS, RowSelector, SelectedFigures, Selection, row_selectors};
+pub(crate) use selector::{ITERATIONS, RowSelector, SelectedFigures, Selection, row_selectors};
 use std::time::Duration;
 
 /// Thresholds of a run and their state.
 #[derive(Debug, Default)]
-pub(super) struct Judges {
+pub(crate) struct Judges {
     judges: Vec<Judge>,
     /// When the load began to go down: later stretches say nothing about the target.
     ended: Option<u64>,
-    /// Whether judgement is suspended because what is measured now will be left out.
+    /// Whether judgement is suspended because the current figures will be left out.
     held: bool,
 }
 
@@ -33,12 +34,12 @@ struct Judge {
     threshold: Threshold,
     /// The name that rows show: the threshold's own, or the label that its figures are all of.
     name: Option<String>,
-    /// What the threshold can be about, in the order of precedence. Each is judged from the start of the run, so that
+    /// Possible subjects of the threshold, in the order of precedence. Each is judged from the start of the run, so that
     /// it does not matter when the run sees a row of it.
     candidates: Vec<Candidate>,
 }
 
-/// Rows that a threshold can be about, and what is known of them.
+/// A possible subject of a threshold: rows of one kind, and their figures so far.
 #[derive(Debug)]
 struct Candidate {
     selector: RowSelector,
@@ -55,32 +56,32 @@ struct Candidate {
 }
 
 /// Figures that judges look at.
-pub(super) struct FigureView<'a> {
+pub(crate) struct FigureView<'a> {
     /// The moment up to which everything is known.
-    pub(super) until: u64,
+    pub(crate) until: u64,
     /// The moment up to which all verdicts of the plan on requests are known, too.
-    pub(super) decided: u64,
+    pub(crate) decided: u64,
     /// Returns the figures of the rows of the whole run that are selected; `None` if there are none.
-    pub(super) whole: &'a dyn Fn(&RowSelector, &Threshold) -> Option<ThresholdFigures>,
+    pub(crate) whole: &'a dyn Fn(&RowSelector, &Threshold) -> Option<ThresholdFigures>,
     /// Returns how much of a stretch, given by its two ends, was not spent in a pause.
-    pub(super) lasted: &'a dyn Fn(u64, u64) -> Duration,
+    pub(crate) lasted: &'a dyn Fn(u64, u64) -> Duration,
     /// Returns the scenarios that the selected rows belong to, where some do not; empty for all.
-    pub(super) scenarios: &'a dyn Fn(&RowSelector) -> Vec<String>,
+    pub(crate) scenarios: &'a dyn Fn(&RowSelector) -> Vec<String>,
     /// Times without any response while users waited, including one that still lasts.
-    pub(super) silences: &'a [Silence],
+    pub(crate) silences: &'a [Silence],
 }
 
 /// A threshold without a figure, and the reason if it is known.
 #[derive(Debug)]
-pub(super) struct UnjudgedThreshold<'a> {
-    pub(super) threshold: &'a Threshold,
+pub(crate) struct UnjudgedThreshold<'a> {
+    pub(crate) threshold: &'a Threshold,
     /// The name that its row shows.
-    pub(super) name: Option<&'a str>,
-    pub(super) why: Option<&'static str>,
+    pub(crate) name: Option<&'a str>,
+    pub(crate) why: Option<&'static str>,
 }
 
 impl Judges {
-    pub(super) fn new(thresholds: Vec<Threshold>) -> Judges {
+    pub(crate) fn new(thresholds: Vec<Threshold>) -> Judges {
         Judges {
             judges: thresholds.into_iter().map(Judge::new).collect(),
             ..Judges::default()
@@ -88,7 +89,7 @@ impl Judges {
     }
 
     /// Returns the judges of those thresholds whose name is a label, for figures that are all of that label.
-    pub(super) fn of_label(&self, label: &str) -> Judges {
+    pub(crate) fn of_label(&self, label: &str) -> Judges {
         let named = self.judges.iter();
         let named = named.filter(|judge| judge.name.as_deref() == Some(label));
         let whole = named.map(|judge| Judge {
@@ -105,38 +106,38 @@ impl Judges {
         }
     }
 
-    /// Suspends judgement until the next reset: what is measured until then will be left out.
-    pub(super) fn hold(&mut self) {
+    /// Suspends judgement until the next reset: the figures up to then will be left out.
+    pub(crate) fn hold(&mut self) {
         self.held = true;
     }
 
     /// Adds a slice, or a part of one.
-    pub(super) fn gather(&mut self, slice: &SliceDelta) {
+    pub(crate) fn gather(&mut self, slice: &SliceDelta) {
         for judge in &mut self.judges {
             judge.gather(slice, self.held);
         }
     }
 
     /// Looks at the current figures.
-    pub(super) fn look(&mut self, view: &FigureView<'_>) {
+    pub(crate) fn look(&mut self, view: &FigureView<'_>) {
         for judge in &mut self.judges {
             judge.look(view, self.ended, self.held);
         }
     }
 
     /// Judges no stretches from `at` on, and stops nothing.
-    pub(super) fn end(&mut self, at: u64) {
+    pub(crate) fn end(&mut self, at: u64) {
         self.ended.get_or_insert(at);
     }
 
-    /// Drops what was seen, and judges from now on.
-    pub(super) fn reset(&mut self) {
+    /// Drops all figures so far, and judges from now on.
+    pub(crate) fn reset(&mut self) {
         let judges = std::mem::take(self).judges.into_iter();
         self.judges = judges.map(Judge::anew).collect();
     }
 
     /// Returns the first broken threshold that ends the run, without those that are about a label of workers.
-    pub(super) fn stopping(&self, labels: &[String]) -> Option<ThresholdRow> {
+    pub(crate) fn stopping(&self, labels: &[String]) -> Option<ThresholdRow> {
         let mut judges = self
             .judges
             .iter()
@@ -148,7 +149,7 @@ impl Judges {
     }
 
     /// Returns all thresholds with their figures at the latest look; one that is broken for good keeps its worst.
-    pub(super) fn current(&self) -> Vec<ThresholdRow> {
+    pub(crate) fn current(&self) -> Vec<ThresholdRow> {
         self.judges
             .iter()
             .map(|judge| judge.row(judge.subject().shown()))
@@ -157,13 +158,13 @@ impl Judges {
 
     /// Returns a warning for each threshold whose name the run has had rows of several kinds of, or is that of a label of
     /// workers, too: which are meant, and how to choose others.
-    pub(super) fn ambiguities(&self, labels: &[String]) -> impl Iterator<Item = String> {
+    pub(crate) fn ambiguities(&self, labels: &[String]) -> impl Iterator<Item = String> {
         let judges = self.judges.iter();
         judges.filter_map(move |judge| judge.ambiguity(labels))
     }
 
     /// Returns the verdicts on a run that is seen up to its end, and the thresholds that could not be judged.
-    pub(super) fn verdicts(
+    pub(crate) fn verdicts(
         &self,
         view: &FigureView<'_>,
     ) -> (Vec<ThresholdRow>, Vec<UnjudgedThreshold<'_>>) {
@@ -210,7 +211,7 @@ impl Judge {
         }
     }
 
-    /// Returns the same judge, which has gathered nothing, but knows what the run has had.
+    /// Returns the same judge without figures, which still knows the rows that the run has had.
     fn anew(self) -> Judge {
         let candidates = self.candidates.into_iter().map(|candidate| Candidate {
             has_figure: candidate.has_figure,
@@ -222,8 +223,8 @@ impl Judge {
         }
     }
 
-    /// Returns what the threshold is about: the first candidate with its figure that the run has had rows of. Where none
-    /// has the figure, one without it says so.
+    /// Returns the subject of the threshold: the first candidate with its figure that the run has had rows of, else the
+    /// first of which it has had rows.
     fn subject(&self) -> &Candidate {
         let mut seen = self
             .candidates
@@ -365,7 +366,7 @@ impl Candidate {
             FigureKind::Rate | FigureKind::Bytes if from > 0 => LEAST_FOR_A_RATE,
             _ => 0,
         };
-        let (known, seen) = self.decided(threshold, view, (known, seen));
+        let (known, seen) = self.decided(threshold, view, known, seen);
         let has_started = known >= from.saturating_add(least);
         if let Some(value) = seen
             && threshold.abort
@@ -377,24 +378,25 @@ impl Candidate {
         }
     }
 
-    /// Returns the figure as far as the verdicts on all requests are known, and up to when that is; what was `seen` where the
-    /// figure waits for none.
+    /// Returns the moment up to which the verdicts on all requests are known, and the figure at that moment; where the
+    /// figure waits for no verdicts, `until` and `value`.
     fn decided(
         &mut self,
         threshold: &Threshold,
         view: &FigureView<'_>,
-        seen: (u64, Option<f64>),
+        until: u64,
+        value: Option<f64>,
     ) -> (u64, Option<f64>) {
         let gathered = self
             .gathered
             .as_mut()
             .filter(|_| threshold.abort && self.selector.waits_for_verdicts(threshold));
         let Some(gathered) = gathered else {
-            return seen;
+            return (until, value);
         };
         let after = gathered.after;
-        let Some((until, figures)) = gathered.decide(seen.0) else {
-            return (seen.0, None);
+        let Some((until, figures)) = gathered.decide(until) else {
+            return (until, None);
         };
         let lasted = (view.lasted)(after, until.max(after));
         let value = figures.value(threshold, lasted.as_secs_f64());
@@ -478,7 +480,7 @@ impl Candidate {
 const LEAST_FOR_A_RATE: u64 = 1_000_000_000;
 
 fn nanoseconds(time: Option<Duration>) -> u64 {
-    time.map_or(0, super::latency::nanoseconds)
+    time.map_or(0, crate::latencies::nanoseconds)
 }
 
 #[cfg(test)]

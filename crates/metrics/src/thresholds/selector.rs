@@ -1,15 +1,14 @@
-//! What a threshold is about: which rows its name selects, of a slice or of the whole run.
+//! Subjects of thresholds: the rows that the name of a threshold selects, of a slice or of the whole run.
 //!
 //! A name can stand for several kinds of rows: requests without a name are counted under their task, so both have one
 //! name. [`row_selectors`] returns all of them in the order of precedence; the threshold is about the first of which the
 //! run has seen a row.
 
-use super::super::delta::SliceDelta;
-use super::super::measures::{MeasureDelta, MeasureKind};
-use super::super::names::{GroupedName, ITERATION, OTHER};
-use super::super::report::{SubjectKind, SubjectRow};
-use super::super::threshold_figures::{MAY_LACK, ThresholdFigures, ThresholdSubject};
-use super::super::under_way::WaitingRequests;
+use super::figures::{MAY_LACK, ThresholdFigures, ThresholdSubject};
+use crate::delta::SliceDelta;
+use crate::measures::{MeasureDelta, MeasureKind};
+use crate::record::{GroupedName, ITERATION, OTHER, WaitingRequests};
+use crate::report::{SubjectKind, SubjectRow};
 use lgoose_base::tags::{SCENARIO, Tags, split_selector};
 use lgoose_base::threshold::{FigureKind, LatencySubset, Threshold};
 
@@ -17,11 +16,11 @@ use lgoose_base::threshold::{FigureKind, LatencySubset, Threshold};
 const ALL_CHECKS: &str = "checks";
 
 /// Name that stands for the iterations of all scenarios together.
-pub(in super::super) const ITERATIONS: &str = "iterations";
+pub(crate) const ITERATIONS: &str = "iterations";
 
 /// Selects rows of one kind.
 #[derive(Debug, Clone, PartialEq)]
-pub(in super::super) enum RowSelector {
+pub(crate) enum RowSelector {
     AllRequests,
     AllChecks,
     /// Iterations that were due in a run at a rate, of one scenario or of all.
@@ -48,9 +47,9 @@ pub(in super::super) enum RowSelector {
 
 /// Whether a selector is about a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Selection {
+pub(crate) enum Selection {
     No,
-    /// The row counts what had too many names or tags together, which may be among it.
+    /// The row counts together everything that had too many names or tags, which may include it.
     Perhaps,
     Yes,
 }
@@ -65,10 +64,10 @@ impl Selection {
     }
 }
 
-/// Returns what a threshold can be about, in the order of precedence: what the name says with `task`, `check` or
-/// `metric` before it, the requests of the name, the task or transaction, the metric, the check; then the same with
+/// Returns the possible subjects of a threshold, in the order of precedence: the kind that the name begins with (`task`,
+/// `check` or `metric`), the requests of the name, the task or transaction, the metric, the check; then the same with
 /// the tags that the name begins with.
-pub(in super::super) fn row_selectors(threshold: &Threshold) -> Vec<RowSelector> {
+pub(crate) fn row_selectors(threshold: &Threshold) -> Vec<RowSelector> {
     match threshold.name.as_deref() {
         None if threshold.figure == FigureKind::Checks => vec![RowSelector::AllChecks],
         None if threshold.figure == FigureKind::Dropped => {
@@ -143,7 +142,7 @@ impl RowSelector {
         }
     }
 
-    /// Returns what a name that says its kind selects.
+    /// Returns the selector of a name that names its kind.
     fn explicit(scenario: Option<&str>, name: &str) -> Option<RowSelector> {
         if scenario.is_some() && name == ITERATIONS {
             return Some(RowSelector::tasks(scenario, ITERATION));
@@ -167,7 +166,7 @@ impl RowSelector {
     }
 
     /// Returns whether requests of that name and tags are selected.
-    pub(in super::super) fn request(&self, label: &GroupedName) -> Selection {
+    pub(crate) fn request(&self, label: &GroupedName) -> Selection {
         let (tags, name) = match self {
             RowSelector::AllRequests => return Selection::Yes,
             RowSelector::Requests { tags, name } => (tags, name),
@@ -191,7 +190,7 @@ impl RowSelector {
     }
 
     /// Returns whether requests of that name are selected, with some tags.
-    pub(in super::super) fn is_request_of(&self, label: &GroupedName) -> bool {
+    pub(crate) fn is_request_of(&self, label: &GroupedName) -> bool {
         let RowSelector::Requests { name, .. } = self else {
             return false;
         };
@@ -199,7 +198,7 @@ impl RowSelector {
     }
 
     /// Returns whether the iterations of that scenario are selected.
-    pub(in super::super) fn arrivals_of(&self, name: &str) -> bool {
+    pub(crate) fn arrivals_of(&self, name: &str) -> bool {
         let RowSelector::Arrivals { scenario } = self else {
             return false;
         };
@@ -207,7 +206,7 @@ impl RowSelector {
     }
 
     /// Returns whether runs of that task are selected; the group of a task is its scenario.
-    pub(in super::super) fn task(&self, label: &GroupedName) -> Selection {
+    pub(crate) fn task(&self, label: &GroupedName) -> Selection {
         let RowSelector::Tasks { scenario, name } = self else {
             return Selection::No;
         };
@@ -219,7 +218,7 @@ impl RowSelector {
     }
 
     /// Returns whether a check or metric of that kind and name is selected.
-    pub(in super::super) fn measure(&self, kind: MeasureKind, name: &str) -> Selection {
+    pub(crate) fn measure(&self, kind: MeasureKind, name: &str) -> Selection {
         let own = match self {
             RowSelector::AllChecks => return Selection::of(kind.is_check()),
             RowSelector::TaggedCheck(own) if kind == MeasureKind::TaggedCheck => own,
@@ -235,7 +234,7 @@ impl RowSelector {
         }
     }
 
-    /// Returns what the rows of a slice are of that are selected for certain; `None` if it has none.
+    /// Returns the subject of the rows of a slice that are selected for certain; `None` if it has none.
     pub(super) fn subject_in(&self, slice: &SliceDelta) -> Option<ThresholdSubject> {
         let mut requests = slice.requests.iter();
         let mut tasks = slice.tasks.iter();
@@ -293,7 +292,7 @@ impl RowSelector {
         {
             let rows = slice.scenarios.iter();
             for row in rows.filter(|row| self.arrivals_of(&row.name)) {
-                figures.add_arrivals(row.load.arrivals());
+                figures.add_arrivals(row.counts.load.arrivals());
             }
         }
         // Without requests there is still the oldest one under way.
@@ -325,8 +324,8 @@ impl RowSelector {
             && (threshold.figure == FigureKind::Failures || threshold.among == LatencySubset::Ok)
     }
 
-    /// Returns what it selects as the report shows it, without the scenarios that only a run shows.
-    pub(in super::super) fn row(&self) -> SubjectRow {
+    /// Returns the subject as the report shows it, without the scenarios that only a run shows.
+    pub(crate) fn row(&self) -> SubjectRow {
         let (kind, name) = match self {
             RowSelector::AllRequests => (SubjectKind::Requests, None),
             RowSelector::AllChecks => (SubjectKind::Check, None),
@@ -348,7 +347,7 @@ impl RowSelector {
     }
 
     /// Returns the scenario whose rows alone it selects, if it says one.
-    pub(in super::super) fn scenario(&self) -> Option<String> {
+    pub(crate) fn scenario(&self) -> Option<String> {
         let of = |tags: &Tags| tags.get(SCENARIO).map(str::to_owned);
         match self {
             RowSelector::Requests { tags, .. } => of(tags),
@@ -366,7 +365,7 @@ impl RowSelector {
     }
 
     /// Returns the kind of rows, for people.
-    pub(in super::super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             RowSelector::AllRequests | RowSelector::Requests { .. } => "requests",
             RowSelector::AllChecks => "checks",
@@ -380,11 +379,11 @@ impl RowSelector {
 
 /// Figures of the rows selected so far.
 #[derive(Debug, Default)]
-pub(in super::super) struct SelectedFigures(pub(in super::super) Option<ThresholdFigures>);
+pub(crate) struct SelectedFigures(pub(crate) Option<ThresholdFigures>);
 
 impl SelectedFigures {
     /// Returns the figures to add a row to, if it is selected. Figures that may lack a row say so.
-    pub(in super::super) fn select(
+    pub(crate) fn select(
         &mut self,
         selection: Selection,
         subject: ThresholdSubject,

@@ -1,12 +1,11 @@
 //! Times in which users waited for the requests that one threshold is about, and no response came to any: they leave no figures
-//! behind. Gathered slice by slice, from what each shard saw at the end of a slice.
+//! behind. Gathered slice by slice, from the state of each shard at the end of a slice.
 
-use super::super::axis::AxisSpan;
-use super::super::silence::Silence;
-use super::super::under_way::WaitingRequests;
+use crate::over_time::Silence;
+use crate::record::{AxisSpan, WaitingRequests};
 use std::collections::BTreeMap;
 
-/// What was seen in the slices of a sliding window, by their beginnings.
+/// Waiting requests in the slices of a sliding window, by their beginnings.
 #[derive(Debug, Default)]
 pub(super) struct RowWaits(BTreeMap<u64, SliceWaits>);
 
@@ -20,7 +19,7 @@ struct SliceWaits {
 }
 
 impl RowWaits {
-    /// Adds what a shard saw in a slice, or in a part of one.
+    /// Adds the requests of a shard in a slice, or in a part of one.
     pub(super) fn add(&mut self, span: &AxisSpan, ended: u64, waiting: WaitingRequests) {
         if ended + waiting.count > 0 {
             let slice = self.0.entry(span.from).or_default();

@@ -1,6 +1,6 @@
-//! What a worker did in its last seconds: its rate of requests, and how hard its threads worked.
+//! Recent work of a worker: its rate of requests, and the effort of its threads.
 
-use super::super::generator::{Effort, StretchEffort, is_strained};
+use crate::generator::{Effort, StretchEffort, is_strained};
 use std::time::Duration;
 
 /// Seconds over which a rate is taken.

@@ -1,6 +1,6 @@
 //! Workers of a run on several machines: their identities, and a light tally of each.
 //!
-//! The [`Store`](super::Store) has one tally per worker, for tables; a run may have thousands of workers. Only the
+//! The [`Store`](crate::Store) has one tally per worker, for tables; a run may have thousands of workers. Only the
 //! figures of the whole run and of each label are exact.
 
 mod lately;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
-pub(super) use tally::WorkerTally;
+pub(crate) use tally::WorkerTally;
 
 /// Facts about a worker that are known when it joins a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub struct WorkerIdentity {
 
 impl WorkerIdentity {
     /// Returns its labels as thresholds and reports write them: `region=eu`.
-    pub(super) fn label_texts(&self) -> impl Iterator<Item = String> {
+    pub(crate) fn label_texts(&self) -> impl Iterator<Item = String> {
         label_texts(&self.labels)
     }
 }

@@ -1,23 +1,21 @@
 //! Tally of one worker: some hundred bytes, and a sketch of its latencies.
 
-use super::super::delta::SliceDelta;
-use super::super::gathered::WorkerCounts;
-use super::super::generator::Effort;
-use super::super::latency::ExactFigures;
-use super::super::report::{WorkerRow, WorkerState};
-use super::super::sketch::{Sketch, Sketcher};
-use super::super::snapshot::LiveWorker;
-use super::super::users::UserCounts;
 use super::WorkerIdentity;
 use super::lately::{RecentRate, WorkerEffort};
+use crate::delta::{LatencyKind, SliceDelta, WorkerCounts};
+use crate::generator::Effort;
+use crate::latencies::{ExactFigures, Sketch, Sketcher};
+use crate::report::{WorkerRow, WorkerState};
+use crate::snapshot::LiveWorker;
+use crate::store::UserCounts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Figures of one worker.
 #[derive(Debug)]
-pub(in super::super) struct WorkerTally {
-    pub(in super::super) identity: WorkerIdentity,
+pub(crate) struct WorkerTally {
+    pub(crate) identity: WorkerIdentity,
     /// Name and version, and the labels, as live views share them.
     shown: [Arc<str>; 2],
     labels: Arc<BTreeMap<String, String>>,
@@ -38,7 +36,7 @@ pub(in super::super) struct WorkerTally {
 }
 
 impl WorkerTally {
-    pub(in super::super) fn new(identity: WorkerIdentity) -> WorkerTally {
+    pub(crate) fn new(identity: WorkerIdentity) -> WorkerTally {
         WorkerTally {
             shown: [
                 identity.name.as_str().into(),
@@ -60,27 +58,30 @@ impl WorkerTally {
         }
     }
 
-    /// Begins to add a delivery, whose latencies are gathered in `sketcher` until [`Self::end`].
-    pub(in super::super) fn start(&self, sketcher: &mut Sketcher) {
+    /// Adds the requests of some slices.
+    pub(crate) fn add_slices<'a>(
+        &mut self,
+        slices: impl Iterator<Item = &'a SliceDelta>,
+        sketcher: &mut Sketcher,
+    ) {
         sketcher.start(&self.sketch);
-    }
-
-    /// Adds the requests of a slice.
-    pub(in super::super) fn add_slice(&mut self, slice: &SliceDelta, sketcher: &mut Sketcher) {
-        let second = slice.span.second();
-        let rows = slice.requests.iter().map(|row| &row.figures);
-        for row in rows.filter(|row| !row.counts.is_empty()) {
-            self.exact = self.exact.merged(&row.counts.all);
-            self.failures += row.counts.failures_change();
-            self.bytes += row.counts.traffic.received;
-            self.rate.add(second, row.counts.count());
-            sketcher.more(&row.all);
+        for slice in slices {
+            let second = slice.span.second();
+            let rows = slice.requests.iter().map(|row| &row.figures);
+            for row in rows.filter(|row| !row.counts.is_empty()) {
+                self.exact = self.exact.merged(&row.counts.all);
+                self.failures += row.counts.failures_change();
+                self.bytes += row.counts.traffic.received;
+                self.rate.add(second, row.counts.count());
+                sketcher.more(&row[LatencyKind::All]);
+            }
         }
+        self.end(sketcher);
     }
 
     /// Adds its share of figures that a gather added up.
-    pub(in super::super) fn add_counts(&mut self, counts: &WorkerCounts, sketcher: &mut Sketcher) {
-        self.start(sketcher);
+    pub(crate) fn add_counts(&mut self, counts: &WorkerCounts, sketcher: &mut Sketcher) {
+        sketcher.start(&self.sketch);
         self.exact = self.exact.merged(&counts.exact);
         self.failures += counts.failures;
         self.bytes += counts.bytes;
@@ -91,25 +92,19 @@ impl WorkerTally {
         self.end(sketcher);
     }
 
-    /// Ends what [`Self::begin`] began.
-    pub(in super::super) fn end(&mut self, sketcher: &mut Sketcher) {
+    /// Takes over the latencies that `sketcher` has gathered.
+    fn end(&mut self, sketcher: &mut Sketcher) {
         let (sketch, [p50, p95]) = sketcher.end(&self.exact, [0.5, 0.95]);
         (self.sketch, self.p50, self.p95) = (sketch, p50, p95);
     }
 
-    /// Adds the users of a scenario on one of its shards, as [`Users::add`] does.
-    pub(in super::super) fn add_users(
-        &mut self,
-        shard: usize,
-        scenario: usize,
-        change: i64,
-        rise: i64,
-    ) {
+    /// Adds the users of a scenario on one of its shards, as [`UserCounts::add`] does.
+    pub(crate) fn add_users(&mut self, shard: usize, scenario: usize, change: i64, rise: i64) {
         self.users.add((shard, scenario), change, rise);
     }
 
     /// Adds the effort of one of its shards in a tick that ended so many nanoseconds after the run began.
-    pub(in super::super) fn add_effort(&mut self, shard: usize, ended: u64, effort: &Effort) {
+    pub(crate) fn add_effort(&mut self, shard: usize, ended: u64, effort: &Effort) {
         let shard = shard.saturating_sub(self.identity.shards.start);
         let most = self.identity.shards.len().saturating_sub(1);
         // Where all requests fail, no latency is the site's.
@@ -120,12 +115,12 @@ impl WorkerTally {
         });
     }
 
-    pub(in super::super) fn tick(&mut self) {
+    pub(crate) fn tick(&mut self) {
         self.users.tick();
     }
 
-    /// Drops what was counted so far; its users and its state stay.
-    pub(in super::super) fn reset(&mut self) {
+    /// Drops all counts so far; its users and its state stay.
+    pub(crate) fn reset(&mut self) {
         self.users.reset();
         self.exact = ExactFigures::default();
         (self.failures, self.bytes) = (0, 0);
@@ -135,27 +130,27 @@ impl WorkerTally {
         self.strain.reset();
     }
 
-    pub(in super::super) fn lose(&mut self, at: Duration) {
+    pub(crate) fn lose(&mut self, at: Duration) {
         (self.state, self.lost_at) = (WorkerState::Lost, Some(at));
         for shard in self.identity.shards.clone() {
             self.users.lose(shard);
         }
     }
 
-    pub(in super::super) fn find(&mut self) {
+    pub(crate) fn find(&mut self) {
         self.state = WorkerState::Running;
         for shard in self.identity.shards.clone() {
             self.users.find(shard);
         }
     }
 
-    pub(in super::super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         self.find();
         self.state = WorkerState::Done;
     }
 
     /// Returns the row for reports; the measurement began at `origin` since the start of the run.
-    pub(in super::super) fn row(&self, origin: Duration) -> WorkerRow {
+    pub(crate) fn row(&self, origin: Duration) -> WorkerRow {
         let identity = &self.identity;
         let since = |at: Duration| at.as_secs_f64() - origin.as_secs_f64();
         WorkerRow {
@@ -179,7 +174,7 @@ impl WorkerTally {
     }
 
     /// Returns the row for live views; `second` is that of the measurement that is under way.
-    pub(in super::super) fn live(&self, second: u64) -> LiveWorker {
+    pub(crate) fn live(&self, second: u64) -> LiveWorker {
         let [name, version] = self.shown.clone();
         let identity = &self.identity;
         let works = self.state == WorkerState::Running;

@@ -113,10 +113,12 @@ fn merge_gathered(store: &mut Store, seconds: &[[PortableDelta; 5]]) -> usize {
         let decoded = GatheredDelta::decode(&encoded).expect("it was encoded here");
         let mut now = decoded.numbered(|id| Some(id as usize - 1_000));
         later.extend(now.split_off(1));
-        store.merge_gathered(&now);
+        store.merge(now.into());
     }
     start_anew(store, !later.is_empty());
-    later.iter().for_each(|later| store.merge_gathered(later));
+    for later in later {
+        store.merge(later.into());
+    }
     bytes
 }
 
@@ -127,11 +129,11 @@ fn merge_single(store: &mut Store, deliveries: &[PortableDelta; 5]) -> usize {
         bytes += delta.encode().len();
         let mut now = delta.clone();
         later.extend(now.split_off(1).map(|later| (worker, later)));
-        store.merge_worker(worker, &now);
+        store.merge(now.of_worker(worker));
     }
     start_anew(store, !later.is_empty());
     for (worker, later) in &later {
-        store.merge_worker(*worker, later);
+        store.merge(later.of_worker(*worker));
     }
     bytes
 }

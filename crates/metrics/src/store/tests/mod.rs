@@ -7,9 +7,10 @@ mod tags;
 mod workers;
 
 use super::*;
+use crate::latencies::buckets;
 use crate::{
     Detail, Phases, PortableDelta, ProvisionalCounts, Recorder, Report, Sample, SampleFailure,
-    SampleResponse, TaskRun, Traffic, buckets,
+    SampleResponse, TaskRun, Traffic,
 };
 use lgoose_base::phases::TimedPart;
 use std::time::SystemTime;

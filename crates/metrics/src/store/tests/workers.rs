@@ -94,7 +94,7 @@ impl SimulatedRun {
             let delta = recorder.take();
             let portable = PortableDelta::from(&delta);
             recorder.recycle(delta);
-            self.store.merge_worker(worker, &portable);
+            self.store.merge(portable.of_worker(worker));
         }
         self.second += 1;
         self.store.tick(SECOND * self.second as u32)

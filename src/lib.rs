@@ -123,9 +123,9 @@ pub mod report {
         Exemplar, Figures, GeneratorRow, HopRow, LabelRow, Latency, LiveArrivals, LiveLoad,
         LiveRequests, LiveRow, LiveTag, LiveTask, LiveWorker, LoadKind, LogRow, MachineRow,
         Messages, Metric, MetricKind, PartRow, PhasesMs, PointGenerator, PointLatency, Progress,
-        Report, RequestRow, RunPhase, RunSettings, ScenarioArrivals, ScenarioRow, SeriesPoint,
-        SlowRequest, Snapshot, StepResult, SubjectKind, SubjectRow, TagRow, TaskRow, ThresholdRow,
-        TraceRow, Usl, Verdict, VerdictResult, WorkerRow, WorkerState, join,
+        ReasonKind, Report, RequestRow, RunPhase, RunSettings, ScenarioArrivals, ScenarioRow,
+        SeriesPoint, SlowRequest, Snapshot, StepResult, SubjectKind, SubjectRow, TagRow, TaskRow,
+        ThresholdRow, TraceRow, Usl, Verdict, VerdictResult, WorkerRow, WorkerState, join,
     };
     pub use lgoose_plan::config::Format;
     pub use lgoose_report::json::snapshot as render_snapshot;

@@ -169,7 +169,7 @@ fn loads_that_contradict_each_other_are_named_with_the_way_out() {
         ),
         (
             &["--test-plan", "5,1m", "-t", "1m"],
-            &["'--test-plan' and '--run-time'", "each stage says its time"],
+            &["'--test-plan' and '--run-time'", "each stage sets its time"],
         ),
         (
             &["--stage", "1m:5", "-r", "3"],

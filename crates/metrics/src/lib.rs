@@ -4,7 +4,8 @@
 //! [`Store`] merges deltas by name and publishes an immutable [`Snapshot`] for live views and, at the end, the
 //! [`Report`], from which every output is made. Nothing here knows Lua, HTTP or a screen.
 //!
-//! Used by whatever counts (`protocols`, `lua`, `engine`, `gaggle`) and by whatever shows figures (`report`, `tui`, `web`, `otlp`).
+//! Used by the crates that count (`protocols`, `lua`, `engine`, `gaggle`) and by those that show figures (`report`, `tui`,
+//! `web`, `otlp`).
 //!
 //! ```
 //! use lgoose_metrics::{Recorder, labels_text};

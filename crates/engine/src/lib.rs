@@ -2,7 +2,7 @@
 //! snapshots during the run and returns a report at its end; prints nothing.
 //!
 //! `run` directs a run from its first user to its report; `shard` drives one thread of users; `user` runs the
-//! code of one user, and `exchange` is the life of what it sends; `load_model` decides which user starts when, in runs of users and in runs at a rate.
+//! code of one user, and `exchange` is the life of its requests and calls; `load_model` decides which user starts when, in runs of users and in runs at a rate.
 //!
 //! Used by the program, and by `gaggle`, which has a part of the engine run on each worker.
 //!

@@ -1,4 +1,4 @@
-//! A protocol for tests, whose calls do what a script says, in simulated time.
+//! A protocol for tests, whose calls follow a script, in simulated time.
 
 use super::{Call, CallFuture, CallValue, Meter};
 use lgoose_base::phases::Phase;
@@ -13,7 +13,7 @@ pub struct ScriptedCall {
 }
 
 impl ScriptedCall {
-    /// Makes a call that does what the script says.
+    /// Makes a call that follows the script.
     pub fn new(script: String) -> ScriptedCall {
         ScriptedCall { script }
     }

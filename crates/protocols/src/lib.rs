@@ -33,13 +33,12 @@ pub use socket::{
     OpenSocket, ReceiveRule, SocketAction, SocketConnect, SocketEnd, SocketKind, SocketRow,
 };
 
-/// What a plan asks of a protocol: to connect, to ask for something and wait for the response, to close. Each call is one
-/// request of the figures.
+/// A call of a protocol: connecting, sending and waiting for the response, or closing. Each is one request of the figures.
 pub trait Call: Debug {
     /// Returns the kind, where a request has its method: `TCP`.
     fn kind(&self) -> &str;
 
-    /// Returns what it is sent to, for logs and for the name of its row where nothing else gives one: `127.0.0.1:7`.
+    /// Returns its target, for logs and for the name of its row where nothing else gives one: `127.0.0.1:7`.
     fn target(&self) -> &str;
 
     /// Returns whether it opens a socket: one that the plan is given also where it could not be opened.
@@ -47,7 +46,7 @@ pub trait Call: Debug {
         false
     }
 
-    /// Performs the call, and notes in the meter what is measured while it goes on: what the meter has counts also if the call
+    /// Performs the call, and notes its measurements in the meter while it goes on: they count also if the call
     /// is dropped, as it is at its timeout and when the run is aborted.
     ///
     /// # Errors
@@ -58,7 +57,7 @@ pub trait Call: Debug {
 /// A call under way.
 pub(crate) type CallFuture<'a> = Pin<Box<dyn Future<Output = Result<CallValue, Failure>> + 'a>>;
 
-/// What a call gives the plan.
+/// The value that a call gives the plan.
 #[derive(Debug, Clone)]
 pub enum CallValue {
     /// Nothing but that it succeeded.

@@ -1,11 +1,11 @@
-//! The meter of a call: its phases, and what has flowed each way so far.
+//! The meter of a call: its phases, and its traffic so far.
 
 use lgoose_base::phases::{Phase, Phases};
 use lgoose_metrics::Traffic;
 use std::cell::Cell;
 use tokio::time::Instant;
 
-/// What is measured of one call while it goes on.
+/// Measurements of one call while it goes on.
 #[derive(Debug)]
 pub struct Meter {
     phases: Cell<Phases>,
@@ -68,7 +68,7 @@ impl Meter {
         self.phases.get()
     }
 
-    /// Returns what has flowed.
+    /// Returns the traffic so far.
     pub fn traffic(&self) -> Traffic {
         self.traffic.get()
     }

@@ -1,9 +1,9 @@
-//! An exchange that the plan's own code carries out, such as a question over a WebSocket: the engine times what lies between
-//! its beginning and its end.
+//! An exchange that the plan's own code carries out, such as a message and its reply over a WebSocket: the engine times it
+//! from its beginning to its end.
 
 use super::{Call, CallFuture, CallValue, Meter};
 
-/// What stands for such an exchange among calls.
+/// Stands for such an exchange among calls.
 #[derive(Debug)]
 pub struct PlanExchange {
     kind: Box<str>,

@@ -1,5 +1,5 @@
-//! Kinds of exchange, behind one trait: a request of HTTP, and a call of another protocol. Knows how each is named, what it
-//! has measured and which details logs have of it; knows nothing of the order in which exchanges run.
+//! Kinds of exchange, behind one trait: a request of HTTP, and a call of another protocol. Knows the name of each,
+//! its measurements and its details for logs; knows nothing of the order in which exchanges run.
 
 use lgoose_base::error::masked_url;
 use lgoose_base::tags::Tags;

@@ -182,7 +182,7 @@ impl Sender {
     }
 
     /// Returns the delay of the operation that begins. That of a late start belongs to the first request after it, or to all
-    /// that are sent side by side first. Later requests begin when the plan gets there: what delayed it is in the figures
+    /// that are sent side by side first. Later requests begin when the plan gets there: their delay is in the figures
     /// already.
     pub(super) fn take_delay(&self) -> Option<Duration> {
         let delay = self.delay.get();
@@ -200,7 +200,7 @@ impl Sender {
 
     /// Warns where a row that is named by its task counts requests of different paths.
     pub(super) fn check_path(&self, op: &RequestOp, row: RequestId) {
-        // What an event sets up is no page of the load.
+        // Requests of events are no pages of the load.
         let is_named_by_task = self.shared.config.request_names == RequestNames::Task;
         if op.name.is_some() || !is_named_by_task || self.task.is_none() {
             return;

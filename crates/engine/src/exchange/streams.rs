@@ -109,7 +109,7 @@ impl OpenStream {
         drop(self.request.take());
         let exchange = self.sending.exchange.take();
         let mut exchange = exchange.unwrap_or_else(|| self.cut_off());
-        // What is timed of a WebSocket is how it was opened; one that has failed since then took until it failed.
+        // The latency of a WebSocket is that of its opening; one that has failed since then took until it failed.
         if let (Some(_), Some(head_at)) = (self.stream.body.socket(), self.stream.body.head_at())
             && exchange.outcome.is_ok()
         {

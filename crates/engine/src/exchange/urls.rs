@@ -49,7 +49,7 @@ impl Paths {
         }
         let latest = &mut self.0[at];
         match latest {
-            // Most tasks ask for the same page again.
+            // Most tasks request the same page again.
             LatestUrl::Url(previous) if *previous == url => None,
             LatestUrl::Url(previous) => {
                 let paths = [path_of(previous), path_of(url)];

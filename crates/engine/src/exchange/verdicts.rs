@@ -161,7 +161,7 @@ impl OpenVerdicts {
         vm.drop_dead();
     }
 
-    /// Frees responses that only wait to be counted, before the plan is told that it holds too much.
+    /// Frees responses that only wait to be counted, before the plan gets an error since it holds too much.
     pub(crate) fn make_room(&mut self, sender: &Sender, vm: &mut Vm) {
         if !self.earlier.is_empty() && vm.collect_if_full() {
             self.conclude_dead(sender, vm);

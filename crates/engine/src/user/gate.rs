@@ -22,7 +22,7 @@ impl Gate {
         self.closed.get()
     }
 
-    /// Waits until the gate is open or the user is told to stop.
+    /// Waits until the gate is open or the user is to stop.
     pub(crate) async fn pass(&self, stop: &StopSignal) {
         while self.closed.get() && !stop.is_requested() {
             tokio::select! {

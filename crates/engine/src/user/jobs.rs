@@ -1,5 +1,5 @@
 //! The jobs of a user: functions of its plan that run beside its task. They take their steps while the task waits, each in a
-//! coroutine of its own. Knows neither what they do nor how that is counted.
+//! coroutine of its own. Knows neither their operations nor how those are counted.
 
 use crate::exchange::EarlierOperation;
 use crate::user::shared::ShardState;
@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 
 /// The most jobs that a user has at a time.
 const MOST: usize = 100;
-/// The most errors of jobs that are kept until the plan asks for them, or their task ends.
+/// The most errors of jobs that are kept until the plan joins them, or their task ends.
 const MOST_FAILED: usize = 100;
 
 type JobFuture = Pin<Box<dyn Future<Output = ()>>>;
@@ -61,7 +61,7 @@ pub(super) struct JobHandle {
 }
 
 impl JobHandle {
-    /// Tells the job to end.
+    /// Cancels the job.
     fn cancel(&self) {
         self.cancelled.set(true);
         if let Some(waker) = self.waker.take() {
@@ -168,7 +168,7 @@ impl Jobs {
         self.begun.borrow_mut().push(Box::pin(in_turns));
     }
 
-    /// Notes that a job is over, with what it has raised.
+    /// Notes that a job is over, with the error that it has raised.
     pub(super) fn end(&self, job: &JobHandle, raised: Option<RaisedError>, held_up: Duration) {
         let mut handles = self.handles.borrow_mut();
         let failed = handles.iter().filter(|handle| handle.over.get()).count();
@@ -190,14 +190,14 @@ impl Jobs {
         found.cloned()
     }
 
-    /// Takes what a job has raised: the plan knows it from now on.
+    /// Takes the error that a job has raised: the plan knows it from now on.
     pub(super) fn take_raised(&self, job: &JobHandle) -> Option<RaisedError> {
         let mut handles = self.handles.borrow_mut();
         handles.retain(|handle| handle.number != job.number || !handle.over.get());
         job.raised.take()
     }
 
-    /// Tells the job of that number to end.
+    /// Cancels the job of that number.
     pub(super) fn cancel(&self, number: u64) {
         if let Some(job) = self.of_number(number) {
             job.cancel();
@@ -214,7 +214,7 @@ impl Jobs {
         self.earlier.take()
     }
 
-    /// Whether there are some, or errors of some that the plan has not asked for.
+    /// Returns whether there are jobs, or errors of jobs that the plan has not joined.
     pub(super) fn are_there(&self) -> bool {
         !self.handles.borrow().is_empty()
     }
@@ -237,7 +237,7 @@ impl Jobs {
         self.end.take()
     }
 
-    /// Tells those to end that do not last, or all.
+    /// Cancels the jobs that end with the task, or all.
     pub(super) fn cancel_all(&self, all: bool) {
         let handles = self.handles.borrow();
         let due = handles.iter().filter(|handle| all || !handle.lasts);
@@ -266,7 +266,7 @@ impl Jobs {
         }
     }
 
-    /// Lets them go on while something else does; `enough` is asked whenever they have, and ends that.
+    /// Lets them go on while something else does; `enough` is called after each of their steps, and ends that.
     pub(super) async fn beside<T>(
         &self,
         own: impl Future<Output = T>,
@@ -304,7 +304,7 @@ impl Jobs {
         }
     }
 
-    /// Takes what those have raised that are over, of which the plan did not ask; the first of it.
+    /// Takes the first error of the jobs that are over and that the plan has not joined.
     pub(super) fn first_raised(&self) -> Option<RaisedError> {
         let mut first = None;
         self.handles.borrow_mut().retain(|handle| {

@@ -113,7 +113,7 @@ impl User {
     }
 
     /// Runs the user from its start to its end, and returns its key. Only the runtime awaits this future, and the
-    /// user is boxed: a future holds twice what is moved into it, once for before and once for while it runs.
+    /// user is boxed: a future holds a value that is moved into it twice, once before it runs and once while it runs.
     pub(crate) async fn live<K>(mut self: Box<Self>, key: K) -> K {
         let born = self.arrives();
         if self.run_on_start(false, born).await {
@@ -177,7 +177,7 @@ impl User {
                 self.renew_connections();
             }
             let Some(step) = cursor.next(&self.role.schedule, &mut self.random) else {
-                // The scenario has only on_start and on_stop: the user stays until it is told to go.
+                // The scenario has only on_start and on_stop: the user stays until a stop.
                 return match self.runner.jobs() {
                     None => self.stop.at_iteration_end().await,
                     Some(jobs) => jobs.boxed_beside(self.stop.at_iteration_end()).await,
@@ -286,7 +286,7 @@ impl User {
     }
 
     /// Takes one of the iterations that users share, and returns how long it had to wait for that; `None` if none is left,
-    /// or the user was told to stop meanwhile.
+    /// or a stop came meanwhile.
     async fn take_iteration(&mut self) -> Option<Duration> {
         let mut waited = Duration::ZERO;
         let own = self.role.limits.tickets.iter();
@@ -389,7 +389,7 @@ impl User {
 
     /// Counts the user as one that has begun, or that the plan has ended before although it had more to do.
     fn note_started(&self) {
-        // What failed in 'on_start' belongs to no iteration.
+        // Failures in 'on_start' belong to no iteration.
         self.runner.exchanges.sender.failed.set(false);
         let quits = self.runner.end == TaskEnd::User && self.role.schedule.has_iterations();
         self.shared.departed(|departures| {
@@ -409,7 +409,7 @@ impl User {
         }
     }
 
-    /// Counts and warns of a lost user: the report must not be silent about fewer users than asked for.
+    /// Counts and warns of a lost user: the report must not be silent about fewer users than configured.
     fn note_lost(&self) {
         self.shared.departed(|departures| departures.lost += 1);
         self.count(|recorder, scenario| {

@@ -1,5 +1,5 @@
 //! When a user's task or iteration was due and when it began: pacing and throughput go by the first, so that
-//! late timers do not add up, and what is measured goes by the second.
+//! late timers do not add up, and measurements go by the second.
 
 use lgoose_plan::{TaskPause, TaskTiming};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Prefetching of users' memory. Where a shard has thousands of users, none finds its own in the core's cache when a
 //! response arrives: with 10,000, half of a request's time goes into waiting for memory, one line after another. A
-//! user therefore asks for its lines at once, lets the others that are ready do so too, and runs when they are there.
+//! user therefore prefetches its lines at once, lets the others that are ready do so too, and runs when they are there.
 
 #![allow(
     unsafe_code,
@@ -79,7 +79,7 @@ impl<F: Future> Future for PrefetchedLife<F> {
     }
 }
 
-/// Asks for the memory at that address, without waiting for it.
+/// Prefetches the memory at that address, without waiting for it.
 fn prefetch(address: usize, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in (address..address + bytes).step_by(LINE) {

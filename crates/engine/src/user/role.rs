@@ -1,4 +1,4 @@
-//! Roles of users: a scenario of the plan with what is derived from it once per shard. Made by shards and by events.
+//! Roles of users: a scenario of the plan with values derived from it once per shard. Made by shards and by events.
 
 use crate::messages::context::{OwnLimits, RunContext};
 use crate::messages::plan_version::PlanVersion;
@@ -8,7 +8,7 @@ use lgoose_plan::{PlanEvent, Scenario, Schedule};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A scenario with what is derived from it once per shard.
+/// A scenario with values derived from it once per shard.
 #[derive(Debug)]
 pub(crate) struct ScenarioContext {
     pub(crate) scenario: Scenario,

@@ -1,4 +1,4 @@
-//! The run as the plan of a shard's users sees it: its time, its users, and the channel for what the plan asks of it.
+//! The run as the plan of a shard's users sees it: its time, its users, and the channel for the plan's requests to it.
 
 use crate::load_model::clock::RunClock;
 use crate::messages::context::RunContext;
@@ -12,10 +12,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// The most different things to ask for that are passed on, and the most bytes of each: a plan may ask in every
-/// iteration.
-const MOST: usize = 20;
-const MOST_BYTES: usize = 4_096;
+/// The most different requests that are passed on, and the most bytes of each: a plan may make one in every iteration.
+const MAX_REQUESTS: usize = 20;
+const MAX_REASON_BYTES: usize = 4_096;
 
 /// The run of a shard's users, or of an event's.
 #[derive(Debug)]
@@ -26,12 +25,12 @@ pub(crate) struct ShardRun {
     users: Arc<AtomicU64>,
     /// The shard's number and the channel for its signals to the director, if there is one.
     director: Option<(usize, mpsc::UnboundedSender<ShardEvent>)>,
-    /// What the plan has asked for.
+    /// Requests of the plan so far.
     plan_requests: RefCell<Vec<PlanCommand>>,
 }
 
 impl ShardRun {
-    /// Makes the state of users. What they ask for goes to the director or, without a channel to it, is kept.
+    /// Makes the state of users. Their requests go to the director or, without a channel to it, are kept.
     pub(crate) fn new(
         context: &RunContext,
         director: Option<(usize, mpsc::UnboundedSender<ShardEvent>)>,
@@ -60,15 +59,15 @@ impl ShardRun {
         self.users.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Takes what was asked for; of use where there is no channel to the director.
+    /// Takes the requests so far; of use where there is no channel to the director.
     pub(crate) fn take_plan_requests(&self) -> Vec<PlanCommand> {
         self.plan_requests.take()
     }
 
-    /// Passes on and keeps what was not asked for before.
+    /// Passes on and keeps a request that is new.
     fn request(&self, plan_request: PlanCommand) {
         let mut before = self.plan_requests.borrow_mut();
-        if before.len() >= MOST || before.contains(&plan_request) {
+        if before.len() >= MAX_REQUESTS || before.contains(&plan_request) {
             return;
         }
         if let Some((from, signals)) = &self.director {
@@ -100,5 +99,5 @@ impl RunView for ShardRun {
 }
 
 fn cut(why: &str) -> String {
-    why[..why.floor_char_boundary(MOST_BYTES)].to_owned()
+    why[..why.floor_char_boundary(MAX_REASON_BYTES)].to_owned()
 }

@@ -69,7 +69,7 @@ pub(crate) struct ShardState {
     pub(crate) has_shown_malformed_header: Cell<bool>,
     /// VMs of users that were cut off.
     pub(crate) late_vms: Rc<LateVms>,
-    /// How long plans have been told of requests of users that were cut off.
+    /// Time that reports to plans of requests of users that were cut off have taken.
     pub(crate) late_reporting: Cell<Duration>,
     /// Shows the watchdog whose code runs.
     pub(crate) heartbeat: Arc<Heartbeat>,

@@ -14,7 +14,7 @@ const SHARE_OF_WAITS: f64 = 0.9;
 #[derive(Debug, Default)]
 pub(crate) struct StopSignal {
     requested: Cell<bool>,
-    /// Time at which it was told.
+    /// Time of the stop.
     requested_at: Cell<Option<Instant>>,
     notice: Notify,
     requested_at_iteration_end: Cell<bool>,
@@ -29,7 +29,7 @@ impl StopSignal {
         self.notice.notify_waiters();
     }
 
-    /// Tells the user to stop when the current iteration has ended; its waits keep their length.
+    /// Stops the user when the current iteration has ended; its waits keep their length.
     pub(crate) fn request_at_iteration_end(&self) {
         self.requested_at_iteration_end.set(true);
         self.later.notify_waiters();
@@ -40,7 +40,7 @@ impl StopSignal {
         self.requested_at_iteration_end.get() || self.requested.get()
     }
 
-    /// Waits until the user is told to stop, now or at the end of an iteration; for users between two iterations.
+    /// Waits until the user is to stop, now or at the end of an iteration; for users between two iterations.
     pub(crate) async fn at_iteration_end(&self) {
         if !self.is_requested_at_iteration_end() {
             tokio::select! {
@@ -50,7 +50,7 @@ impl StopSignal {
         }
     }
 
-    /// Waits until the user is told to stop.
+    /// Waits until the user is to stop.
     pub(crate) async fn requested(&self) {
         if !self.requested.get() {
             self.notice.notified().await;
@@ -61,7 +61,7 @@ impl StopSignal {
         self.requested.get()
     }
 
-    /// Waits this long, or until told to stop. For waits that no request follows once the user stops.
+    /// Waits this long, or until a stop. For waits that no request follows once the user stops.
     pub(crate) async fn wait(&self, time: Duration, timers: &Timers) {
         tokio::select! {
             () = timers.wait(time) => {}
@@ -69,7 +69,7 @@ impl StopSignal {
         }
     }
 
-    /// Waits this long inside a task, also when told to stop: what the task does next comes no faster than before. A
+    /// Waits this long inside a task, also after a stop: the next step of the task comes no faster than before. A
     /// wait that would end too late for `stop_timeout` and `on_stop` ends at once with false, and its task with it.
     /// Always lets other tasks run, so that an abort gets through even where a plan waits in a loop.
     pub(crate) async fn wait_in_task(

@@ -1,4 +1,4 @@
-//! Reasons why tasks end: they decide whether the task counts, and what the user does next.
+//! Reasons why tasks end: they decide whether the task counts, and the next step of the user.
 
 /// Why a task or a job has ended. The greatest reason of a task and its jobs holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -6,13 +6,13 @@ pub(super) enum TaskEnd {
     /// Its code has returned or raised an error.
     #[default]
     Over,
-    /// The user was told to stop while it waited, or the job was cancelled.
+    /// A stop of the user ended a wait, or the job was cancelled.
     Stopped,
     /// A limit of the VM, which ends all code of the user.
     Limit,
     /// The plan has ended the iteration.
     Iteration,
-    /// The user was told to stop while a limit on the rate held it back: the task does not count.
+    /// A stop came while a limit on the rate held the user back: the task does not count.
     GivenUp,
     /// The plan has ended the user.
     User,

@@ -58,8 +58,8 @@ impl Turn {
     }
 }
 
-/// The rest of a user between two turns: until the runtime has been round all others and has looked for what has come from
-/// the network, whatever wakes the user meanwhile.
+/// The rest of a user between two turns: until the runtime has polled all others and the network, whatever wakes the user
+/// meanwhile.
 #[derive(Debug)]
 pub(super) struct Rest {
     is_over: AtomicBool,
@@ -74,7 +74,7 @@ impl Rest {
             user: context.waker().clone(),
         });
         let waker = Waker::from(rest.clone());
-        // The runtime wakes what yields when it has been round.
+        // The runtime wakes tasks that yield after it has polled all others.
         let yielded = pin!(tokio::task::yield_now()).poll(&mut Context::from_waker(&waker));
         debug_assert!(yielded.is_pending(), "it was not polled before");
         rest

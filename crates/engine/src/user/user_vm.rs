@@ -11,7 +11,7 @@ use std::rc::Rc;
 pub(crate) struct UserVm {
     // Never borrowed across an await.
     vm: Rc<RefCell<OwnedVm>>,
-    /// What belongs to the job, if it is one that has the VM so.
+    /// State of the job that has the VM, if it is one.
     job: Option<Box<JobState>>,
 }
 

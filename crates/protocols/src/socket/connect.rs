@@ -38,7 +38,7 @@ pub struct SocketConnect {
     pub server_name: Option<String>,
     /// The most bytes that wait for the plan.
     pub max_buffer: usize,
-    /// What opens it.
+    /// Opens it.
     pub opener: Rc<SocketOpener>,
 }
 

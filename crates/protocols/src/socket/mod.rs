@@ -1,5 +1,5 @@
 //! A socket on which a plan speaks a protocol of its own. It sends and receives while the plan waits for that, and at no other
-//! time: what a peer sends meanwhile waits in the kernel, so that no more is held than the buffer has room for.
+//! time: bytes that a peer sends meanwhile wait in the kernel, so that no more are held than the buffer has room for.
 
 mod connect;
 mod receive_rule;
@@ -41,9 +41,9 @@ pub struct OpenSocket {
     max_buffer: usize,
     /// Whether nothing more will come.
     ended: Cell<bool>,
-    /// Why it can no longer be used, or what has failed last.
+    /// The reason why it can no longer be used, or the latest failure.
     failure: RefCell<Option<Failure>>,
-    /// What has flowed and is not counted yet.
+    /// Traffic that is not counted yet.
     traffic: Cell<Traffic>,
     /// Where that is counted, once it is known.
     pub row: OnceCell<SocketRow>,
@@ -86,7 +86,7 @@ enum SocketIo {
     Closed,
 }
 
-/// What has come and the plan has not taken.
+/// Received bytes that the plan has not taken.
 #[derive(Debug, Default)]
 struct Unread {
     bytes: Vec<u8>,
@@ -129,7 +129,7 @@ impl Unread {
     }
 }
 
-/// What a plan does with an open socket.
+/// An operation on an open socket.
 #[derive(Debug)]
 pub enum SocketAction {
     /// Sends all of these bytes, or these as one datagram.
@@ -211,17 +211,17 @@ impl OpenSocket {
         matches!(*self.io.borrow(), SocketIo::Closed)
     }
 
-    /// Returns why it can no longer be used, or what has failed last.
+    /// Returns the reason why it can no longer be used, or the latest failure.
     pub fn error(&self) -> Option<String> {
         self.failure.borrow().as_ref().map(Failure::to_string)
     }
 
-    /// Takes what has flowed and is not counted yet.
+    /// Takes the traffic that is not counted yet.
     pub fn take_traffic(&self) -> Traffic {
         self.traffic.take()
     }
 
-    /// Closes it at once, for that reason. What has come can still be taken.
+    /// Closes it at once, for that reason. Received bytes can still be taken.
     pub(crate) fn break_off(&self, failure: Failure) {
         self.failure.borrow_mut().get_or_insert(failure);
         self.ended.set(true);
@@ -236,7 +236,7 @@ impl OpenSocket {
         self.used.notify_waiters();
     }
 
-    /// Does what the plan says. May be dropped at any time; then [`OpenSocket::cut_off`] is to be called.
+    /// Performs an operation. May be dropped at any time; then [`OpenSocket::cut_off`] is to be called.
     ///
     /// # Errors
     /// Why it cannot be done.
@@ -263,7 +263,7 @@ impl OpenSocket {
         }
     }
 
-    /// Takes as much as the rule says of what has come; `None` if that is not enough, or never will be.
+    /// Takes the first received bytes by the rule; `None` if they are not enough, or never will be.
     pub fn take_at_hand(&self, rule: &ReceiveRule) -> Option<Bytes> {
         let mut unread = self.unread.borrow_mut();
         let (rest, ended) = (&unread.bytes[unread.taken..], self.ended.get());
@@ -274,7 +274,7 @@ impl OpenSocket {
         Some(unread.take(portion))
     }
 
-    /// Takes as much as the rule says of what has come; `None` if that is not enough.
+    /// Takes the first received bytes by the rule; `None` if they are not enough.
     ///
     /// # Errors
     /// It will never be enough.
@@ -418,8 +418,8 @@ impl OpenSocket {
         Ok(())
     }
 
-    /// Sends the bytes after the first `sent`. Receives meanwhile what there is room for: a peer may take no more before somebody
-    /// reads what it sends.
+    /// Sends the bytes after the first `sent`. Meanwhile receives as much as there is room for: a peer may take no more before its own
+    /// bytes are read.
     fn poll_send(
         &self,
         cx: &mut Context<'_>,
@@ -462,7 +462,7 @@ impl OpenSocket {
         if self.is_closed() {
             return Err(self.closed());
         }
-        // It would be taken for what comes over TLS.
+        // It would be taken for data over TLS.
         if self.unread.borrow().len() > 0 {
             let detail = "the peer has sent more before the TLS handshake";
             return Err(self.fail(Failure::new(ErrorClass::Protocol, detail)));

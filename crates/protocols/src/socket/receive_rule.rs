@@ -1,4 +1,4 @@
-//! The rules by which a plan takes what a peer has sent: so many bytes, a line, all until the end.
+//! Rules by which a plan takes bytes of a peer: so many, a line, all until the end.
 
 use lgoose_http::{ErrorClass, Failure};
 use memchr::memchr;
@@ -11,17 +11,17 @@ pub enum ReceiveRule {
     Bytes(usize),
     /// A line of at most so many bytes, without its end (LF, or CR and LF).
     Line(usize),
-    /// What comes before these bytes, which are left out; at most so many.
+    /// The bytes before these, which are left out; at most so many.
     Until(Box<[u8]>, usize),
     /// All until the peer closes.
     All,
-    /// What has come so far, at least a byte.
+    /// All bytes received so far, at least one.
     Some,
     /// A datagram.
     Datagram,
 }
 
-/// The first bytes of what has come: how many the plan takes, and how many are gone with them.
+/// The first of the received bytes: how many the plan takes, and how many are used up with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Portion {
     pub(super) taken: usize,
@@ -29,7 +29,7 @@ pub(super) struct Portion {
 }
 
 impl ReceiveRule {
-    /// Finds the first portion of what has come. `searched` bytes of it were searched before without success; it is set to how many
+    /// Finds the first portion of the received bytes. `searched` bytes of it were searched before without success; it is set to how many
     /// have been now. `ended` says whether nothing more will come.
     ///
     /// # Errors

@@ -47,7 +47,7 @@ struct Fetch<'a> {
     operation: &'a Operation,
     /// The signal that ends it while it waits.
     stop: Option<&'a StopSignal>,
-    /// Whether it was given up: what was not sent yet is not sent.
+    /// Whether it was given up: the rest of the requests is not sent.
     gave_up: Cell<bool>,
     /// Whether a request had to wait before it was sent.
     waited: Cell<bool>,
@@ -64,7 +64,7 @@ pub(super) struct FetchEnd {
 }
 
 /// Sends the requests of the open operation side by side, at most as many at a time per host as a user has connections, and counts each when it ends;
-/// their outcomes are kept there. Where the signal tells the user to stop while it waits for its turn, the fetch is given
+/// their outcomes are kept there. Where the signal stops the user while it waits for its turn, the fetch is given
 /// up, and `None` is returned.
 pub(super) async fn fetch(
     sender: &Sender,
@@ -125,7 +125,7 @@ fn idle(begun: Instant, outcomes: &[Option<Finished>]) -> Duration {
 }
 
 impl<'a> Fetch<'a> {
-    /// The senders to a host. One sends what is to be sent on one connection, one request after another.
+    /// Returns the senders to a host. Each sends over one connection, one request after another.
     fn senders_to(
         &'a self,
         host: &'a HostRequests<'a>,

@@ -22,10 +22,10 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// Time after which a user whose next row was not reserved yet asks for it again.
-const LATER: Duration = Duration::from_millis(50);
+/// Time after which a user whose next row was not reserved yet tries again.
+const ROW_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// The most streams and sockets that a user may have open.
-const MOST_CHANNELS: usize = 100;
+const MAX_CHANNELS: usize = 100;
 
 /// Runs the code of one user's tasks, one after another.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub(super) struct TaskRunner {
     jobs: Option<Rc<Jobs>>,
     /// The job whose code it runs; `None` for the tasks.
     job: Option<Rc<JobHandle>>,
-    /// Whether the user runs what it has to do at its end, for which a stop is no reason to end.
+    /// Whether the user runs its `on_stop`, which a stop does not end.
     pub(super) is_leaving: bool,
 }
 
@@ -195,7 +195,9 @@ impl TaskRunner {
             }
             Op::Later => {
                 let start = Instant::now();
-                let waited = self.beside(std::future::pending(), Some(LATER)).await;
+                let waited = self
+                    .beside(std::future::pending(), Some(ROW_RETRY_DELAY))
+                    .await;
                 self.hold_up(start.elapsed());
                 self.go_on_after::<()>(waited)
             }
@@ -205,10 +207,10 @@ impl TaskRunner {
         }
     }
 
-    /// Waits for the user's turn under limits on the rate. Who is told to stop meanwhile gives up, and its task ends
-    /// uncounted: otherwise a run would go on until all who wait have had their turn.
+    /// Waits for the user's turn under limits on the rate. A stop meanwhile ends the wait, and the task uncounted:
+    /// otherwise a run would go on until all waiting users have had their turn.
     async fn pass_throttles(&mut self) -> Result<(), TaskEnd> {
-        // After a stop, what is left of the task, and 'on_stop', are due all the same.
+        // After a stop, the rest of the task, and 'on_stop', still run.
         let stop = (!self.stop.is_requested()).then_some(&*self.stop);
         let waited = self.exchanges.sender.pass_throttles(stop).await;
         self.hold_up(waited.ok_or(TaskEnd::GivenUp)?);
@@ -270,12 +272,12 @@ impl TaskRunner {
 
     /// Returns whether the user has as many streams and sockets open as it may.
     fn has_all_channels(&mut self) -> bool {
-        if self.exchanges.open_channels() < MOST_CHANNELS {
+        if self.exchanges.open_channels() < MAX_CHANNELS {
             return false;
         }
         // A socket that the plan has let go of is closed when that is found.
         self.vm.enter().collect_all();
-        self.exchanges.open_channels() >= MOST_CHANNELS
+        self.exchanges.open_channels() >= MAX_CHANNELS
     }
 
     /// Sends a request whose response the plan reads while it comes, and waits for its head.
@@ -304,8 +306,8 @@ impl TaskRunner {
     }
 
     /// Waits for more of a stream. A stop ends that, and the task with it, unless the request was sent after the stop, as in
-    /// 'on_stop', or the plan reads to the end: a stream may have none. The answer to a question is waited for, as the response
-    /// to a request is.
+    /// 'on_stop', or the plan reads to the end: a stream may have none. The reply to a message is waited for, as the response to
+    /// a request is.
     async fn receive(
         &mut self,
         stream: &Rc<ResponseStream>,
@@ -318,7 +320,7 @@ impl TaskRunner {
         }
         let usual = self.shared.config.timeout;
         let most = time.map(|time| time.most.unwrap_or(usual).saturating_sub(time.waited));
-        // The time of a wait that goes on after a stop stays what it is.
+        // A wait that goes on after a stop keeps its time.
         let due = most.map(|most| Instant::now() + most);
         let more = || async {
             match due {
@@ -376,7 +378,7 @@ impl TaskRunner {
                 self.shared.recorder.borrow_mut().warn(message);
             }
         }
-        // All at once: servers that do not answer a close keep nobody waiting for longer than one does.
+        // All at once: several servers that do not respond to a close take no longer than one.
         let streams = self.exchanges.streams.all();
         streams.iter().for_each(|stream| stream.body.close());
         for stream in &streams {
@@ -438,9 +440,9 @@ impl TaskRunner {
         Ok(vm.resume_call(outcome))
     }
 
-    /// Uses a socket on which the plan speaks a protocol of its own. What belongs to a function that is being timed goes on after a
-    /// stop, as a request does that is under way, and so does what the user does at its end; any other wait for a message
-    /// ends, and its task with it.
+    /// Uses a socket on which the plan speaks a protocol of its own. After a stop, operations of a function that is
+    /// being timed go on, as a request under way does, and so do those of `on_stop`; any other wait for a message ends, and its
+    /// task with it.
     async fn socket(&mut self, op: &SocketOp) -> Result<Step, TaskEnd> {
         let goes_on = self.is_leaving || self.exchanges.times_function();
         let waits = matches!(op.action, SocketAction::Receive(_));
@@ -561,7 +563,7 @@ impl TaskRunner {
         });
     }
 
-    /// Waits until a job is over, of which the plan gets to know what it has raised.
+    /// Waits until a job is over, and passes the error that it has raised to the plan.
     async fn join(&mut self, number: u64) -> Result<Step, TaskEnd> {
         let jobs = self.jobs.clone();
         let job = jobs.as_ref().and_then(|jobs| jobs.of_number(number));
@@ -594,8 +596,8 @@ impl TaskRunner {
         Ok(self.vm.enter().resume_joined(jobs.take_raised(&job)))
     }
 
-    /// Waits until the jobs of a task are over whose own code is, by what that has raised; a task that was ended, or has raised,
-    /// ends them. Returns what it has raised, or else one of them.
+    /// Waits until the jobs of a task are over whose own code has ended; a task that was ended, or has raised an error, ends
+    /// them. Returns its error, or else that of a job.
     async fn join_jobs(&mut self, jobs: &Jobs, raised: Option<RaisedError>) -> Option<RaisedError> {
         if raised.is_some() || self.end > TaskEnd::Stopped {
             jobs.cancel_all(false);
@@ -645,8 +647,8 @@ impl TaskRunner {
         let (shared, stop) = (self.shared.clone(), self.stop.clone());
         let is_stopping = stop.is_requested();
         self.wait_beside(shared.all_started.pass(&stop), None).await;
-        // A stop ends this wait, and the task with it. Where the plan asks after the stop, it goes on: no more users will
-        // start.
+        // A stop ends this wait, and the task with it. A wait that begins after the stop is over at once: no more users
+        // will start.
         if !is_stopping && stop.is_requested() && shared.all_started.is_closed() {
             Err(TaskEnd::Stopped)
         } else {
@@ -662,7 +664,7 @@ impl TaskRunner {
         }
     }
 
-    /// Waits for what other users do, at most this long, as a part of the task.
+    /// Waits for other users, at most this long, as a part of the task.
     async fn wait_beside<T>(
         &mut self,
         other: impl Future<Output = T>,
@@ -677,7 +679,7 @@ impl TaskRunner {
     }
 
     /// Waits for something at most this long. A stop ends the wait at once. After a stop, a wait with a limit takes no time:
-    /// what it waits for may never come.
+    /// its end may never come.
     async fn beside<T>(
         &mut self,
         other: impl Future<Output = T>,
@@ -715,7 +717,7 @@ impl Drop for TaskRunner {
 }
 
 fn too_many_channels() -> String {
-    format!("the user has {MOST_CHANNELS} streams and sockets open: close some")
+    format!("the user has {MAX_CHANNELS} streams and sockets open: close some")
 }
 
 /// Waits at most this long, for ever without a limit.

@@ -1,4 +1,4 @@
-//! Tests of what is counted when a user is cut off, and of the names of requests.
+//! Tests of the figures of a user that is cut off, and of the names of requests.
 
 use crate::load_model::user_pool::UserStart;
 use crate::messages::context::context;
@@ -189,7 +189,7 @@ async fn iterations_without_an_operation_let_others_go_on_now_and_then() {
 async fn a_user_has_no_room_for_waits_that_few_users_have() {
     let user = user_without_a_site("task { function(user) user:get \"/\" end }");
     let bytes = size_of_val(&user.live(0));
-    // With what the runtime adds, that is an allocation of 2,560 bytes.
+    // With the runtime's header, that is an allocation of 2,560 bytes.
     assert!(
         bytes < 2_300,
         "{bytes} bytes: box the future that is so large"

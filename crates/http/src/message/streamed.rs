@@ -26,10 +26,7 @@ pub struct StreamedBody {
     head: RefCell<Option<(u16, Bytes)>>,
     // Never borrowed across an await.
     pieces: RefCell<VecDeque<StreamPiece>>,
-    /// The side of the connection, if it is a WebSocket.
-    socket: Option<SocketSide>,
-    /// The call of gRPC that it belongs to.
-    call: Option<Box<GrpcCall>>,
+    protocol: StreamProtocol,
     /// The time at which the head came, and whether the handshake of a WebSocket is still to be checked.
     head_at: Cell<Option<Instant>>,
     opening: Cell<bool>,
@@ -50,6 +47,17 @@ pub struct StreamedBody {
     closing: Notify,
 }
 
+/// Protocol of a stream.
+#[derive(Debug)]
+enum StreamProtocol {
+    /// HTTP: the body of a response.
+    Http,
+    /// A WebSocket, with this side of the connection.
+    WebSocket(Box<SocketSide>),
+    /// A call of gRPC.
+    Grpc(Box<GrpcCall>),
+}
+
 /// A received piece of a body: bytes, or a message of a WebSocket.
 #[derive(Debug)]
 pub struct StreamPiece {
@@ -64,29 +72,24 @@ pub struct StreamPiece {
 impl StreamedBody {
     /// Makes an empty body, of which at most so many bytes wait for the reader.
     pub fn new(max_buffer: usize) -> StreamedBody {
-        StreamedBody::with(max_buffer, None, None)
+        StreamedBody::with(max_buffer, StreamProtocol::Http)
     }
 
     /// Makes the body of a WebSocket, whose messages have at most so many bytes.
     pub fn of_socket(max_buffer: usize, socket: SocketSide) -> StreamedBody {
-        StreamedBody::with(max_buffer, Some(socket), None)
+        StreamedBody::with(max_buffer, StreamProtocol::WebSocket(Box::new(socket)))
     }
 
     /// Makes the body of a call of gRPC, whose messages have at most so many bytes.
     pub fn of_call(max_buffer: usize, terms: CallTerms) -> StreamedBody {
         let call = GrpcCall::new(terms, max_buffer);
-        StreamedBody::with(max_buffer, None, Some(Box::new(call)))
+        StreamedBody::with(max_buffer, StreamProtocol::Grpc(Box::new(call)))
     }
 
-    fn with(
-        max_buffer: usize,
-        socket: Option<SocketSide>,
-        call: Option<Box<GrpcCall>>,
-    ) -> StreamedBody {
+    fn with(max_buffer: usize, protocol: StreamProtocol) -> StreamedBody {
         StreamedBody {
             max_buffer,
-            socket,
-            call,
+            protocol,
             head_at: Cell::default(),
             opening: Cell::default(),
             head: RefCell::default(),
@@ -107,7 +110,7 @@ impl StreamedBody {
     pub fn begin(&self, status: u16, head: &[u8]) {
         self.latest.set(Some(Instant::now()));
         if !is_redirect(status) && status != 401 {
-            self.opening.set(status == 101 && self.socket.is_some());
+            self.opening.set(status == 101 && self.socket().is_some());
             self.show_head(status, head);
         }
     }
@@ -124,7 +127,7 @@ impl StreamedBody {
         };
         let lines = headers(head);
         self.encoded.set(lines.iter().any(is_coded));
-        if let Some(call) = &self.call {
+        if let Some(call) = self.call() {
             call.begin(status, &lines);
         }
         self.head_at.set(Some(Instant::now()));
@@ -147,7 +150,7 @@ impl StreamedBody {
             let detail = "a stream that is compressed cannot be read piece by piece";
             return Err(Failure::new(ErrorClass::Decoding, detail));
         }
-        if let Some(call) = &self.call {
+        if let Some(call) = self.call() {
             return call.read(piece, |bytes, held| {
                 self.held.set(held);
                 self.add(StreamPiece {
@@ -210,14 +213,14 @@ impl StreamedBody {
 
     /// Takes the trailers of the response, as lines of HTTP/1.1.
     pub(crate) fn take_trailers(&self, lines: Vec<u8>) {
-        if let Some(call) = &self.call {
+        if let Some(call) = self.call() {
             call.take_trailers(lines);
         }
     }
 
     /// Decides how a call of gRPC has ended, once nothing more comes; `failure` is why its request has failed.
     pub fn conclude_call(&self, failure: Option<&Failure>) {
-        if let Some(call) = &self.call {
+        if let Some(call) = self.call() {
             let headers = self.headers();
             let head = self.status().map(|status| (status, &headers[..]));
             call.conclude(head, failure, self.closed.get());
@@ -226,7 +229,7 @@ impl StreamedBody {
 
     /// Notes that the head of a call has gone out: its plan goes on.
     pub(crate) fn open_call(&self) {
-        if let Some(call) = &self.call {
+        if let Some(call) = self.call() {
             call.open();
             self.came.notify_waiters();
         }
@@ -234,7 +237,7 @@ impl StreamedBody {
 
     /// Ends the request, which the reader does not want any more. A WebSocket is closed as usual.
     pub fn close(&self) {
-        if let Some(socket) = &self.socket {
+        if let Some(socket) = self.socket() {
             socket.close(&CloseFrame::of(Some(1000)));
         }
         self.closed.set(true);
@@ -270,12 +273,18 @@ impl StreamedBody {
 
     /// The side of the connection of a WebSocket.
     pub fn socket(&self) -> Option<&SocketSide> {
-        self.socket.as_ref()
+        match &self.protocol {
+            StreamProtocol::WebSocket(socket) => Some(socket),
+            StreamProtocol::Http | StreamProtocol::Grpc(_) => None,
+        }
     }
 
     /// The call of gRPC that it belongs to.
     pub fn call(&self) -> Option<&GrpcCall> {
-        self.call.as_deref()
+        match &self.protocol {
+            StreamProtocol::Grpc(call) => Some(call),
+            StreamProtocol::Http | StreamProtocol::WebSocket(_) => None,
+        }
     }
 
     /// The time at which the head of the response came.
@@ -324,7 +333,7 @@ impl StreamedBody {
 
     /// Waits until the head has come, or nothing will. A call that sends a stream goes on once its own head has gone out.
     pub async fn head_came(&self) {
-        let is_open = || match &self.call {
+        let is_open = || match self.call() {
             Some(call) if !call.terms.is_web => call.is_open(),
             _ => self.head.borrow().is_some() && !self.opening.get(),
         };
@@ -345,6 +354,15 @@ impl StreamedBody {
         }
     }
 
+    /// Waits until the connection takes more messages of the plan.
+    pub async fn room(&self) {
+        match &self.protocol {
+            StreamProtocol::Http => {}
+            StreamProtocol::WebSocket(socket) => socket.room().await,
+            StreamProtocol::Grpc(call) => call.room().await,
+        }
+    }
+
     /// Waits until nothing more comes.
     pub async fn over(&self) {
         while !self.ended.get() {
@@ -361,7 +379,7 @@ impl StreamedBody {
     ) -> Option<F::Output> {
         let start = Instant::now();
         let silent = async {
-            if let Some(call) = &self.call {
+            if let Some(call) = self.call() {
                 if call.terms.has_deadline {
                     call.set_due(start + silence);
                 }
@@ -375,7 +393,7 @@ impl StreamedBody {
             while Instant::now() < due() {
                 sleep_until(due()).await;
             }
-            if self.socket.is_some() && self.head.borrow().is_some() {
+            if self.socket().is_some() && self.head.borrow().is_some() {
                 std::future::pending().await
             }
         };
@@ -383,7 +401,7 @@ impl StreamedBody {
             while !self.closed.get() {
                 self.closing.notified().await;
             }
-            if self.socket.is_some() {
+            if self.socket().is_some() {
                 sleep(CLOSE_TIMEOUT).await;
             }
         };

@@ -344,14 +344,7 @@ impl TaskRunner {
     /// Waits until the connection of a WebSocket or a call takes more. A stop ends that as it ends a wait for messages.
     async fn flush(&mut self, stream: &Rc<ResponseStream>) -> Result<Step, TaskEnd> {
         self.exchanges.count_messages(stream);
-        let room = async {
-            if let Some(socket) = stream.body.socket() {
-                socket.room().await;
-            } else if let Some(call) = stream.body.call() {
-                call.room().await;
-            }
-        };
-        let waited = self.wait_beside(room, None).await;
+        let waited = self.wait_beside(stream.body.room(), None).await;
         self.go_on_after(waited)
     }
 

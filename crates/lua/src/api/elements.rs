@@ -61,6 +61,24 @@ pub(super) fn text(lua: &Lua, document: &Document, css: &Value) -> mlua::Result<
     Ok(found.first().map(|key| document.text(*key)))
 }
 
+/// Adds the methods by which a plan queries a tree of its own: `css`, `text` and `attr`.
+pub(super) fn add_queries<T: 'static, M: UserDataMethods<T>>(
+    methods: &mut M,
+    document: fn(&T) -> &Rc<Held<Document>>,
+) {
+    method(methods, "css", move |lua, this, css: Value| {
+        select(lua, document(this), &*selector(lua, &css)?, None)
+    });
+    method(methods, "text", move |lua, this, css: Value| {
+        text(lua, document(this), &css)
+    });
+    method(
+        methods,
+        "attr",
+        move |lua, this, (css, name): (Value, String)| attr(lua, document(this), &css, &name),
+    );
+}
+
 /// Returns an attribute of the first element that the selector finds.
 pub(super) fn attr(
     lua: &Lua,

@@ -1,8 +1,9 @@
 //! `html.parse`: a page from a string, with the methods that a response has.
 
+use super::elements::add_queries;
+use super::forms;
 use super::function::{function, method};
 use super::names::refuse_unknown;
-use super::{elements, forms};
 use crate::limits::{HeapSize, Held};
 use crate::sandbox::VmHost;
 use lgoose_base::error::masked_address;
@@ -59,20 +60,7 @@ impl UserData for Held<Page> {
             Ok(format!("page '{title}'"))
         });
         method(methods, "title", |_, this, ()| Ok(this.title.clone()));
-        method(methods, "css", |lua, this, css: Value| {
-            let selector = elements::selector(lua, &css)?;
-            elements::select(lua, &this.document, &selector, None)
-        });
-        method(methods, "text", |lua, this, css: Value| {
-            elements::text(lua, &this.document, &css)
-        });
-        method(
-            methods,
-            "attr",
-            |lua, this, (css, name): (Value, String)| {
-                elements::attr(lua, &this.document, &css, &name)
-            },
-        );
+        add_queries(methods, |this: &Self| &this.document);
         method(methods, "form", |lua, this, css: Value| {
             form(lua, this, &css)
         });

@@ -1,12 +1,12 @@
 //! `xml.parse`: an XML document from a string, with the queries that a page has.
 
-use super::elements;
-use super::function::{function, method};
+use super::elements::add_queries;
+use super::function::function;
 use super::names::refuse_unknown;
 use crate::limits::{HeapSize, Held};
 use crate::sandbox::VmHost;
 use lgoose_html::Document;
-use mlua::{Lua, LuaString, MetaMethod, Table, UserData, UserDataMethods, Value};
+use mlua::{Lua, LuaString, MetaMethod, Table, UserData, UserDataMethods};
 use std::rc::Rc;
 
 const MEMBERS: [&str; 3] = ["css", "text", "attr"];
@@ -39,20 +39,7 @@ impl HeapSize for XmlDocument {
 impl UserData for Held<XmlDocument> {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_meta_method(MetaMethod::ToString, |_, _, ()| Ok("XML document"));
-        method(methods, "css", |lua, this, css: Value| {
-            let selector = elements::selector(lua, &css)?;
-            elements::select(lua, &this.document, &selector, None)
-        });
-        method(methods, "text", |lua, this, css: Value| {
-            elements::text(lua, &this.document, &css)
-        });
-        method(
-            methods,
-            "attr",
-            |lua, this, (css, name): (Value, String)| {
-                elements::attr(lua, &this.document, &css, &name)
-            },
-        );
+        add_queries(methods, |this: &Self| &this.document);
         refuse_unknown(methods, "an XML document", &[&MEMBERS]);
     }
 }

@@ -58,12 +58,7 @@ fn trace(of: Option<&TraceContext>, to: &mut impl FieldSink) {
 }
 
 fn every(entry: &RequestEntry<'_>, to: &mut impl FieldSink) {
-    to.number("user", entry.user);
-    to.text("scenario", entry.scenario);
-    to.text("task", entry.task);
-    to.text("name", entry.name);
-    to.text("method", entry.method);
-    to.text("url", entry.url);
+    origin(entry, to);
     to.text("final_url", entry.final_url);
     to.number("status", entry.status.into());
     to.number("start_ns", entry.start_ns);
@@ -89,12 +84,7 @@ fn every(entry: &RequestEntry<'_>, to: &mut impl FieldSink) {
 
 fn failed(entry: &RequestEntry<'_>, to: &mut impl FieldSink) {
     to.text("kind", "request");
-    to.number("user", entry.user);
-    to.text("scenario", entry.scenario);
-    to.text("task", entry.task);
-    to.text("name", entry.name);
-    to.text("method", entry.method);
-    to.text("url", entry.url);
+    origin(entry, to);
     to.optional_number("status", Some(entry.status.into()));
     to.number("start_ns", entry.start_ns);
     to.number("end_ns", entry.end_ns);
@@ -131,12 +121,7 @@ fn run(entry: &TaskEntry<'_>, to: &mut impl FieldSink) {
 }
 
 fn in_full(entry: &RequestEntry<'_>, messages: &ExchangeMessages<'_>, to: &mut impl FieldSink) {
-    to.number("user", entry.user);
-    to.text("scenario", entry.scenario);
-    to.text("task", entry.task);
-    to.text("name", entry.name);
-    to.text("method", entry.method);
-    to.text("url", entry.url);
+    origin(entry, to);
     to.text("final_url", entry.final_url);
     to.number("status", entry.status.into());
     to.number("start_ns", entry.start_ns);
@@ -147,6 +132,15 @@ fn in_full(entry: &RequestEntry<'_>, messages: &ExchangeMessages<'_>, to: &mut i
     to.number("body_bytes", messages.body_bytes);
     end(entry.class, entry.error, entry.line, to);
     tags(entry.tags, to);
+}
+
+fn origin(entry: &RequestEntry<'_>, to: &mut impl FieldSink) {
+    to.number("user", entry.user);
+    to.text("scenario", entry.scenario);
+    to.text("task", entry.task);
+    to.text("name", entry.name);
+    to.text("method", entry.method);
+    to.text("url", entry.url);
 }
 
 fn end(class: &str, error: Option<&str>, line: Option<&str>, to: &mut impl FieldSink) {

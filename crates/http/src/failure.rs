@@ -25,7 +25,7 @@ pub enum ErrorClass {
     ClosedEarly,
     /// No complete response came within the timeout.
     Timeout,
-    /// The response is not HTTP.
+    /// The response breaks the protocol.
     Protocol,
     /// The headers or the body are larger than the limit.
     TooLarge,

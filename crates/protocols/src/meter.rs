@@ -32,13 +32,14 @@ impl Meter {
         self.phases.set(phases);
     }
 
-    /// Adds phases that were timed elsewhere.
+    /// Adds phases that were timed elsewhere until now. The next phase begins now.
     pub(crate) fn add_phases(&self, more: Phases) {
         let mut phases = self.phases.get();
         for phase in Phase::ALL {
             *phases.of_mut(phase) += more.of(phase);
         }
         self.phases.set(phases);
+        self.since.set(Instant::now());
     }
 
     /// Counts bytes that were sent, and the whole messages among them.
@@ -71,5 +72,29 @@ impl Meter {
     /// Returns the traffic so far.
     pub fn traffic(&self) -> Traffic {
         self.traffic.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tokio::time::advance;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_phase_begins_where_those_that_were_timed_elsewhere_end() {
+        let ms = Duration::from_millis;
+        let meter = Meter::new(Instant::now());
+        advance(ms(20)).await;
+        meter.add_phases(Phases {
+            dns: ms(5),
+            connect: ms(15),
+            ..Phases::default()
+        });
+        advance(ms(3)).await;
+        meter.end_phase(Phase::Send);
+        let phases = meter.phases();
+        let all = [phases.dns, phases.connect, phases.send];
+        assert_eq!(all, [ms(5), ms(15), ms(3)]);
     }
 }

@@ -1,8 +1,9 @@
 //! The one life of an exchange. Whatever a plan does with a server (a request, a streamed response, a WebSocket, a call of
 //! another protocol, a socket, a function that it times) is an exchange, and goes through the same steps:
 //!
-//! 1. Its row is opened by its name, its tags and its task ([`sender`]).
-//! 2. It is admitted: after the pause for a host that is down ([`back_off`]) and the turn under limits on the rate.
+//! 1. It is admitted: after the pause for a host that is down ([`back_off`]) and the turn under limits on the rate.
+//! 2. Its row is opened by its name, its tags and its task ([`sender`]); that of a request before its turn, since a response
+//!    from the cache takes none.
 //! 3. Its flight begins, with the clock ([`flight`]).
 //! 4. Its meter counts bytes, messages and phases as they come; the head of a stream ends the wait for a response.
 //! 5. It ends as an [`Ended`](kind::Ended): with a value or a failure, without the time in which the process stood still. One that is dropped
@@ -11,6 +12,9 @@
 //!    ([`verdicts`]).
 //! 7. It is recorded as a sample, with details for logs and exemplars ([`kind`]).
 //! 8. It is reported to the plan's `on("request")` ([`plan_hook`]) and shown with `--once` ([`show`]).
+//!
+//! The runner of a task takes a request, a fetch or a call through them in order (`request`, `fetch` and `call` in
+//! `user/perform`), and what is recorded leaves the shard with its next tick: recorder, delta, measurements, store, report.
 //!
 //! Requests of HTTP and calls of other protocols differ by the trait [`kind::ExchangeOp`]. Nothing here knows when users run or how
 //! bytes are sent.

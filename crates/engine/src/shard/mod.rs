@@ -31,7 +31,7 @@ use tokio::time::Instant;
 const TICK: Duration = Duration::from_millis(250);
 
 /// The number of connections whose responses are taken in between two looks for more. Of many users, each is polled
-/// three times: to prefetch its memory, to run, and to send after [`Shared::gather`]. tokio looks for more after 61
+/// three times: to prefetch its memory, to run, and to send after [`ShardState::gather`]. tokio looks for more after 61
 /// polls anyway, so that 24 would mix the users of two looks; measured, they take a quarter more CPU time than 16.
 const AT_ONCE: usize = 16;
 

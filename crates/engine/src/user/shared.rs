@@ -133,7 +133,7 @@ impl ShardState {
         self.report_standstill();
     }
 
-    /// Notes a tick of the shard, like [`Shared::see`].
+    /// Notes a tick of the shard, like [`ShardState::see`].
     pub(crate) fn tick(&self, now: Instant) {
         self.timers.standstill.tick(now);
         self.report_standstill();
@@ -193,7 +193,7 @@ impl ShardState {
         }
     }
 
-    /// Returns whether the user that ran last waits in [`Shared::gather`]; true once.
+    /// Returns whether the user that ran last waits in [`ShardState::gather`]; true once.
     pub(super) fn takes_gathering(&self) -> bool {
         self.gathers.take()
     }

@@ -287,7 +287,7 @@ impl Vm {
     }
 
     /// Resumes the task after [`Op::Request`] with its outcome.
-    pub fn resume_request(&mut self, finished: Finished) -> Step {
+    pub fn resume_request(&mut self, finished: Box<Finished>) -> Step {
         let full = self.is_full();
         let status = finished.status();
         let failed = finished.failure.is_some();

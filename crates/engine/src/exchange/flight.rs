@@ -210,7 +210,7 @@ pub(crate) async fn send(
     op: &RequestOp,
     operation: &Operation,
     place: usize,
-) -> (Box<Exchange>, Duration) {
+) -> (Exchange, Duration) {
     let start = Instant::now();
     let trace = sender.session.start_trace(&op.request);
     let (row, base) = (operation.row_at(place), operation.base.as_deref());

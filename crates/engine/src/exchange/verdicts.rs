@@ -345,7 +345,7 @@ pub(crate) fn judged(
     task: Option<usize>,
     op: &RequestOp,
     verdict: Option<String>,
-    mut exchange: Box<Exchange>,
+    mut exchange: Exchange,
 ) -> Finished {
     let counter = match exchange.cache() {
         CacheUse::Nothing => None,

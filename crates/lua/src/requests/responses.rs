@@ -15,7 +15,7 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub struct Finished {
     /// The exchange with the server.
-    pub exchange: Box<Exchange>,
+    pub exchange: Exchange,
     /// The expectation that did not hold; [`Finished::verdict`] is the complete verdict.
     pub failure: Option<Box<str>>,
     /// Whether the plan has overruled the verdict.
@@ -32,7 +32,7 @@ pub struct Finished {
 impl Finished {
     /// Creates a finished request; `failure` is the verdict before the plan may overrule it.
     #[inline]
-    pub fn new(exchange: Box<Exchange>, failure: Option<String>) -> Self {
+    pub fn new(exchange: Exchange, failure: Option<String>) -> Self {
         Finished {
             exchange,
             failure: failure.map(String::into_boxed_str),
@@ -150,7 +150,7 @@ pub fn page_message(exchange: &Exchange) -> Option<String> {
 #[derive(Debug)]
 enum ResponseSlot {
     Free,
-    One(Finished),
+    One(Box<Finished>),
     Many(Vec<Finished>),
 }
 
@@ -232,7 +232,7 @@ impl Responses {
         }
     }
 
-    pub(crate) fn insert_one(&mut self, finished: Finished) -> usize {
+    pub(crate) fn insert_one(&mut self, finished: Box<Finished>) -> usize {
         self.count(&finished);
         self.insert(ResponseSlot::One(finished))
     }
@@ -303,7 +303,7 @@ impl Responses {
     /// Returns the responses in the slot of that index.
     pub(crate) fn at(&mut self, index: usize) -> &mut [Finished] {
         match self.slots.get_mut(index) {
-            Some(ResponseSlot::One(finished)) => std::slice::from_mut(finished),
+            Some(ResponseSlot::One(finished)) => std::slice::from_mut(&mut **finished),
             Some(ResponseSlot::Many(list)) => list,
             _ => &mut [],
         }
@@ -369,7 +369,7 @@ impl Responses {
                     self.free.push(index);
                     continue;
                 }
-                ResponseSlot::One(finished) => std::slice::from_ref(finished),
+                ResponseSlot::One(finished) => std::slice::from_ref(&**finished),
                 ResponseSlot::Many(list) => list,
             };
             self.held_bytes += kept.iter().map(Finished::weight).sum::<usize>();
@@ -419,6 +419,6 @@ mod tests {
             "{}",
             size_of::<ResponseSlot>()
         );
-        assert!(size_of::<Finished>() <= 72, "{}", size_of::<Finished>());
+        assert!(size_of::<Finished>() <= 304, "{}", size_of::<Finished>());
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn aborted<T>() -> Result<T, Failure> {
 }
 
 /// An exchange under way whose end its user waits for.
-struct InFlight<'a, O: ExchangeOp> {
+pub(crate) struct InFlight<'a, O: ExchangeOp> {
     sender: &'a Sender,
     op: &'a O,
     row: ExchangeRow,
@@ -179,15 +179,31 @@ impl<'a, O: ExchangeOp> InFlight<'a, O> {
     }
 }
 
-impl InFlight<'_, RequestOp> {
-    /// Notes the trace of a request.
-    fn traced(mut self, trace: Option<&Trace>) -> Self {
-        self.trace = trace.map(|trace| Box::new((trace.first, trace.set_by_plan)));
-        self
+impl<'a> InFlight<'a, RequestOp> {
+    /// Begins the request at that place of an operation. Returns its trace, too, with which it is to be sent.
+    pub(crate) fn begin(
+        sender: &'a Sender,
+        op: &'a RequestOp,
+        operation: &'a Operation,
+        place: usize,
+    ) -> (Self, Option<Box<Trace>>) {
+        let start = Instant::now();
+        let trace = sender.session.start_trace(&op.request);
+        let (row, base) = (operation.row_at(place), operation.base.as_deref());
+        let mut in_flight = InFlight::new(sender, op, row, start, TransferMeter::default(), base);
+        let first = trace.as_deref();
+        in_flight.trace = first.map(|trace| Box::new((trace.first, trace.set_by_plan)));
+        (in_flight, trace)
+    }
+
+    /// Sends the request. No future of its own, which would be one more layer to poll for each request.
+    pub(crate) fn send(&self, trace: Option<Box<Trace>>) -> impl Future<Output = Exchange> {
+        let (session, request) = (&self.sender.session, &self.op.request);
+        session.send(request, self.flight.start, trace, &self.meter)
     }
 
     /// Ends a request with its exchange. Takes the time in which the process stood still out of that, and returns it.
-    fn end_with(mut self, exchange: &mut Exchange) -> Duration {
+    pub(crate) fn end_with(mut self, exchange: &mut Exchange) -> Duration {
         self.flight.end_exchange(exchange)
     }
 }
@@ -201,27 +217,6 @@ impl<O: ExchangeOp> Drop for InFlight<'_, O> {
                 .record(self.op, self.row, &ended, self.base, None);
         }
     }
-}
-
-/// Sends the request at that place of an operation. Returns the exchange, and how long the process stood still meanwhile,
-/// which is no part of it.
-pub(crate) async fn send(
-    sender: &Sender,
-    op: &RequestOp,
-    operation: &Operation,
-    place: usize,
-) -> (Exchange, Duration) {
-    let start = Instant::now();
-    let trace = sender.session.start_trace(&op.request);
-    let (row, base) = (operation.row_at(place), operation.base.as_deref());
-    let meter = TransferMeter::default();
-    let in_flight = InFlight::new(sender, op, row, start, meter, base).traced(trace.as_deref());
-    let sending = sender
-        .session
-        .send(&op.request, start, trace, &in_flight.meter);
-    let mut exchange = sending.await;
-    let lost = in_flight.end_with(&mut exchange);
-    (exchange, lost)
 }
 
 /// Performs a call of another protocol, for as long as its timeout allows. Returns the exchange, and how long the process

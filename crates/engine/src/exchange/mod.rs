@@ -32,7 +32,7 @@ mod streams;
 mod urls;
 mod verdicts;
 
-pub(crate) use flight::{call, send};
+pub(crate) use flight::{InFlight, call};
 pub(crate) use operation::Operation;
 pub(crate) use sender::Sender;
 pub(crate) use urls::{Paths, host_of, is_on};

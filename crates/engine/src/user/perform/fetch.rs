@@ -1,6 +1,6 @@
 //! Requests side by side, as a browser loads the assets of a page.
 
-use crate::exchange::{Operation, Sender, host_of, is_on, judged, send};
+use crate::exchange::{InFlight, Operation, Sender, host_of, is_on, judged};
 use crate::user::stop::StopSignal;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
@@ -160,7 +160,9 @@ impl<'a> Fetch<'a> {
         if !(backed_off + waited).is_zero() {
             self.waited.set(true);
         }
-        let (exchange, _) = send(sender, op, operation, place).await;
+        let (in_flight, trace) = InFlight::begin(sender, op, operation, place);
+        let mut exchange = in_flight.send(trace).await;
+        in_flight.end_with(&mut exchange);
         sender.responded(host, exchange.outcome.as_ref().err());
         operation.enter(sender, place, self.judged(op, exchange));
         self.make_room(place);

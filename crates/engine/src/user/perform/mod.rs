@@ -3,7 +3,7 @@
 
 mod fetch;
 
-use crate::exchange::{Exchanges, call, host_of, judged, send};
+use crate::exchange::{Exchanges, InFlight, call, host_of, judged};
 use crate::timing::timers::Timers;
 use crate::user::fair_share::FairShare;
 use crate::user::jobs::{JobHandle, Jobs};
@@ -252,7 +252,9 @@ impl TaskRunner {
         let Exchanges {
             sender, verdicts, ..
         } = &mut self.exchanges;
-        let (exchange, lost) = send(sender, &op, &verdicts.latest, 0).await;
+        let (in_flight, trace) = InFlight::begin(sender, &op, &verdicts.latest, 0);
+        let mut exchange = in_flight.send(trace).await;
+        let lost = in_flight.end_with(&mut exchange);
         sender.paused(lost);
         sender.responded(host, exchange.outcome.as_ref().err());
         self.exchanges.make_room(&mut self.vm.enter());

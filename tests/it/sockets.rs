@@ -261,6 +261,7 @@ fn sockets_do_what_the_plan_says_and_end_as_the_other_side_says() {
         ("TIMED", "raised", (1, 1)),
         ("TIMED", "outer", (1, 1)),
         ("TIMED", "half", (1, 1)),
+        ("TIMED", "success after it", (1, 1)),
     ] {
         assert_eq!(counts(&report, kind, name), expected, "{kind} {name}");
     }

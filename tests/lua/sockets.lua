@@ -218,6 +218,11 @@ task { "timed", sequence = 8, function(user)
   same(user:timed("again", function() return 1 end), 1, "that harms nothing")
   local half = opened(user, "half", { name = "half, timed" })
   same(user:timed("half", function() return half:receive "line" end), nil, "fails as a request")
+  same(user:timed("success after it", function()
+    socket:receive(1, { timeout = "10ms" })
+    socket:send "late\n"
+    socket:close()
+  end), nil, "a later success does not take the failure back")
 end }
 
 task { "mistakes", sequence = 9, function(user)

@@ -1,5 +1,5 @@
 //! Standard output, standard error and the file of the log, each written by its own thread: a blocked terminal or pipe
-//! makes nobody wait, and one that is gone is no longer written to. Knows nothing about the contents.
+//! delays nothing else, and a closed one is no longer written to. Knows nothing about the contents.
 //!
 //! The streams stay in the mode in which they were inherited: other programs write to the same terminal, which must
 //! stay blocking for them.
@@ -249,7 +249,7 @@ impl OutputStream {
         self.state.send_replace(ConsoleState::Ended(errno));
     }
 
-    /// Writes the queue until a write fails. Blocks while nobody reads; ends with the process.
+    /// Writes the queue until a write fails. Blocks while the reader does not read; ends with the process.
     fn write(&self) {
         loop {
             let mut queue = self.queue();

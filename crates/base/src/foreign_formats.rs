@@ -1,5 +1,4 @@
-//! Files of other load testers, recognised by their contents, for the message to somebody who gives lgoose a
-//! locustfile.
+//! Recognition of other load testers' files by their contents, for the message about a plan that is, say, a locustfile.
 //!
 //! Driven by the loading of plans, for a text that is not a plan, and by the import. Knows the tools and no file
 //! system.

@@ -61,7 +61,7 @@ impl<S: Deref<Target = ShardState>> Flight<S> {
         }
     }
 
-    /// Ends it at the head of a response that goes on: nobody waits for a response any more.
+    /// Ends it when the head of a streamed response has arrived, since the wait for a response ends there.
     pub(super) fn end_at_head(&mut self) {
         self.end(self.start, self.start.elapsed(), true);
     }
@@ -108,7 +108,7 @@ impl<S: Deref<Target = ShardState>> Flight<S> {
     }
 }
 
-/// Returns whether the other side was heard of, if only by a refusal.
+/// Returns whether the peer has reacted, even by a refusal.
 pub(super) fn responded<T>(outcome: &Result<T, Failure>) -> bool {
     let silent = |class| matches!(class, ErrorClass::Timeout | ErrorClass::ConnectTimeout);
     match outcome {

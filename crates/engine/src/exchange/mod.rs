@@ -6,18 +6,18 @@
 //!    from the cache takes none.
 //! 3. Its flight begins, with the clock ([`flight`]).
 //! 4. Its meter counts bytes, messages and phases as they come; the head of a stream ends the wait for a response.
-//! 5. It ends as an [`Ended`](kind::Ended): with a value or a failure, without the time in which the process stood still. One that is dropped
-//!    before is aborted.
+//! 5. It ends as an [`Ended`](kind::Ended): with a value or a failure, without the time in which the process stood still. One
+//!    that is dropped before is aborted.
 //! 6. It is judged: by its expectations, then by the plan, which may overrule that for as long as it holds the response
 //!    ([`verdicts`]).
 //! 7. It is recorded as a sample, with details for logs and exemplars ([`kind`]).
 //! 8. It is reported to the plan's `on("request")` ([`plan_hook`]) and shown with `--once` ([`show`]).
 //!
 //! The runner of a task takes a request, a fetch or a call through them in order (`request`, `fetch` and `call` in
-//! `user/perform`), and what is recorded leaves the shard with its next tick: recorder, delta, measurements, store, report.
+//! `user/perform`). Its sample leaves the shard with the next tick, by way of recorder, delta, measurements, store and report.
 //!
-//! Requests of HTTP and calls of other protocols differ by the trait [`kind::ExchangeOp`]. Nothing here knows when users run or how
-//! bytes are sent.
+//! Requests of HTTP and calls of other protocols differ by the trait [`kind::ExchangeOp`]. Nothing here knows when users run or
+//! how bytes are sent.
 
 mod back_off;
 mod flight;
@@ -253,10 +253,13 @@ impl Exchanges {
         is_fault: bool,
     ) {
         sockets::count(socket, &mut self.sender.shared.recorder.borrow_mut());
+        let Some(failure) = failure else {
+            return;
+        };
         let timed = self.open.iter_mut().rfind(|open| open.is_timed);
         if let Some(open) = timed {
-            open.socket_failure = failure.cloned();
-        } else if let (Some(failure), Some(row), true) = (failure, socket.row.get(), is_fault) {
+            open.socket_failure = Some(failure.clone());
+        } else if let Some(row) = socket.row.get().filter(|_| is_fault) {
             let (op, ended) = sockets::failed(row, start, failure);
             let row = ExchangeRow {
                 id: row.id,

@@ -17,7 +17,7 @@ pub(super) struct OpenExchange {
     pub(super) op: Box<CallOp>,
     /// Whether it is a function of the plan, from its call to its end.
     pub(super) is_timed: bool,
-    /// Failure of the latest operation on a socket, if that has failed.
+    /// Latest failure of a socket in it. A later success does not take it back: what follows may only close the socket.
     pub(super) socket_failure: Option<Failure>,
     pub(super) row: ExchangeRow,
     flight: Flight<Rc<ShardState>>,

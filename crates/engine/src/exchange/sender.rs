@@ -12,6 +12,7 @@ use lgoose_http::{Failure, Session, Target};
 use lgoose_lua::RequestOp;
 use lgoose_metrics::{Context, Cycles, Recorder, RequestId, SampleFailure, TagsId};
 use lgoose_plan::config::RequestNames;
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -246,8 +247,10 @@ impl Sender {
         base: Option<&Target>,
         reason: Option<&str>,
     ) {
-        let failure = ended.outcome.as_ref().err().map(ToString::to_string);
-        let message = reason.or(failure.as_deref());
+        let failure = ended.outcome.as_ref().err();
+        let message = reason
+            .map(Cow::Borrowed)
+            .or_else(|| Some(failure?.to_string().into()));
         if message.is_some() {
             self.failed.set(true);
         }
@@ -260,7 +263,7 @@ impl Sender {
         let mut sample = sample::<O>(
             row,
             ended,
-            message.map(|message| SampleFailure {
+            message.as_deref().map(|message| SampleFailure {
                 message,
                 line: None,
             }),

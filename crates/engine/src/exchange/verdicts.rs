@@ -150,8 +150,8 @@ impl OpenVerdicts {
         }
     }
 
-    /// Frees responses that the plan no longer holds, and counts their requests finally: nobody can overrule the verdict on
-    /// them.
+    /// Frees responses that the plan no longer holds, and counts their requests finally, since the plan can no longer overrule
+    /// the verdicts on them.
     pub(crate) fn reclaim(&mut self, sender: &Sender, vm: &mut Vm) {
         if self.earlier.is_empty() {
             return vm.reclaim();

@@ -1,8 +1,9 @@
 //! Drives the load: shards of users, started and stopped on schedule. Takes a plan and a configuration, publishes
 //! snapshots during the run and returns a report at its end; prints nothing.
 //!
-//! `run` directs a run from its first user to its report; `shard` drives one thread of users; `user` runs the
-//! code of one user, and `exchange` is the life of its requests and calls; `load_model` decides which user starts when, in runs of users and in runs at a rate.
+//! `run` directs a run from its first user to its report; `shard` drives one thread of users; `user` runs the code of one
+//! user, and `exchange` is the life of its requests and calls; `load_model` decides which user starts when, in runs of
+//! users and in runs at a rate.
 //!
 //! Used by the program, and by `gaggle`, which has a part of the engine run on each worker.
 //!

@@ -1,8 +1,8 @@
 //! Signal handler of the process, one value that `main` makes and passes on: a thread that handles SIGINT, SIGTERM and SIGHUP
 //! even if the rest of lgoose hangs. Outside a run they end the process at once; during a run they interrupt it, and after an
-//! abort the process ends within a second even if a part of it hangs. The end of the terminal (SIGHUP) leaves a run alone that outlives
-//! it, unless it comes again. Signals that announce the end of the process are a first Ctrl-C. Of the outputs of a run,
-//! the signal handler knows only whether they are written.
+//! abort the process ends within a second even if a part of it hangs. The end of the terminal (SIGHUP) leaves a run alone
+//! that outlives it, unless it comes again. Signals that announce the end of the process are a first Ctrl-C. Of the outputs
+//! of a run, the signal handler knows only whether they are written.
 
 mod kinds;
 
@@ -46,7 +46,7 @@ enum RunStage {
     UnderWay,
     /// The run is over; the process may still wait for readers of its figures.
     Over,
-    /// Everything is written and its exit code is known: those that read the page or scrape the metrics may still be waited for.
+    /// Everything is written and its exit code is known; the process may still wait for readers of the page or the metrics.
     Concluded,
 }
 
@@ -63,8 +63,8 @@ struct HandlerState {
     signals: watch::Sender<u64>,
     /// Whether the run has outputs that have not been written yet.
     outputs_due: AtomicBool,
-    /// The exit code of the run, once it is known, for a process that the signal handler ends. An aborted run never ends with 0, which
-    /// means here that it is not known.
+    /// The exit code of the run, once it is known, for a process that the signal handler ends. An aborted run never ends
+    /// with 0, which means here that it is not known.
     exit_code: AtomicU8,
     stage: watch::Sender<RunStage>,
     /// Whether the run can be steered without its terminal.

@@ -36,6 +36,10 @@ bench:
     benches/cores.sh
     cargo bench --bench vm
 
+# What a request executes, function by function; needs valgrind
+footprint:
+    TOP=40 benches/footprint.sh
+
 # lgoose beside other load generators: installs them if they are missing, then measures; for example --only tiny
 peers *OPTIONS:
     -benches/peers/install.sh

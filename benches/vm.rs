@@ -126,7 +126,7 @@ async fn run_over(session: &Session, mut vm: Vm) -> Duration {
         let sending = session.send(&op.request, Instant::now(), None, &meter);
         let exchange = sending.await;
         let failure = op.expect.verdict(&exchange);
-        step = vm.resume_request(Box::new(Finished::new(exchange, failure)));
+        step = vm.resume_request(Finished::new(exchange, failure));
     }
     assert!(matches!(step, Step::Done), "{step:?}");
     processor_time() - begin
@@ -244,7 +244,7 @@ fn run(vm: &mut Vm) {
                 vm.settle(|_, _| {});
                 let exchange = answered(&target, &page);
                 let failure = op.expect.verdict(&exchange);
-                vm.resume_request(Box::new(Finished::new(exchange, failure)))
+                vm.resume_request(Finished::new(exchange, failure))
             }
             Step::Done => return,
             other => panic!("{other:?}"),
@@ -252,8 +252,8 @@ fn run(vm: &mut Vm) {
     }
 }
 
-fn answered(target: &Target, page: &bytes::Bytes) -> Exchange {
-    Exchange {
+fn answered(target: &Target, page: &bytes::Bytes) -> Box<Exchange> {
+    Box::new(Exchange {
         trace: None,
         start: tokio::time::Instant::now(),
         connection: None,
@@ -264,7 +264,7 @@ fn answered(target: &Target, page: &bytes::Bytes) -> Exchange {
             ..Transfer::default()
         },
         outcome: Ok(Response::of(200, target.clone(), page.clone())),
-    }
+    })
 }
 
 /// A page as sites have them: a head with assets, a form, paragraphs.

@@ -5,7 +5,7 @@ use super::connect::{Connector, Resolver};
 use super::failure::Failure;
 use super::h1::WriteBuffer;
 use super::h2::{encode_field, is_connection_header};
-use super::message::write_header;
+use super::message::{KnownHeads, write_header};
 use super::read_buffer::ReadBuffer;
 use super::session::joined_cookies;
 use super::target::Target;
@@ -30,6 +30,7 @@ pub struct Client {
     pub(super) cookies: Option<HeaderValue>,
     pub(super) read_buffer: Rc<ReadBuffer>,
     pub(super) write_buffer: WriteBuffer,
+    pub(super) known_heads: KnownHeads,
     /// The maker of trace contexts, if requests carry them.
     pub(super) tracer: Option<Tracer>,
     connection_numbers: ConnectionNumbers,
@@ -81,6 +82,7 @@ impl Client {
             cookies,
             read_buffer: Rc::default(),
             write_buffer: WriteBuffer::default(),
+            known_heads: KnownHeads::default(),
             base: RefCell::default(),
             tracer,
             connection_numbers: ConnectionNumbers {

@@ -5,7 +5,7 @@ use super::failure::ErrorClass;
 use super::grpc::{MessageCoding, MessageReader};
 use super::h1::{ChunkDecoder, ReadOutcome, ResponseRules, read_start};
 use super::h2;
-use super::message::{self, BodyLimits, InterimResponses, MAX_HEAD, ResponseHead};
+use super::message::{self, BodyLimits, InterimResponses, KnownHeads, MAX_HEAD, ResponseHead};
 use super::session::CookieJar;
 use super::target::Target;
 use super::websocket::read_in_pieces;
@@ -26,7 +26,13 @@ pub fn head(bytes: &[u8], cut: usize) {
                 assert!(bytes.get(range).is_some());
             }
         }
+        let known = KnownHeads::default();
+        for _ in 0..2 {
+            let again = known.parse(bytes, &method);
+            assert_eq!(again, ResponseHead::parse(bytes, &method));
+        }
         let rules = ResponseRules {
+            known: &known,
             method: &method,
             limits: BodyLimits {
                 stream: None,

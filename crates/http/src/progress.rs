@@ -58,7 +58,7 @@ impl<'a> RequestProgress<'a> {
         mut self,
         start: Instant,
         outcome: Option<Result<Response, Failure>>,
-    ) -> Exchange {
+    ) -> Box<Exchange> {
         let timeout = if self.connecting {
             ErrorClass::ConnectTimeout
         } else {
@@ -74,7 +74,7 @@ impl<'a> RequestProgress<'a> {
                 end
             }
         };
-        Exchange {
+        Box::new(Exchange {
             start,
             connection: self.connection,
             latency: end - start,
@@ -82,6 +82,6 @@ impl<'a> RequestProgress<'a> {
             transfer: self.meter.so_far(),
             trace: self.trace,
             outcome: outcome.unwrap_or_else(|| Err(Failure::new(timeout, ""))),
-        }
+        })
     }
 }

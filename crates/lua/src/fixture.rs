@@ -51,8 +51,8 @@ pub(super) fn recorder() -> Rc<RefCell<Recorder>> {
 }
 
 /// Returns a request without a response.
-pub(super) fn unanswered() -> Box<Finished> {
-    let exchange = Exchange {
+pub(super) fn unanswered() -> Finished {
+    let exchange = Box::new(Exchange {
         trace: None,
         start: tokio::time::Instant::now(),
         connection: None,
@@ -60,6 +60,6 @@ pub(super) fn unanswered() -> Box<Finished> {
         timings: Phases::default(),
         transfer: Transfer::default(),
         outcome: Err(Failure::new(ErrorClass::Refused, "")),
-    };
-    Box::new(Finished::new(exchange, None))
+    });
+    Finished::new(exchange, None)
 }

@@ -287,10 +287,10 @@ impl Vm {
     }
 
     /// Resumes the task after [`Op::Request`] with its outcome.
-    pub fn resume_request(&mut self, finished: Box<Finished>) -> Step {
+    pub fn resume_request(&mut self, finished: Finished) -> Step {
         let full = self.is_full();
         let status = finished.status();
-        let failed = finished.failure.is_some();
+        let failed = finished.failure().is_some();
         let slot = self.host.responses.borrow_mut().insert_one(finished);
         if full {
             // The response counts all the same; the message is raised at the plan's line.
@@ -309,7 +309,7 @@ impl Vm {
     pub fn resume_list(&mut self, finished: Vec<Finished>, overfull: bool) -> Step {
         let full = overfull || self.is_full();
         let count = finished.len() as i64;
-        let failed = finished.iter().any(|finished| finished.failure.is_some());
+        let failed = finished.iter().any(|finished| finished.failure().is_some());
         // An empty list has nothing that a slot could hold, and no verdict after which one would be free again.
         let slot = match count {
             0 => 0,

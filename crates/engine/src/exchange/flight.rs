@@ -197,7 +197,7 @@ impl<'a> InFlight<'a, RequestOp> {
     }
 
     /// Sends the request. No future of its own, which would be one more layer to poll for each request.
-    pub(crate) fn send(&self, trace: Option<Box<Trace>>) -> impl Future<Output = Exchange> {
+    pub(crate) fn send(&self, trace: Option<Box<Trace>>) -> impl Future<Output = Box<Exchange>> {
         let (session, request) = (&self.sender.session, &self.op.request);
         session.send(request, self.flight.start, trace, &self.meter)
     }

@@ -350,8 +350,7 @@ impl Exchanges {
             }
         };
         let mut finished = judged(sender, open.task, op, verdict, exchange);
-        let line = open.stream.line.take();
-        finished.line = line.filter(|_| finished.failure.is_some());
+        finished.note_line(open.stream.line.take());
         let reason = finished.verdict().map(|reason| reason.into_owned());
         open.stream
             .verdict

@@ -115,7 +115,7 @@ impl Operation {
     ) -> Sample<'a> {
         let failure = verdict.map(|message| SampleFailure {
             message,
-            line: finished.line.as_deref(),
+            line: finished.line().map(|line| &**line),
         });
         sample::<RequestOp>(self.row_at(place), &finished.exchange, failure)
     }

@@ -106,18 +106,16 @@ fn add_outcome(text: &mut String, finished: &Finished) {
             counted(exchange.transfer.redirects.into(), "redirect")
         );
     }
-    if let (Some(failure), Ok(_)) = (&finished.failure, &exchange.outcome) {
+    if let (Some(failure), Ok(_)) = (finished.failure(), &exchange.outcome) {
         *text += &format!("; failed: {failure}");
     }
-    if let (Some(_), Ok(response)) = (&finished.failure, &exchange.outcome)
+    if let (Some(_), Ok(response)) = (finished.failure(), &exchange.outcome)
         && let Some(beginning) = response_excerpt(response)
     {
         *text += &format!("\n  answered: {beginning}");
     }
-    if let Some(reason) = finished
-        .failure
-        .as_ref()
-        .and_then(|_| page_message(exchange))
+    if finished.failure().is_some()
+        && let Some(reason) = page_message(exchange)
     {
         *text += &format!("\n  the page says: {reason}");
     }

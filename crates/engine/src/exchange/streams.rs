@@ -47,7 +47,7 @@ struct Sending {
     meter: TransferMeter,
     // Not borrowed across an await.
     flight: RefCell<Flight<Rc<ShardState>>>,
-    exchange: RefCell<Option<Exchange>>,
+    exchange: RefCell<Option<Box<Exchange>>>,
 }
 
 impl OpenStream {
@@ -105,10 +105,10 @@ impl OpenStream {
     }
 
     /// Returns its exchange, with the messages that the plan has taken. One that is still under way is cut off here.
-    pub(super) fn end(&mut self) -> Exchange {
+    pub(super) fn end(&mut self) -> Box<Exchange> {
         drop(self.request.take());
         let exchange = self.sending.exchange.take();
-        let mut exchange = exchange.unwrap_or_else(|| self.cut_off());
+        let mut exchange = exchange.unwrap_or_else(|| Box::new(self.cut_off()));
         // The latency of a WebSocket is that of its opening; one that has failed since then took until it failed.
         if let (Some(_), Some(head_at)) = (self.stream.body.socket(), self.stream.body.head_at())
             && exchange.outcome.is_ok()

@@ -217,9 +217,7 @@ impl OpenVerdicts {
                 let failed = finished.entered.unwrap_or(verdict.is_some());
                 recorder.revise(sample, &provisional(failed, finished));
             });
-            let line = finished.line.clone();
-            finished.entered = Some(verdict.is_some());
-            finished.reported = verdict.map(|message| Box::new((message, line)));
+            finished.enter(verdict);
         });
     }
 }
@@ -318,13 +316,10 @@ impl<'a> Counting<'a> {
 
 /// Returns how a request was counted before its verdict was final: whether as failed, and with which error.
 fn provisional(failed: bool, finished: &Finished) -> ProvisionalCounts<'_> {
-    let reported = finished.reported.as_deref();
+    let reported = finished.reported();
     ProvisionalCounts {
         failed,
-        failure: reported.map(|(message, line)| SampleFailure {
-            message,
-            line: line.as_deref(),
-        }),
+        failure: reported.map(|(message, line)| SampleFailure { message, line }),
     }
 }
 
@@ -345,7 +340,7 @@ pub(crate) fn judged(
     task: Option<usize>,
     op: &RequestOp,
     verdict: Option<String>,
-    mut exchange: Exchange,
+    mut exchange: Box<Exchange>,
 ) -> Finished {
     let counter = match exchange.cache() {
         CacheUse::Nothing => None,

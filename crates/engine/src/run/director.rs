@@ -20,7 +20,7 @@ use crate::run::steering::{LoadProgress, Steering};
 use crate::run::views::Views;
 use crate::run::watchdog::{StuckShard, stuck_task_error};
 use crate::run::worker_watch::{Absence, OrdersLost};
-use crate::timing::standstill::Standstill;
+use crate::timing::standstill::{Gap, Standstill};
 use lgoose_base::error::{Diagnostic, Error};
 use lgoose_base::units::{counted, show_percent};
 use lgoose_metrics::control::{Command, CommandResult, ControlCall, Done, Interrupt, Refusal};
@@ -116,12 +116,11 @@ impl Director {
 
     /// Counts time in which the process stood still as a pause: somebody stopped and continued it, or its machine was
     /// frozen.
-    pub(super) fn check_standstill(&mut self, look: impl FnOnce(&mut Standstill) -> Duration) {
-        let lost = look(&mut self.standstill);
-        if lost.is_zero()
-            || self.membership.on_workers()
-            || self.directives.borrow().clock.is_paused()
-        {
+    pub(super) fn check_standstill(&mut self, look: impl FnOnce(&Standstill) -> Option<Gap>) {
+        let Some(Gap::Standstill(lost)) = look(&self.standstill) else {
+            return;
+        };
+        if self.membership.on_workers() || self.directives.borrow().clock.is_paused() {
             return;
         }
         let now = self.now();

@@ -13,7 +13,7 @@ use crate::run::memory::MemoryWatch;
 use crate::run::roster::Roster;
 use crate::run::watchdog::stuck_task_error;
 use crate::timing::at;
-use crate::timing::standstill::Standstill;
+use crate::timing::standstill::{Gap, Standstill};
 use crate::timing::{interval, interval_at};
 use lgoose_base::error::Error;
 use lgoose_metrics::{Delivery, PortableDelta};
@@ -335,8 +335,7 @@ impl RunningWorker {
     }
 
     fn look(&mut self, local: &mut LocalShards) {
-        let lost = self.standstill.tick(Instant::now());
-        if !lost.is_zero() {
+        if let Some(Gap::Standstill(lost)) = self.standstill.tick(Instant::now()) {
             self.cut_off_at = self.cut_off_at.and_then(|at| at.checked_add(lost));
             let seconds = lost.as_secs_f64();
             let stood = format!(

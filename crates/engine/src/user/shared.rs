@@ -10,6 +10,7 @@ use crate::load_model::tickets::Tickets;
 use crate::messages::context::{OwnLimits, RunContext};
 use crate::messages::departures::Departures;
 use crate::messages::host_recovery::HostRecovery;
+use crate::timing::standstill::Gap;
 use crate::timing::timers::Timers;
 use lgoose_http::Client;
 use lgoose_lua::Heartbeat;
@@ -48,9 +49,6 @@ pub(crate) struct ShardState {
     /// The run as the plan sees it.
     pub(crate) run: Rc<ShardRun>,
     pub(crate) timers: Timers,
-    /// How much time of standstill the recorder knows of.
-    reported_standstill: Cell<Duration>,
-    reported_away: Cell<Duration>,
     /// Limit on the requests of all users; `None` without one, and then a request only looks here.
     throttle: Option<Arc<Throttle>>,
     /// The hosts that are down, for whose return users wait.
@@ -100,8 +98,6 @@ impl ShardState {
             gathers: Cell::default(),
             run: Rc::new(run),
             timers: context.timers(),
-            reported_standstill: Cell::default(),
-            reported_away: Cell::default(),
             throttle: context.throttle.clone(),
             recoveries: context.recoveries.clone(),
             tickets: context.tickets.clone(),
@@ -129,27 +125,24 @@ impl ShardState {
 
     /// Notes that the shard is at work, and whether the process stood still before.
     pub(crate) fn see(&self, now: Instant) {
-        self.timers.standstill.see(now);
-        self.report_standstill();
+        if let Some(gap) = self.timers.standstill.see(now) {
+            self.report_gap(gap);
+        }
     }
 
     /// Notes a tick of the shard, like [`ShardState::see`].
     pub(crate) fn tick(&self, now: Instant) {
-        self.timers.standstill.tick(now);
-        self.report_standstill();
+        if let Some(gap) = self.timers.standstill.tick(now) {
+            self.report_gap(gap);
+        }
     }
 
-    fn report_standstill(&self) {
-        let lost = self.lost();
-        let before = self.reported_standstill.replace(lost);
-        if lost > before {
-            self.recorder.borrow_mut().stood_still(lost - before);
-        }
-        let away = self.timers.standstill.away();
-        let before = self.reported_away.replace(away);
-        if away > before {
-            let now = Instant::now().into_std();
-            self.recorder.borrow_mut().was_away(now, away - before);
+    #[cold]
+    fn report_gap(&self, gap: Gap) {
+        let recorder = &mut *self.recorder.borrow_mut();
+        match gap {
+            Gap::Standstill(time) => recorder.stood_still(time),
+            Gap::Away(time) => recorder.was_away(Instant::now().into_std(), time),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::message::{
-    BodyLimits, BodyPart, Framing, InterimResponses, MendedHead, RawResponse, ResponseHead,
-    body_too_large, mended, reserve_more,
+    BodyLimits, BodyPart, Framing, InterimResponses, KnownHeads, MendedHead, RawResponse,
+    ResponseHead, body_too_large, mended, reserve_more,
 };
 use crate::read_buffer::READ_SIZE;
 use bytes::{Bytes, BytesMut};
@@ -14,6 +14,7 @@ use http::Method;
 pub(crate) struct ResponseRules<'a> {
     pub(crate) method: &'a Method,
     pub(crate) limits: BodyLimits,
+    pub(crate) known: &'a KnownHeads,
 }
 
 /// The result of one read.
@@ -80,7 +81,7 @@ pub(crate) fn read_start(
     let mut bytes = new;
     let mut continues = false;
     loop {
-        let parsed = match ResponseHead::parse(bytes, rules.method) {
+        let parsed = match rules.known.parse(bytes, rules.method) {
             Ok(parsed) => parsed,
             Err(failure) => {
                 let read = read_malformed_start(bytes, failure, rules, interim, partial)?;

@@ -7,6 +7,7 @@ mod encoded;
 mod encoding;
 mod head;
 mod interim;
+mod known_heads;
 mod malformed_headers;
 mod patience;
 mod raw;
@@ -21,6 +22,7 @@ pub(super) use encoding::decode;
 pub(super) use head::head_as_text;
 pub(super) use head::{Framing, MAX_HEAD, ResponseHead, headers, write_header};
 pub(super) use interim::InterimResponses;
+pub(super) use known_heads::KnownHeads;
 pub(super) use malformed_headers::{MendedHead, mended};
 use patience::DecodingTime;
 pub(super) use raw::{

@@ -78,6 +78,7 @@ impl<'a> OutgoingHop<'a> {
                     let rules = ResponseRules {
                         method: &self.hop.method,
                         limits: session.limits(self.request),
+                        known: &session.client.known_heads,
                     };
                     let metered = MeteredConnection {
                         connection,

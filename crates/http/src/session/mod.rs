@@ -204,9 +204,9 @@ impl Session {
 
     /// The response to a request that need not be sent, since the cache has a fresh one; else `None`.
     #[inline]
-    pub fn from_cache(&self, request: &Request) -> Option<Exchange> {
+    pub fn from_cache(&self, request: &Request) -> Option<Box<Exchange>> {
         // Most plans have no cache, and pay for none.
-        self.cache.as_ref()?.fresh(self, request)
+        self.cache.as_ref()?.fresh(self, request).map(Box::new)
     }
 
     /// Begins the trace of a request, if requests have one: the trace that the request or the user has set, or else a
@@ -260,7 +260,7 @@ impl Session {
         start: Instant,
         trace: Option<Box<Trace>>,
         meter: &TransferMeter,
-    ) -> Exchange {
+    ) -> Box<Exchange> {
         let mut progress = RequestProgress::starting(start, trace, meter);
         let cache = self.cache.as_ref().filter(|_| request.stream().is_none());
         let conditional = cache.and_then(|cache| cache.conditional(self, request));

@@ -128,15 +128,15 @@ impl CalledResponse {
     fn document(&self, lua: &Lua) -> mlua::Result<Rc<Held<Document>>> {
         let host = VmHost::of(lua);
         let address = self.address()?;
-        let parsed = self.read(lua, |finished| finished.document.clone())?;
+        let parsed = self.read(lua, |finished| finished.document().cloned())?;
         if let Some(document) = parsed {
             return Ok(document);
         }
         let encoding = self.read(lua, |finished| finished.response().map(encoding))?;
         let document = host.document(lua, &host.text(lua, address)?, encoding)?;
-        let stored = Some(document.clone());
+        let stored = document.clone();
         let mut responses = host.responses.borrow_mut();
-        let set = responses.change(address, |finished| finished.document = stored);
+        let set = responses.change(address, |finished| finished.keep_document(stored));
         set.map(|()| document).ok_or_else(gone)
     }
 
@@ -156,9 +156,7 @@ impl CalledResponse {
                 // The reason for the lack of a response says more than a page that lacks something.
                 return;
             }
-            finished.line = line;
-            finished.failure = failure.map(|why| cut(why).into_boxed_str());
-            finished.overruled = true;
+            finished.overrule(failure.map(|why| cut(why).into_boxed_str()), line);
         });
         overruled.ok_or_else(gone)
     }
@@ -177,9 +175,7 @@ pub(super) fn note_line(lua: &Lua, (): ()) -> mlua::Result<()> {
     let line = line(lua);
     let host = VmHost::of(lua);
     for finished in host.responses.borrow_mut().open() {
-        if finished.failure.is_some() {
-            finished.line.clone_from(&line);
-        }
+        finished.note_line(line.clone());
     }
     Ok(())
 }

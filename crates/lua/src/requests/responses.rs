@@ -15,39 +15,102 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub struct Finished {
     /// The exchange with the server.
-    pub exchange: Exchange,
-    /// The expectation that did not hold; [`Finished::verdict`] is the complete verdict.
-    pub failure: Option<Box<str>>,
-    /// Whether the plan has overruled the verdict.
-    pub(crate) overruled: bool,
-    /// The line of the plan that sent it, known for failed requests.
-    pub line: Option<Rc<str>>,
+    pub exchange: Box<Exchange>,
     /// Whether it counted as failed before its verdict was final; `None` if it was not counted by then.
     pub entered: Option<bool>,
-    /// The error that was reported for it by then: its message and the plan's line. Boxed: most requests have none.
-    pub reported: Option<Box<(String, Option<Rc<str>>)>>,
-    pub(crate) document: Option<Rc<Held<Document>>>,
+    overruled: bool,
+    /// Boxed: most requests have nothing of that.
+    extras: Option<Box<Extras>>,
+}
+
+/// What a request has once it has failed or the plan has looked at its page.
+#[derive(Debug, Default)]
+struct Extras {
+    /// The expectation that did not hold.
+    failure: Option<Box<str>>,
+    /// The line of the plan that sent it.
+    line: Option<Rc<str>>,
+    /// The error that was reported for it before its verdict was final: its message and the plan's line.
+    reported: Option<(String, Option<Rc<str>>)>,
+    document: Option<Rc<Held<Document>>>,
 }
 
 impl Finished {
     /// Creates a finished request; `failure` is the verdict before the plan may overrule it.
     #[inline]
-    pub fn new(exchange: Exchange, failure: Option<String>) -> Self {
-        Finished {
+    pub fn new(exchange: Box<Exchange>, failure: Option<String>) -> Self {
+        let mut finished = Finished {
             exchange,
-            failure: failure.map(String::into_boxed_str),
-            overruled: false,
-            line: None,
             entered: None,
-            reported: None,
-            document: None,
+            overruled: false,
+            extras: None,
+        };
+        if let Some(failure) = failure {
+            finished.extras().failure = Some(failure.into_boxed_str());
         }
+        finished
+    }
+
+    fn extras(&mut self) -> &mut Extras {
+        self.extras.get_or_insert_default()
+    }
+
+    /// Returns the expectation that did not hold; [`Finished::verdict`] is the complete verdict.
+    pub fn failure(&self) -> Option<&str> {
+        self.extras.as_ref()?.failure.as_deref()
+    }
+
+    /// Returns the line of the plan that sent it, known for failed requests.
+    pub fn line(&self) -> Option<&Rc<str>> {
+        self.extras.as_ref()?.line.as_ref()
+    }
+
+    /// Notes the line of the plan that sent it, if it has failed.
+    pub fn note_line(&mut self, line: Option<Rc<str>>) {
+        if self.failure().is_some() {
+            self.extras().line = line;
+        }
+    }
+
+    /// Replaces the verdict by that of the plan, which stands at that line.
+    pub(crate) fn overrule(&mut self, failure: Option<Box<str>>, line: Option<Rc<str>>) {
+        self.overruled = true;
+        if failure.is_some() || self.extras.is_some() {
+            let extras = self.extras();
+            (extras.failure, extras.line) = (failure, line);
+        }
+    }
+
+    /// Notes how it counts before its verdict is final: as succeeded, or as failed with that error.
+    pub fn enter(&mut self, error: Option<String>) {
+        self.entered = Some(error.is_some());
+        if error.is_some() || self.extras.is_some() {
+            let extras = self.extras();
+            let line = extras.line.clone();
+            extras.reported = error.map(|message| (message, line));
+        }
+    }
+
+    /// Returns the error that was reported for it before its verdict was final: its message and the plan's line.
+    pub fn reported(&self) -> Option<(&str, Option<&str>)> {
+        let (message, line) = self.extras.as_ref()?.reported.as_ref()?;
+        Some((message, line.as_deref()))
+    }
+
+    /// Returns its page as a tree, if the plan has looked at it.
+    pub(crate) fn document(&self) -> Option<&Rc<Held<Document>>> {
+        self.extras.as_ref()?.document.as_ref()
+    }
+
+    /// Keeps its page as a tree.
+    pub(crate) fn keep_document(&mut self, document: Rc<Held<Document>>) {
+        self.extras().document = Some(document);
     }
 
     /// Returns the reason why it counts as failed; `None` if it succeeded. A body that turned out not to be decodable
     /// when the plan looked at it fails the request too, unless the plan has overruled that.
     pub fn verdict(&self) -> Option<Cow<'_, str>> {
-        if let Some(failure) = &self.failure {
+        if let Some(failure) = self.failure() {
             return Some(Cow::Borrowed(failure));
         }
         let response = self.exchange.outcome.as_ref().ok()?;
@@ -101,20 +164,15 @@ impl Finished {
 
     /// Returns the memory of its page as a tree, in bytes, which counts by itself: elements keep it, too.
     fn page_weight(&self) -> usize {
-        let document = self.document.as_ref();
-        document.map_or(0, |document| document.heap_bytes())
+        self.document().map_or(0, |document| document.heap_bytes())
     }
 
     /// Returns the memory that it takes outside of the VM, in bytes; that of its head is estimated.
     fn weight(&self) -> usize {
         const HEAD_BYTES: usize = 512;
-        let reported = self
-            .reported
-            .as_ref()
-            .map_or(0, |reported| reported.0.len());
         HEAD_BYTES
-            + self.failure.as_ref().map_or(0, |failure| failure.len())
-            + reported
+            + self.failure().map_or(0, str::len)
+            + self.reported().map_or(0, |(message, _)| message.len())
             + self.page_weight()
             + self
                 .exchange
@@ -150,8 +208,8 @@ pub fn page_message(exchange: &Exchange) -> Option<String> {
 #[derive(Debug)]
 enum ResponseSlot {
     Free,
-    One(Box<Finished>),
-    Many(Vec<Finished>),
+    One(Finished),
+    Many(Box<[Finished]>),
 }
 
 /// The responses of one VM in slots. A slot holds the outcome of one operation: one response, or the list of a fetch.
@@ -232,7 +290,7 @@ impl Responses {
         }
     }
 
-    pub(crate) fn insert_one(&mut self, finished: Box<Finished>) -> usize {
+    pub(crate) fn insert_one(&mut self, finished: Finished) -> usize {
         self.count(&finished);
         self.insert(ResponseSlot::One(finished))
     }
@@ -241,7 +299,7 @@ impl Responses {
         for one in &finished {
             self.count(one);
         }
-        self.insert(ResponseSlot::Many(finished))
+        self.insert(ResponseSlot::Many(finished.into_boxed_slice()))
     }
 
     fn count(&mut self, finished: &Finished) {
@@ -303,7 +361,7 @@ impl Responses {
     /// Returns the responses in the slot of that index.
     pub(crate) fn at(&mut self, index: usize) -> &mut [Finished] {
         match self.slots.get_mut(index) {
-            Some(ResponseSlot::One(finished)) => std::slice::from_mut(&mut **finished),
+            Some(ResponseSlot::One(finished)) => std::slice::from_mut(finished),
             Some(ResponseSlot::Many(list)) => list,
             _ => &mut [],
         }
@@ -369,7 +427,7 @@ impl Responses {
                     self.free.push(index);
                     continue;
                 }
-                ResponseSlot::One(finished) => std::slice::from_ref(&**finished),
+                ResponseSlot::One(finished) => std::slice::from_ref(finished),
                 ResponseSlot::Many(list) => list,
             };
             self.held_bytes += kept.iter().map(Finished::weight).sum::<usize>();
@@ -419,6 +477,6 @@ mod tests {
             "{}",
             size_of::<ResponseSlot>()
         );
-        assert!(size_of::<Finished>() <= 304, "{}", size_of::<Finished>());
+        assert!(size_of::<Finished>() <= 24, "{}", size_of::<Finished>());
     }
 }

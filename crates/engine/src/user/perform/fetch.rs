@@ -202,7 +202,7 @@ impl<'a> Fetch<'a> {
     }
 
     /// Returns a request with the verdict on it. Of a response that may be without its body, that is the status.
-    fn judged(&self, op: &RequestOp, exchange: Exchange) -> Finished {
+    fn judged(&self, op: &RequestOp, exchange: Box<Exchange>) -> Finished {
         let verdict = if self.is_full() {
             let mut expect = same_by_default(&op.expect);
             expect.status.clone_from(&op.expect.status);

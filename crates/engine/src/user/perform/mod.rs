@@ -262,12 +262,12 @@ impl TaskRunner {
     }
 
     /// Judges the request of the latest operation by its expectations, and resumes the plan with it.
-    fn judge(&mut self, op: Box<RequestOp>, exchange: Exchange) -> Step {
+    fn judge(&mut self, op: Box<RequestOp>, exchange: Box<Exchange>) -> Step {
         let Exchanges {
             sender, verdicts, ..
         } = &mut self.exchanges;
         let verdict = op.expect.verdict(&exchange);
-        let finished = Box::new(judged(sender, sender.task, &op, verdict, exchange));
+        let finished = judged(sender, sender.task, &op, verdict, exchange);
         verdicts.latest.store(op);
         self.vm.enter().resume_request(finished)
     }

@@ -132,7 +132,10 @@ impl Shard {
                 shared.see(now);
                 shared.lost()
             };
-            tokio::task::spawn_local(probe(self.meter.lateness(), standstill));
+            let shared = self.shared.clone();
+            let is_idle =
+                move || !shared.turn.takes_begun() && !shared.recorder.borrow().has_requests();
+            tokio::task::spawn_local(probe(self.meter.lateness(), standstill, is_idle));
         }
         // In step with the full seconds of the first measurement, so that the figures of a tick seldom belong to two
         // seconds. A late tick comes once; those that it missed are left out.

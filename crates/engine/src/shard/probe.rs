@@ -21,11 +21,17 @@ const SPAN: Duration = Lateness::GAP;
 /// again and again at the same place, and each run is probed alike.
 const TURN: f64 = 0.618_033_988_749_894_9;
 
+/// How much rarer samples are while the shard is idle. Each sample wakes the thread: on a virtual machine, 50 in a second take
+/// more than all else that a run does while its users wait.
+const IDLE_FACTOR: u32 = 10;
+
 /// Takes samples until it is dropped. Ends at once where no timer is precise enough. `standstill` takes a moment at which the shard
-/// is at work, and returns for how long the process has stood still until then.
+/// is at work, and returns for how long the process has stood still until then; `is_idle` returns whether no user has run since
+/// the last sample and none waits for a response.
 pub(crate) async fn probe(
     lateness: Rc<RefCell<Lateness>>,
     standstill: impl Fn(Instant) -> Duration,
+    is_idle: impl Fn() -> bool,
 ) {
     let Some(mut alarm) = Alarm::precise() else {
         return;
@@ -33,7 +39,7 @@ pub(crate) async fn probe(
     let mut due = Instant::now();
     let mut lost = standstill(due);
     for turn in 0_u32.. {
-        due += gap(turn);
+        due += gap(turn) * if is_idle() { IDLE_FACTOR } else { 1 };
         alarm.until(due).await;
         let now = Instant::now();
         let lost_before = std::mem::replace(&mut lost, standstill(now));
@@ -90,7 +96,7 @@ mod tests {
             if Alarm::precise().is_none() {
                 return;
             }
-            tokio::task::spawn_local(probe(lateness.clone(), standstill));
+            tokio::task::spawn_local(probe(lateness.clone(), standstill, || false));
             while lateness.borrow().count() == 0 {
                 tokio::task::yield_now().await;
             }
@@ -113,7 +119,7 @@ mod tests {
             if Alarm::precise().is_none() {
                 return;
             }
-            tokio::task::spawn_local(probe(lateness.clone(), |_| Duration::ZERO));
+            tokio::task::spawn_local(probe(lateness.clone(), |_| Duration::ZERO, || false));
             tokio::task::yield_now().await;
             // Computes for 60 ms and lets nobody else in.
             let start = Instant::now();

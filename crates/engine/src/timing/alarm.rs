@@ -111,12 +111,16 @@ mod linux {
                 if remaining.is_zero() {
                     return Poll::Ready(Ok(()));
                 }
-                if self.set != Some(due) {
+                let is_new = self.set != Some(due);
+                if is_new {
                     self.set(remaining)?;
                     self.set = Some(due);
                 }
                 ready!(self.file.poll_read_ready(cx))?.clear_ready();
-                self.set = None;
+                // What was ready before it was set is an earlier expiry.
+                if !is_new {
+                    self.set = None;
+                }
             }
         }
 

@@ -148,10 +148,10 @@ mod tests {
             ("Length: 2", "Length: 1"),
             ("07:00:00 GMT", "07:00\r\na:GMT"),
             ("07:00:00 GMT", "07:00:0\r\n\r\nT"),
-            ("07:00:00 GMT", "07:00:00\n\nGMT"),
+            ("07:00:00 GMT", "07:00:0\n\nGMT"),
             ("07:00:00 GMT", "07:00:00\0GMT"),
             ("Content-Length: 2", "Connection: close"),
-            ("\r\n\r\nok", "\r\na: bcd"),
+            ("\r\n\r\nok", "\r\na: b"),
         ] {
             let text = HEAD.replace(from, to);
             assert_eq!(text.len(), HEAD.len(), "{to:?}");

@@ -47,34 +47,40 @@ pub fn unset_variables(program: &Program) -> Vec<Diagnostic> {
 }
 
 fn calls(program: &Program) -> Vec<EnvCall> {
+    let mut calls = Vec::new();
+    for source in program.sources.all() {
+        let lines = source.text.lines().map(without_comment).enumerate();
+        // Most plans read no variable, and no pattern is compiled for them.
+        for (at, line) in lines.filter(|(_, line)| line.contains("env")) {
+            add_calls(line, at, &source.name, &mut calls);
+        }
+    }
+    calls
+}
+
+/// Adds the calls in a line of a file; `at` counts from 0.
+fn add_calls(line: &str, at: usize, file: &str, calls: &mut Vec<EnvCall>) {
     let call = pattern(r#"(?:^|[^.:\w])(env)\s*\(?\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)')"#);
     let condition =
         pattern(r"(?:\b(?:if|elseif|while|until|not|and|or)\s*\(?|[=~]=|\bhost\s*=)\s*$");
     let otherwise = pattern(r"^\s*(?:\)?\s*(?:or\b|and\b|then\b|==|~=))");
-    let mut calls = Vec::new();
-    for source in program.sources.all() {
-        for (at, line) in source.text.lines().map(without_comment).enumerate() {
-            for found in call.captures_iter(line) {
-                let (Some(whole), Some(env)) = (found.get(0), found.get(1)) else {
-                    continue;
-                };
-                let (before, behind) = (&line[..env.start()], &line[whole.end()..]);
-                let name = found.get(2).or(found.get(3));
-                let Some(name) = name.filter(|_| !behind.trim_start().starts_with("..")) else {
-                    continue;
-                };
-                let has_default =
-                    whole.as_str().contains('(') && behind.trim_start().starts_with(',');
-                calls.push(EnvCall {
-                    name: name.as_str().to_owned(),
-                    file: source.name.clone(),
-                    line: at as u32 + 1,
-                    spared: has_default || condition.is_match(before) || otherwise.is_match(behind),
-                });
-            }
-        }
+    for found in call.captures_iter(line) {
+        let (Some(whole), Some(env)) = (found.get(0), found.get(1)) else {
+            continue;
+        };
+        let (before, behind) = (&line[..env.start()], &line[whole.end()..]);
+        let name = found.get(2).or(found.get(3));
+        let Some(name) = name.filter(|_| !behind.trim_start().starts_with("..")) else {
+            continue;
+        };
+        let has_default = whole.as_str().contains('(') && behind.trim_start().starts_with(',');
+        calls.push(EnvCall {
+            name: name.as_str().to_owned(),
+            file: file.to_owned(),
+            line: at as u32 + 1,
+            spared: has_default || condition.is_match(before) || otherwise.is_match(behind),
+        });
     }
-    calls
 }
 
 #[cfg(test)]

@@ -212,6 +212,11 @@ impl Slices {
         self.under_way.start(at, row)
     }
 
+    /// Returns whether a request is under way.
+    pub(crate) fn has_requests(&self) -> bool {
+        !self.under_way.is_empty()
+    }
+
     /// Notes that the process stood still for that long.
     pub(crate) fn stood_still(&mut self, ns: u64) {
         self.under_way.stood_still(ns);

@@ -96,6 +96,10 @@ impl InFlightRequests {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.free.len() == self.starts.len()
+    }
+
     /// Ends a request. If its response ended a long time without one, returns that time.
     pub(crate) fn end(
         &mut self,

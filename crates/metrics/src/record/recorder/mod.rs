@@ -154,6 +154,11 @@ impl Recorder {
         self.slices.start_request(at, row)
     }
 
+    /// Returns whether a request is under way.
+    pub fn has_requests(&self) -> bool {
+        self.slices.has_requests()
+    }
+
     /// Notes that the shard was not at work for that long until `now`: no response could be noticed.
     pub fn was_away(&mut self, now: Instant, time: Duration) {
         self.slices.was_away(now, nanoseconds(time));

@@ -12,7 +12,6 @@ use crate::plan_files::Program;
 use crate::requests::{Finished, JobFunction, Op, ResponseStream};
 use crate::sandbox::{self, VmHost, stream};
 use crate::vm_setup::VmSetup;
-use bytes::Bytes;
 use lgoose_base::error::Error;
 use lgoose_http::Failure;
 use lgoose_plan::shared_state::SharedValue;
@@ -333,13 +332,14 @@ impl Vm {
         self.used_memory() > limit && (self.collect().is_err() || self.used_memory() > limit)
     }
 
-    /// Resumes the task after [`Op::Call`] with whether it succeeded, and with its value or its failure.
+    /// Resumes the task after [`Op::Call`] or [`Op::Socket`] with whether it succeeded, and with its value or its failure.
     pub fn resume_call(&mut self, outcome: Result<CallValue, Failure>) -> Step {
         if self.is_full() {
             return self.raise_full(outcome.is_err());
         }
         let value = match &outcome {
             Ok(CallValue::Nothing) => Ok(Value::Nil),
+            Ok(CallValue::Bytes(bytes)) => self.lua.create_string(bytes).map(Value::String),
             Ok(CallValue::Socket(socket)) => {
                 api::net_socket(&self.lua, socket.clone()).map(Value::UserData)
             }
@@ -350,21 +350,6 @@ impl Vm {
         };
         match value {
             Ok(value) => self.step(Converted((outcome.is_ok(), value))),
-            Err(error) => ended(&self.host, &error, &mut self.ended_by_limit),
-        }
-    }
-
-    /// Resumes the task after [`Op::Socket`] with the received bytes, or the failure.
-    pub fn resume_socket(&mut self, outcome: Result<Bytes, String>) -> Step {
-        if self.is_full() {
-            return self.raise_full(outcome.is_err());
-        }
-        let (is_done, text) = match &outcome {
-            Ok(bytes) => (true, &bytes[..]),
-            Err(reason) => (false, reason.as_bytes()),
-        };
-        match self.lua.create_string(text) {
-            Ok(text) => self.step(Converted((is_done, text))),
             Err(error) => ended(&self.host, &error, &mut self.ended_by_limit),
         }
     }

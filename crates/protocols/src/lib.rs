@@ -18,6 +18,7 @@ mod meter;
 mod plan_exchange;
 mod socket;
 
+use bytes::Bytes;
 use lgoose_base::tags::Tags;
 use lgoose_http::Failure;
 use std::fmt::Debug;
@@ -62,6 +63,8 @@ pub(crate) type CallFuture<'a> = Pin<Box<dyn Future<Output = Result<CallValue, F
 pub enum CallValue {
     /// Nothing but that it succeeded.
     Nothing,
+    /// Received bytes.
+    Bytes(Bytes),
     /// A socket on which the plan speaks a protocol of its own.
     Socket(Rc<OpenSocket>),
 }

@@ -4,8 +4,7 @@ local host, H, fail, User, receive = ...
 
 local yield = coroutine.yield
 local GRPC, END_STREAM = host("op:grpc"), host("op:end_stream")
-local functions = host("grpc_functions")
-local plan, adopt, take = functions.plan, functions.adopt, functions.take
+local plan, adopt, take = H.grpc_plan, H.grpc_adopt, H.grpc_take
 
 -- Sends a call with its whole request, and waits for its end.
 local function unary(planned)
@@ -63,7 +62,7 @@ local function reflect(server)
     undescribed[one.name] = why
   end
   while true do
-    local distinct, missing = functions.missing_files(files)
+    local distinct, missing = H.missing_files(files)
     files = distinct
     local is_new = false
     for _, name in ipairs(missing) do
@@ -76,7 +75,7 @@ local function reflect(server)
     end
     if not is_new then break end
   end
-  functions.keep_schema(server, files, undescribed)
+  H.keep_schema(server, files, undescribed)
 end
 
 -- Of the users of a process, one queries a server, and the others wait for it.

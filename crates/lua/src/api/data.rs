@@ -238,8 +238,7 @@ where
         Value::Integer(place) => nth(lua, this, place),
         key => {
             let name = key.to_string()?;
-            let members = MEMBERS.map(str::to_owned);
-            let message = unknown(&format!("rows.{name}"), "rows", &name, &members);
+            let message = unknown(&format!("rows.{name}"), "rows", &name, &MEMBERS);
             Err(mlua::Error::runtime(message))
         }
     });

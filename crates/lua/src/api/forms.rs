@@ -2,7 +2,9 @@
 //! `requests/submit/` reads the fields of a submission.
 
 use super::elements::{find, selector};
+use super::function::function;
 use super::log;
+use super::parts::{PreludePart, prelude_part};
 use crate::diagnostics::plan_line;
 use crate::requests::{SUBMIT, pressed};
 use crate::sandbox::VmHost;
@@ -12,6 +14,14 @@ use lgoose_base::error::nearest;
 use lgoose_html::{ControlPosition, Document, Form, ReferrerPolicy};
 use mlua::{IntoLua as _, Lua, LuaString, Table, Value};
 use url::Url;
+
+/// `user:request` and `user:submit`.
+pub(super) static SUBMITTING: PreludePart = prelude_part!("forms").with(&[
+    ("check_fields", |lua| function(lua, check_fields)),
+    ("missed_form", |lua| {
+        lua.create_function(|lua, ()| Ok(VmHost::of(lua).missing_form_message.borrow().clone()))
+    }),
+]);
 
 /// Describes a form that was not found, for a plan that goes on without it.
 fn describe_missing_form(document: &Document, css: &Value, page: &Url) -> String {
@@ -133,10 +143,7 @@ fn to_table(lua: &Lua, form: Form, page: &Url) -> mlua::Result<Table> {
 /// Warns about fields that a plan fills in but the form lacks, unless the option `added` says that they are meant, and about
 /// required fields that are empty, each once. `options` are those of
 /// `user:submit`.
-pub(super) fn check_fields(
-    lua: &Lua,
-    (form, fields, options): (Table, Value, Value),
-) -> mlua::Result<()> {
+fn check_fields(lua: &Lua, (form, fields, options): (Table, Value, Value)) -> mlua::Result<()> {
     warn_of_empty(lua, &form, &fields, &options)?;
     let (Value::Table(fields), Ok(Value::Table(order))) = (fields, form.raw_get::<Value>("order"))
     else {

@@ -1,7 +1,7 @@
 //! Views of a JSON value that a process has once: tables that read it, and that a plan cannot change. `shared` and
 //! `data.json` return them.
 
-use super::parts;
+use super::parts::{PreludePart, prelude_part};
 use crate::plan_files::{JsonNode, JsonTree, JsonValue};
 use crate::sandbox::{VmHost, null, view_marker, viewed};
 use crate::values::DisplayText;
@@ -11,6 +11,8 @@ use std::sync::Arc;
 /// The most values of a list or an object that its view keeps in Lua. Of a larger one, it keeps only the views that the
 /// plan holds itself.
 const MOST_KEPT: usize = 64;
+
+static VIEWS: PreludePart = prelude_part!("json_view");
 
 /// Returns a value that the process has once: a view of a list or an object, anything else as it is.
 pub(super) fn view(lua: &Lua, tree: &Arc<JsonTree>) -> mlua::Result<Value> {
@@ -31,7 +33,7 @@ pub(super) fn view(lua: &Lua, tree: &Arc<JsonTree>) -> mlua::Result<Value> {
 
 /// Creates the function that makes a view of a value by its number.
 fn maker(lua: &Lua) -> mlua::Result<Function> {
-    parts::JSON_VIEW.load(lua)?.call((
+    VIEWS.load(lua)?.call((
         view_marker(),
         lua.create_function(read)?,
         lua.create_function(child)?,

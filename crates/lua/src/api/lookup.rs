@@ -2,10 +2,11 @@
 //! only what its plan needs.
 
 use super::function::{self, function};
-use super::parts::{self, PreludePart};
+use super::parts::{MemberValue, PreludePart, prelude_part};
+use super::user::{self, grpc, session, stream, tags};
 use super::{
-    codec, data, file, forms, grpc, json, json_view, load, log, metric, names, net, os, page,
-    random, regex, require, response, run, session, stream, tags, time, wait, xml,
+    codec, data, file, json, json_view, load, log, metric, names, os, page, random, regex, require,
+    response, run, time, wait, xml,
 };
 use crate::diagnostics::{self, PlainText};
 use crate::limits;
@@ -15,22 +16,21 @@ use crate::values::escape_invalid;
 use lgoose_base::error::{Diagnostic, bounded_name};
 use mlua::{IntoLua as _, Lua, LuaString, Thread, Value};
 
-/// A value, and the word for how the prelude converts it for the plan; `None` if plans get it as it is.
-pub(crate) type MemberValue = (Value, Option<&'static str>);
-
-/// Loads a part of the prelude, which makes the requested member and others.
-pub(super) fn part(lua: &Lua, part: &'static PreludePart) -> mlua::Result<MemberValue> {
-    Ok((Value::Function(part.load(lua)?), Some("part")))
-}
+/// `pcall`, `xpcall` and `coroutine`.
+static CALLS: PreludePart = prelude_part!("calls");
+/// Protected calls within one another.
+static NESTING: PreludePart = prelude_part!("nesting");
+/// Libraries as plans see them.
+static VIEW: PreludePart = prelude_part!("view");
 
 /// Returns the value of a name, or nil: `global:x` for a plan's globals, `user:x` for the members of its user,
 /// `response:x` for the methods of a response, or the plain name of a function that the prelude uses itself.
 pub(crate) fn lookup(lua: &Lua, name: String) -> mlua::Result<MemberValue> {
     if let Some(member) = name.strip_prefix("user:") {
-        return session::user_member(lua, member);
+        return user::user_value(lua, member);
     }
     match name.as_str() {
-        "global:pcall" | "global:xpcall" | "global:coroutine" => part(lua, &parts::CALLS),
+        "global:pcall" | "global:xpcall" | "global:coroutine" => CALLS.member(lua),
         name => Ok((value(lua, name)?, None)),
     }
 }
@@ -78,67 +78,45 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
     if let Some(marker) = name.strip_prefix("op:").and_then(requests::marker) {
         return Ok(marker);
     }
-    match name {
-        "op_markers" => lua
-            .create_table_from(requests::markers().map(|marker| (marker, true)))?
-            .into_lua(lua),
-        "grpc_functions" => grpc::host_functions(lua)?.into_lua(lua),
-        "nesting" => parts::NESTING.load(lua)?.into_lua(lua),
-        "view" => parts::VIEW.load(lua)?.into_lua(lua),
-        "error_text" => lua.create_function(error_text)?.into_lua(lua),
-        "here" => lua
-            .create_function(|lua, ()| Ok(diagnostics::here(lua)))?
-            .into_lua(lua),
-        "ended" => lua
-            .create_function(|lua, ()| Ok(VmHost::of(lua).limits.ended()))?
-            .into_lua(lua),
-        "catch" => lua
-            .create_function(|lua, ()| Ok(VmHost::of(lua).limits.catch()))?
-            .into_lua(lua),
-        "note_full" => lua
-            .create_function(|lua, ()| {
-                VmHost::of(lua).limits.note_full();
-                Ok(())
-            })?
-            .into_lua(lua),
-        "has_filled_memory" => lua
-            .create_function(|_, thread: Thread| Ok(limits::has_filled_memory(&thread)))?
-            .into_lua(lua),
-        "within" => limits::within(lua)?.into_lua(lua),
-        "with_stack" => lua.create_function(with_stack)?.into_lua(lua),
-        "note_line" => lua.create_function(response::note_line)?.into_lua(lua),
-        "has_events" => lua.create_function(stream::has_events)?.into_lua(lua),
-        "stream_place" => lua.create_function(stream::place)?.into_lua(lua),
-        "let_go" => lua.create_function(stream::let_go)?.into_lua(lua),
-        "note_stream" => lua.create_function(stream::note_line)?.into_lua(lua),
-        "response_field" => lua.create_function(response::field)?.into_lua(lua),
-        "check_fields" => function(lua, forms::check_fields)?.into_lua(lua),
-        "surplus" => lua
-            .create_function(|_, value: Value| Ok(function::describe(&value)))?
-            .into_lua(lua),
-        "missed_form" => lua
-            .create_function(|lua, ()| Ok(VmHost::of(lua).missing_form_message.borrow().clone()))?
-            .into_lua(lua),
-        "log" => function(lua, log::log)?.into_lua(lua),
-        "set_host" => lua.create_function(session::set_host)?.into_lua(lua),
-        "connect" => function(lua, net::connect)?.into_lua(lua),
-        "share" => function(lua, session::share)?.into_lua(lua),
-        "clock" => lua.create_function(metric::clock)?.into_lua(lua),
-        "begin_tagged" => function(lua, tags::start_transaction)?.into_lua(lua),
-        "end_tagged" => lua.create_function(tags::leave_transaction)?.into_lua(lua),
-        "enter_tagged" => lua.create_function(tags::enter_coroutine)?.into_lua(lua),
-        "leave_tagged" => lua.create_function(tags::leave_coroutine)?.into_lua(lua),
-        "end_transaction" => lua.create_function(metric::end_transaction)?.into_lua(lua),
-        "same_task" => lua.create_function(same_task)?.into_lua(lua),
-        "task_name" => lua.create_function(task_name)?.into_lua(lua),
-        "refused" => lua.create_function(names::refused)?.into_lua(lua),
-        "undeclared" => lua.create_function(names::undeclared)?.into_lua(lua),
-        "unknown_member" => lua.create_function(names::unknown_member)?.into_lua(lua),
-        "unknown_user_field" => lua
-            .create_function(names::unknown_user_field)?
-            .into_lua(lua),
-        _ => Ok(Value::Nil),
+    if name == "op_markers" {
+        let markers = requests::markers().map(|marker| (marker, true));
+        return lua.create_table_from(markers)?.into_lua(lua);
     }
+    let function = match name {
+        "nesting" => NESTING.load(lua)?,
+        "view" => VIEW.load(lua)?,
+        "error_text" => lua.create_function(error_text)?,
+        "here" => lua.create_function(|lua, ()| Ok(diagnostics::here(lua)))?,
+        "ended" => lua.create_function(|lua, ()| Ok(VmHost::of(lua).limits.ended()))?,
+        "catch" => lua.create_function(|lua, ()| Ok(VmHost::of(lua).limits.catch()))?,
+        "note_full" => lua.create_function(|lua, ()| {
+            VmHost::of(lua).limits.note_full();
+            Ok(())
+        })?,
+        "has_filled_memory" => {
+            lua.create_function(|_, thread: Thread| Ok(limits::has_filled_memory(&thread)))?
+        }
+        "within" => limits::within(lua)?,
+        "with_stack" => lua.create_function(with_stack)?,
+        "note_line" => lua.create_function(response::note_line)?,
+        "note_stream" => lua.create_function(stream::note_line)?,
+        "response_field" => lua.create_function(response::field)?,
+        "surplus" => lua.create_function(|_, value: Value| Ok(function::describe(&value)))?,
+        "share" => function(lua, session::share)?,
+        "enter_tagged" => lua.create_function(tags::enter_coroutine)?,
+        "leave_tagged" => lua.create_function(tags::leave_coroutine)?,
+        "same_task" => lua.create_function(same_task)?,
+        "task_name" => lua.create_function(task_name)?,
+        "refused" => lua.create_function(names::refused)?,
+        "undeclared" => lua.create_function(names::undeclared)?,
+        "unknown_member" => lua.create_function(names::unknown_member)?,
+        "unknown_user_field" => lua.create_function(user::unknown_user_field)?,
+        name => match user::functions_of_parts().find(|(own, _)| *own == name) {
+            Some((_, make)) => make(lua)?,
+            None => return Ok(Value::Nil),
+        },
+    };
+    function.into_lua(lua)
 }
 
 fn env(lua: &Lua, (name, default): (String, Value)) -> mlua::Result<Value> {

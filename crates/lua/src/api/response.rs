@@ -1,7 +1,7 @@
 //! The fields and methods of a response. Each is created at its first use.
 
 use super::function::{Arguments, function};
-use super::names::unknown;
+use super::names::{ValueType, unknown};
 use super::{elements, forms, json, page_urls, regex};
 use crate::diagnostics::plan_line;
 use crate::limits::Held;
@@ -16,24 +16,28 @@ use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
 use std::borrow::Cow;
 use std::rc::Rc;
 
-pub(crate) const FIELDS: [&str; 12] = [
-    "status",
-    "ok",
-    "error",
-    "url",
-    "headers",
-    "cookies",
-    "body",
-    "time",
-    "timings",
-    "size",
-    "redirects",
-    "cached",
-];
-pub(crate) const METHODS: [&str; 15] = [
-    "json", "title", "text", "attr", "css", "form", "links", "assets", "match", "matches",
-    "contains", "fail", "pass", "ensure", "header",
-];
+/// A response as a plan holds it.
+pub(crate) const RESPONSE: ValueType = ValueType {
+    noun: "a response",
+    fields: &[
+        "status",
+        "ok",
+        "error",
+        "url",
+        "headers",
+        "cookies",
+        "body",
+        "time",
+        "timings",
+        "size",
+        "redirects",
+        "cached",
+    ],
+    methods: &[
+        "json", "title", "text", "attr", "css", "form", "links", "assets", "match", "matches",
+        "contains", "fail", "pass", "ensure", "header",
+    ],
+};
 
 /// Returns the method with that name, or nil.
 pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
@@ -224,12 +228,8 @@ pub(crate) fn field(
             table.into_lua(lua)
         }
         _ => {
-            let names: Vec<String> = FIELDS
-                .iter()
-                .chain(&METHODS)
-                .map(|&name| name.to_owned())
-                .collect();
-            let message = unknown(&format!("response.{name}"), "a response", &name, &names);
+            let names = [RESPONSE.fields, RESPONSE.methods].concat();
+            let message = unknown(&format!("response.{name}"), RESPONSE.noun, &name, &names);
             Err(mlua::Error::runtime(message))
         }
     }

@@ -1,13 +1,14 @@
 //! The library of `require "lgoose.shared"`: counters, queues and maps that the users of a process share while they run.
 
 use super::function::{function, method};
-use super::names::unknown;
-use super::{parts, shared_run};
+use super::names::refuse_unknown;
+use super::parts::{PreludePart, prelude_part};
+use super::shared_run;
 use crate::diagnostics::here;
 use crate::limits::{HeapSize, Held};
 use crate::requests::{convert_json, marker};
 use crate::sandbox::{VmHost, error_at_plan_line, null};
-use crate::values::{DisplayText, describe_mismatch, escape_invalid, read_seconds, shorten};
+use crate::values::{DisplayText, describe_mismatch, escape_invalid, read_seconds};
 use lgoose_base::error::Diagnostic;
 use lgoose_plan::shared_state::{
     self, Claim, Counter, Map, MapLookup, PendingValue, SharedQueue, SharedState,
@@ -20,6 +21,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The functions that wait.
+static WAITING: PreludePart = prelude_part!("shared");
 
 /// A counter as a plan holds it.
 #[derive(Debug)]
@@ -67,8 +71,7 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         reply,
         nearby,
     );
-    let (take, get_or, of_run): (Function, Function, Table) =
-        parts::SHARED.load(lua)?.call(parts)?;
+    let (take, get_or, of_run): (Function, Function, Table) = WAITING.load(lua)?.call(parts)?;
     shared_run::register(lua, of_run)?;
     lua.register_userdata_type::<Held<SharedQueue>>(|registry| register_queue(registry, take))?;
     lua.register_userdata_type::<Held<SharedMap>>(|registry| register_map(registry, get_or))?;
@@ -218,7 +221,7 @@ impl UserData for Held<SharedCounter> {
         methods.add_meta_method(MetaMethod::ToString, |_, this, ()| {
             Ok(format!("counter '{}': {}", this.name, this.counter.get()))
         });
-        super::names::refuse_unknown(methods, "a counter", &[&["incr", "get"]]);
+        refuse_unknown(methods, "a counter", &[&["incr", "get"]]);
     }
 }
 
@@ -241,7 +244,7 @@ where
     registry.add_meta_method(MetaMethod::ToString, |_, this, ()| {
         Ok(format!("queue '{}' of {}", this.name, this.queue.count()))
     });
-    refuse_others(registry, "a queue", &["put", "take", "size"]);
+    refuse_unknown(registry, "a queue", &[&["put", "take", "size"]]);
 }
 
 /// Registers the methods of maps, likewise.
@@ -295,28 +298,10 @@ where
     registry.add_meta_method(MetaMethod::ToString, |_, this, ()| {
         Ok(format!("map '{}' of {}", this.name, this.map.count()))
     });
-    refuse_others(
+    refuse_unknown(
         registry,
         "a map",
-        &["put", "get", "get_or", "remove", "size"],
-    );
-}
-
-/// Makes a type that has fields refuse unknown names.
-fn refuse_others<T, R: UserDataMethods<T>>(
-    registry: &mut R,
-    owner: &'static str,
-    names: &'static [&'static str],
-) {
-    registry.add_meta_method(
-        MetaMethod::Index,
-        move |_, _, DisplayText(name): DisplayText| -> mlua::Result<()> {
-            let name = shorten(&name);
-            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-            let noun = owner.rsplit(' ').next().unwrap_or(owner);
-            let message = unknown(&format!("{noun}.{name}"), owner, &name, &names);
-            Err(mlua::Error::runtime(message))
-        },
+        &[&["put", "get", "get_or", "remove", "size"]],
     );
 }
 

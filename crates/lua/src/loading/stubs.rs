@@ -40,7 +40,7 @@ mod tests {
     use super::super::load::load;
     use super::super::scenario_fields::scenario_fields;
     use super::STUBS;
-    use crate::api::{members, start_prelude};
+    use crate::api::{RESPONSE, USER_MEMBERS, members, start_prelude};
     use crate::fixture::unanswered;
     use crate::hooks::HookRequest;
     use crate::limits::VmLimits;
@@ -145,39 +145,34 @@ mod tests {
                 names.insert(format!("lgoose.User.{name}"));
             }
         }
-        let response = [&members::FIELDS[..], &members::METHODS[..]].concat();
+        for member in USER_MEMBERS {
+            names.insert(format!("lgoose.User.{}", member.name));
+            if let Some(options) = &member.options {
+                let class = class_of_options(member.name, options.place);
+                let own = options.names.last().copied().unwrap_or_default();
+                names.extend(own.iter().map(|option| format!("{class}.{option}")));
+            }
+        }
+        let response = [RESPONSE.fields, RESPONSE.methods].concat();
         for (class, members) in [
-            ("lgoose.User", &members::USER_FIELDS[..]),
-            ("lgoose.Response", &response),
-            ("lgoose.Options", &fields::OPTIONS),
+            ("lgoose.Response", &response[..]),
             ("lgoose.Expect", &fields::EXPECT),
             ("lgoose.Plan", Settings::FIELDS),
             ("lgoose.Threshold", &THRESHOLD_OPTIONS),
             ("lgoose.Scenario", &scenario_fields()),
             ("lgoose.Task", &declare::TASK_FIELDS),
-            ("lgoose.Request", &fields::REQUEST),
             ("lgoose.Bearer", &fields::BEARER),
             ("lgoose.Credentials", &fields::DIGEST),
             ("lgoose.Part", &fields::PART),
-            ("lgoose.SubmitOptions", &fields::SUBMIT),
-            ("lgoose.EventOptions", &fields::EVENTS),
-            ("lgoose.WebSocketOptions", &fields::WEBSOCKET),
-            ("lgoose.GrpcOptions", &fields::GRPC),
             ("lgoose.GrpcExpect", &fields::GRPC_EXPECT),
             ("lgoose.GrpcLoad", &members::LOAD_OPTIONS),
             ("lgoose.CallOptions", &["timeout"]),
             ("lgoose.CallSendOptions", &["compress"]),
             ("lgoose.ReceiveOptions", &["timeout", "match"]),
             ("lgoose.AskOptions", &["name"]),
-            ("lgoose.UdpOptions", &fields::UDP_OPTIONS),
-            (
-                "lgoose.NetOptions",
-                &fields::NET_OPTIONS[fields::UDP_OPTIONS.len()..],
-            ),
             ("lgoose.NetReceiveOptions", &fields::RECEIVE_OPTIONS),
             ("lgoose.SendOptions", &["timeout"]),
             ("lgoose.StartTlsOptions", &["server_name", "timeout"]),
-            ("lgoose.TimedOptions", &fields::TIMED),
             ("lgoose.TransactionOptions", &fields::TRANSACTION),
             ("lgoose.Cookie", &members::COOKIE),
             ("lgoose.CookieScope", &members::SCOPE),
@@ -198,6 +193,22 @@ mod tests {
             names.extend(members_of(class, &table));
         }
         Ok(names)
+    }
+
+    /// Returns the class of the options of a method of `user`, which are its argument at that place.
+    fn class_of_options(method: &str, place: usize) -> String {
+        let stub = include_str!("../../lua/meta/user.lua");
+        let before = stub.split(&format!("\nfunction User:{method}(")).next();
+        let annotations = before.and_then(|before| before.rsplit("\n\n").next());
+        let parameters = annotations.map(|lines| lines.lines());
+        let mut parameters = parameters
+            .into_iter()
+            .flatten()
+            .filter_map(|line| line.strip_prefix("---@param "));
+        let class = parameters
+            .nth(place)
+            .and_then(|line| line.split(' ').nth(1));
+        class.expect("the stub names it").to_owned()
     }
 
     /// Returns a table of each class that is a plain table.

@@ -1,6 +1,7 @@
 //! Operations of a plan and their responses: the values that its coroutine yields, read from Lua, and the responses
 //! that it holds.
 
+mod call;
 mod charset;
 mod check_time;
 mod expect;
@@ -27,17 +28,18 @@ mod wait_rule;
 mod websocket;
 mod yielded;
 
+pub(super) use call::{CALL_OPTIONS, PlannedCall, plan_call};
 pub(super) use charset::{encoding, text_within};
 pub(super) use expect_options::EXPECT;
 pub(super) use found::RecentUrls;
 pub(super) use grpc::{GRPC, GRPC_EXPECT, PlannedGrpc, plan_grpc};
 pub(super) use json::{convert as convert_json, convert_to_tree, encode as encode_json};
 pub(super) use json_path::{JsonPath, PathStep, place_of, scalars_are_passed_over};
-#[cfg(any(test, feature = "test-support"))]
-pub(super) use op::PlannedCall;
 pub use op::{ExchangeEnd, JobFunction, Op, ReceiveTime};
 pub(super) use op::{marker, markers};
-pub(super) use options::{EVENTS, OPTIONS, REQUEST, basic, bearer, header_line};
+pub(super) use options::{
+    EVENTS, OPTIONS, REQUEST, basic, bearer, header_line, named, read_buffer,
+};
 pub use protobuf::decode_any_message;
 pub(super) use protobuf::{DecodingFault, decode as decode_message, encode as encode_message};
 pub use request::RequestOp;
@@ -45,7 +47,7 @@ pub(super) use request::plan_file;
 pub use responses::{Finished, page_message};
 pub(super) use responses::{ResponseAddress, Responses};
 pub use socket_op::SocketOp;
-pub(super) use socket_op::{NET_OPTIONS, NetSocket, UDP_OPTIONS, read_connect, read_receive};
+pub(super) use socket_op::{NetSocket, read_receive};
 pub use stream::ResponseStream;
 pub(super) use stream::{PlanCall, PlanSocket, PlanStream};
 pub use stream_reader::read_in_pieces;
@@ -60,12 +62,9 @@ pub(super) use websocket::WEBSOCKET;
 #[cfg(test)]
 pub(super) mod fields {
     pub(crate) use super::expect_options::EXPECT;
-    pub(crate) use super::grpc::{GRPC, GRPC_EXPECT};
+    pub(crate) use super::grpc::GRPC_EXPECT;
     pub(crate) use super::multipart::PART;
-    pub(crate) use super::options::{BEARER, DIGEST, EVENTS, OPTIONS, REQUEST};
-    pub(crate) use super::socket_op::{NET_OPTIONS, RECEIVE_OPTIONS, UDP_OPTIONS};
-    pub(crate) use super::submit::SUBMIT;
+    pub(crate) use super::options::{BEARER, DIGEST};
+    pub(crate) use super::socket_op::RECEIVE_OPTIONS;
     pub(crate) use super::tags::TRANSACTION;
-    pub(crate) use super::timed::TIMED;
-    pub(crate) use super::websocket::WEBSOCKET;
 }

@@ -1,6 +1,7 @@
 //! The operations that a plan's coroutine yields and the engine carries out. The usual request is read straight from
 //! the stack of the coroutine; everything else by way of mlua's values, and refused if unknown.
 
+use super::call;
 use super::fetch;
 use super::grpc::PlannedGrpc;
 use super::options::{self, REQUEST};
@@ -13,7 +14,7 @@ use super::timed;
 use super::wait_rule::read_wait_rule;
 use super::websocket;
 use super::yielded::{SeeThrough, values_of};
-use crate::limits::{self, Budget, HeapSize, Held, StackValue, YieldedValues};
+use crate::limits::{self, Budget, Held, StackValue, YieldedValues};
 use crate::values::{
     self, describe_mismatch, escape_invalid, escape_invalid_bytes, list_values, read_seconds,
     shorten,
@@ -25,8 +26,7 @@ use lgoose_http::Discard;
 use lgoose_plan::Wait;
 use lgoose_plan::shared_state::{PendingValue, Queue, SharedQueue};
 use lgoose_protocols::{CallOp, PlanExchange, SocketAction};
-use mlua::{Function, LightUserData, UserData, Value};
-use std::cell::RefCell;
+use mlua::{Function, LightUserData, Value};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -109,29 +109,6 @@ pub enum ExchangeEnd {
     /// It has not, for that reason, or else for that of the socket that failed meanwhile, if one did.
     Failed(Option<Box<str>>),
 }
-
-/// A call as a host function hands it to the Lua that yields it; taken out by the engine, once.
-#[derive(Debug)]
-pub(crate) struct PlannedCall {
-    op: RefCell<Option<Box<CallOp>>>,
-}
-
-impl PlannedCall {
-    pub(crate) fn new(op: CallOp) -> PlannedCall {
-        PlannedCall {
-            op: RefCell::new(Some(Box::new(op))),
-        }
-    }
-}
-
-impl HeapSize for PlannedCall {
-    fn heap_bytes(&self) -> usize {
-        // Until it is taken out. The bytes that a call sends count where they are made.
-        size_of::<CallOp>()
-    }
-}
-
-impl UserData for Held<PlannedCall> {}
 
 /// Returns the marker that the yield of an operation begins with: a light userdata, which plans cannot make. It also
 /// names the operation; requests of the usual methods have one each.
@@ -237,7 +214,7 @@ impl Op {
             "exit_iteration" => Ok(Op::ExitIteration),
             "take" => read_take(&a, &b),
             "await" => read_making(&a).map(Op::Await),
-            "call" => read_call(&a),
+            "call" => call::read(&a).map(Op::Call),
             "receive" => read_receive(&a, &b, &c),
             "begin_exchange" => read_exchange(&a, &b),
             "end_exchange" => read_exchange_end(&a, &b, &c),
@@ -489,14 +466,6 @@ fn read_take(queue: &Value, wait: &Value) -> Result<Op, String> {
         .queue
         .clone();
     Ok(Op::Take(queue, wait))
-}
-
-fn read_call(call: &Value) -> Result<Op, String> {
-    let held = call.as_userdata();
-    let held = held.and_then(|held| held.borrow::<Held<PlannedCall>>().ok());
-    let op = held.and_then(|held| held.op.take());
-    op.map(Op::Call)
-        .ok_or_else(|| "there is nothing to call".to_owned())
 }
 
 fn read_grpc(call: &Value) -> Result<Box<RequestOp>, String> {

@@ -371,7 +371,7 @@ fn check_messages_only(op: &RequestOp) -> Result<(), String> {
 }
 
 /// Reads how many bytes of a stream may wait for the plan.
-pub(super) fn read_buffer(value: &Value) -> Result<usize, String> {
+pub(crate) fn read_buffer(value: &Value) -> Result<usize, String> {
     const MAX_WAITING: i64 = 64 << 20;
     match value {
         Value::Integer(bytes @ 1..=MAX_WAITING) => Ok(*bytes as usize),
@@ -411,7 +411,7 @@ fn few(value: &Value, option: &str) -> Result<u8, String> {
 }
 
 /// Reads a table of options, of which all must be known.
-pub(super) fn named(
+pub(crate) fn named(
     options: &Value,
     owner: &str,
     known: &[&str],

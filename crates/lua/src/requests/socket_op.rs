@@ -1,32 +1,14 @@
-//! Operations on sockets over which a plan speaks a protocol of its own: `user:tcp`, `user:tls` and `user:udp` open
-//! them, and the methods of the socket send, receive and close.
+//! Operations on sockets over which a plan speaks a protocol of its own: the methods of a socket send, receive and close.
 
-use super::op::PlannedCall;
-use super::options::{named, read_buffer, read_timeout};
-use super::tags::read_own_tags;
+use super::options::{named, read_timeout};
 use crate::limits::{Budget, HeapSize, Held};
-use crate::values::{
-    describe_mismatch, escape_invalid, list_values, read_name, read_string, shorten,
-};
+use crate::values::{describe_mismatch, escape_invalid, list_values, read_string};
 use bytes::Bytes;
-use lgoose_base::error::masked_address;
-use lgoose_http::{MAX_BUFFER, Session, SocketAddress};
-use lgoose_protocols::{CallOp, OpenSocket, ReceiveRule, SocketAction, SocketConnect, SocketKind};
+use lgoose_protocols::{OpenSocket, ReceiveRule, SocketAction};
 use mlua::Value;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// The options of a connection.
-pub(crate) const NET_OPTIONS: [&str; 6] = [
-    "name",
-    "timeout",
-    "tags",
-    "max_buffer",
-    "tls",
-    "server_name",
-];
-/// The options of a socket for datagrams.
-pub(crate) const UDP_OPTIONS: [&str; 3] = ["name", "timeout", "tags"];
 /// The options of `receive`.
 pub(crate) const RECEIVE_OPTIONS: [&str; 3] = ["timeout", "max", "until_"];
 /// The most bytes that are sent at once, and the most in a datagram.
@@ -63,85 +45,6 @@ pub struct SocketOp {
     pub action: SocketAction,
     /// `None`: as long as a request may take.
     pub timeout: Option<Duration>,
-}
-
-/// Reads the opening of a socket, as `user:tcp(address, options)`, `user:tls` and `user:udp` describe it. Without an
-/// address, it is the host and port of the user's site.
-///
-/// # Errors
-/// The message to raise at the plan's line.
-pub(crate) fn read_connect(
-    session: &Session,
-    kind: SocketKind,
-    address: &Value,
-    options: &Value,
-    budget: &mut Budget,
-) -> Result<PlannedCall, String> {
-    let method = format!("user:{}", kind.name().to_lowercase());
-    let address = match address {
-        Value::Nil => SocketAddress::of_site(&session.base_target()),
-        Value::String(text) => {
-            let shown = escape_invalid(text);
-            SocketAddress::parse(&shown).map_err(|problem| {
-                format!(
-                    "{method}(\"{}\"): {problem}",
-                    shorten(&masked_address(&shown))
-                )
-            })?
-        }
-        other => {
-            let kind = "a string such as \"127.0.0.1:6379\"";
-            return Err(describe_mismatch(
-                &format!("the address of {method}"),
-                kind,
-                other,
-            ));
-        }
-    };
-    let mut connect = SocketConnect {
-        kind,
-        server_name: None,
-        max_buffer: MAX_BUFFER,
-        opener: session.sockets().clone(),
-        address: address.clone(),
-    };
-    let (mut name, mut timeout, mut tags) = (None, None, None);
-    let known: &[&str] = match kind {
-        SocketKind::Udp => &UDP_OPTIONS,
-        _ => &NET_OPTIONS,
-    };
-    for (key, value) in named(options, &method, known)? {
-        match key.as_str() {
-            "name" => name = Some(read_name(&value, "option 'name'")?),
-            "timeout" => timeout = Some(read_timeout(&value)?),
-            "max_buffer" => connect.max_buffer = read_buffer(&value)?,
-            "tls" => match (&value, kind) {
-                (Value::Boolean(true), _) => connect.kind = SocketKind::Tls,
-                (Value::Boolean(false), SocketKind::Tcp) => {}
-                (Value::Boolean(false), _) => {
-                    return Err(
-                        "user:tls has TLS: leave out 'tls', or open it with user:tcp".to_owned(),
-                    );
-                }
-                (other, _) => {
-                    return Err(describe_mismatch("option 'tls'", "true or false", other));
-                }
-            },
-            "server_name" => {
-                connect.server_name = Some(read_string(&value, "option 'server_name'")?)
-            }
-            _ => tags = Some(read_own_tags(&value, budget)?),
-        }
-    }
-    if connect.server_name.is_some() && connect.kind == SocketKind::Tcp {
-        return Err("option 'server_name' is for TLS: open the socket with user:tls".to_owned());
-    }
-    Ok(PlannedCall::new(CallOp {
-        name: Some(name.unwrap_or_else(|| address.text.clone())),
-        timeout,
-        tags,
-        ..CallOp::new(connect)
-    }))
 }
 
 /// Returns the socket of a value.

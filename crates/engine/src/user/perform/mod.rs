@@ -456,7 +456,7 @@ impl TaskRunner {
             self.wait_beside(performing, None).await
         };
         let outcome = match waited {
-            Waited::Over(Ok(Ok(bytes))) => Ok(bytes),
+            Waited::Over(Ok(Ok(bytes))) => Ok(CallValue::Bytes(bytes)),
             Waited::Over(Ok(Err(SocketEnd::Closed(failure)))) => Err((failure, false)),
             Waited::Over(Ok(Err(SocketEnd::Failed(failure)))) => Err((failure, true)),
             Waited::Over(Err(_)) => {
@@ -480,7 +480,7 @@ impl TaskRunner {
         self.exchanges
             .count_socket(vm, socket, start, failure, is_fault);
         self.exchanges.make_room(vm);
-        Ok(vm.resume_socket(outcome.map_err(|(failure, _)| failure.to_string())))
+        Ok(vm.resume_call(outcome.map_err(|(failure, _)| failure)))
     }
 
     /// Begins an exchange that the plan carries out, once it is its turn.

@@ -3,62 +3,18 @@
 //! literally, and passes over the rest: a variable that is set anew, a table that is computed, a user that is handed to
 //! another function.
 
-use crate::api::{
-    CALL_FIELDS, CALL_METHODS, NET_FIELDS, NET_METHODS, RESPONSE_FIELDS, RESPONSE_METHODS,
-    SOCKET_FIELDS, SOCKET_METHODS, STREAM_FIELDS, STREAM_METHODS, USER_FIELDS,
-};
+use crate::api::{RESPONSE, Returned, STREAM, USER_MEMBERS, UserMember, ValueType, user_member};
 use crate::diagnostics::{Token, TokenKind, tokens};
 use crate::plan_files::SourceFile;
-use crate::requests::{
-    EVENTS, EXPECT, GRPC, GRPC_EXPECT, NET_OPTIONS, OPTIONS, REQUEST, SUBMIT, TIMED, UDP_OPTIONS,
-    WEBSOCKET,
-};
 use lgoose_base::error::{Diagnostic, nearest};
 use std::collections::HashMap;
 use std::ops::Range;
-
-/// Methods of a user that send requests, each with the place of its options among its arguments.
-const SENDING: [(&str, usize); 17] = [
-    ("get", 1),
-    ("head", 1),
-    ("delete", 1),
-    ("options", 1),
-    ("post", 2),
-    ("put", 2),
-    ("patch", 2),
-    ("submit", 2),
-    ("request", 0),
-    ("events", 1),
-    ("websocket", 1),
-    ("tcp", 1),
-    ("tls", 1),
-    ("udp", 1),
-    ("timed", 2),
-    ("grpc", 2),
-    ("grpc_stream", 1),
-];
-
-/// Members of a user that are not methods, or need no user.
-const NO_METHODS: [&str; 8] = [
-    "id",
-    "scenario",
-    "task",
-    "iteration",
-    "host",
-    "data",
-    "cookies",
-    "stop",
-];
 
 /// The known content of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum VariableContent {
     User,
-    Response,
-    Stream,
-    Socket,
-    PlainSocket,
-    Call,
+    Value(&'static ValueType),
 }
 
 /// A construct that is open at a place.
@@ -191,11 +147,14 @@ impl<'a> MemberReader<'a> {
             next += 2;
         }
         let receiver = self.variables.get(self.text(place + 3));
-        let sends = receiver.is_some_and(|variable| variable.holds == VariableContent::User)
+        let calls = receiver.is_some_and(|variable| variable.holds == VariableContent::User)
             && self.text(place + 2) == "="
-            && self.text(place + 4) == ":"
-            && options_place(self.text(place + 5)).is_some();
-        let Some(arguments) = sends.then(|| self.arguments(place + 6)).flatten() else {
+            && self.text(place + 4) == ":";
+        let member = calls.then(|| user_member(self.text(place + 5))).flatten();
+        let Some(method) = member.and_then(|member| member.options.as_ref()) else {
+            return;
+        };
+        let Some(arguments) = self.arguments(place + 6) else {
             return;
         };
         // If the expression goes on behind the call, its value is not the response itself.
@@ -204,22 +163,20 @@ impl<'a> MemberReader<'a> {
             word.text == ";" || (word.kind == TokenKind::Name && !matches!(word.text, "and" | "or"))
         });
         if ends {
-            let method = self.text(place + 5);
-            let options = options_place(method).and_then(|which| self.argument(&arguments, which));
+            let options = self.argument(&arguments, method.place);
             let is_stream = |table| {
                 let keys: Vec<usize> = self.keys(table);
                 keys.iter().any(|key| self.text(*key) == "stream")
             };
-            let holds = match options {
-                _ if method == "events" || method == "timed" => return,
-                _ if matches!(method, "tcp" | "tls" | "udp") => VariableContent::PlainSocket,
-                _ if method == "websocket" => VariableContent::Socket,
-                _ if method.starts_with("grpc") => VariableContent::Call,
+            let returned = match (&method.returned, options) {
+                (Returned::Unchecked, _) => return,
+                (Returned::Value(value), _) => value,
                 // Options in a variable may make it either.
-                Some(options) if self.text(options) != "{" => return,
-                Some(table) if is_stream(table) => VariableContent::Stream,
-                _ => VariableContent::Response,
+                (Returned::Response, Some(options)) if self.text(options) != "{" => return,
+                (Returned::Response, Some(table)) if is_stream(table) => &STREAM,
+                (Returned::Response, _) => &RESPONSE,
             };
+            let holds = VariableContent::Value(returned);
             self.variables.insert(name, Variable { holds, depth });
         }
     }
@@ -277,23 +234,21 @@ impl<'a> MemberReader<'a> {
         if sign == "." {
             self.dot(place, member, variable.holds);
         }
-        let sends = variable.holds == VariableContent::User && sign == ":";
-        if let Some(which) = options_place(member.text).filter(|_| sends) {
-            self.options(place + 3, which, member.text);
+        if variable.holds == VariableContent::User
+            && sign == ":"
+            && let Some(member) = user_member(member.text)
+        {
+            self.options(place + 3, member);
         }
     }
 
     /// Finds a method that is called with a dot, which passes it no user or response.
     fn dot(&mut self, place: usize, member: Token<'_>, holds: VariableContent) {
         let method = match holds {
-            VariableContent::User => {
-                USER_FIELDS.contains(&member.text) && !NO_METHODS.contains(&member.text)
-            }
-            VariableContent::Response => RESPONSE_METHODS.contains(&member.text),
-            VariableContent::Stream => STREAM_METHODS.contains(&member.text),
-            VariableContent::Socket => SOCKET_METHODS.contains(&member.text),
-            VariableContent::PlainSocket => NET_METHODS.contains(&member.text),
-            VariableContent::Call => CALL_METHODS.contains(&member.text),
+            VariableContent::User => user_member(member.text)
+                // 'stop' needs no user.
+                .is_some_and(|member| member.is_method() && member.name != "stop"),
+            VariableContent::Value(value) => value.methods.contains(&member.text),
         };
         let first = match self.text(place + 3) {
             "(" => self.words.get(place + 4),
@@ -319,25 +274,17 @@ impl<'a> MemberReader<'a> {
     }
 
     fn member(&mut self, place: usize, member: Token<'_>, holds: VariableContent) {
-        let names: Vec<&str> = match holds {
-            VariableContent::User => USER_FIELDS.to_vec(),
-            VariableContent::Response => [&RESPONSE_FIELDS[..], &RESPONSE_METHODS[..]].concat(),
-            VariableContent::Stream => [&STREAM_FIELDS[..], &STREAM_METHODS[..]].concat(),
-            VariableContent::Socket => [&SOCKET_FIELDS[..], &SOCKET_METHODS[..]].concat(),
-            VariableContent::PlainSocket => [&NET_FIELDS[..], &NET_METHODS[..]].concat(),
-            VariableContent::Call => [&CALL_FIELDS[..], &CALL_METHODS[..]].concat(),
+        let (owner, names) = match holds {
+            VariableContent::User => {
+                let names = USER_MEMBERS.iter().map(|member| member.name);
+                ("a user", names.collect())
+            }
+            VariableContent::Value(value) => (value.noun, [value.fields, value.methods].concat()),
         };
         if names.contains(&member.text) {
             return;
         }
         let (variable, name) = (self.text(place), member.text);
-        let owner = match holds {
-            VariableContent::User => "a user",
-            VariableContent::Response => "a response",
-            VariableContent::Stream => "a stream",
-            VariableContent::Socket | VariableContent::PlainSocket => "a socket",
-            VariableContent::Call => "a call",
-        };
         let has = format!("{owner} has: {}", names.join(", "));
         let help = match nearest(name, names.iter().copied()) {
             Some(near) => format!("did you mean '{near}'? {has}"),
@@ -348,50 +295,31 @@ impl<'a> MemberReader<'a> {
     }
 
     /// Checks the names in the table of options of a call whose arguments begin at `place`.
-    fn options(&mut self, place: usize, which: usize, method: &str) {
-        let Some(arguments) = self.arguments(place) else {
+    fn options(&mut self, place: usize, member: &UserMember) {
+        let (Some(options), Some(arguments)) = (&member.options, self.arguments(place)) else {
             return;
         };
         let second = self.commas(arguments.clone()).next();
-        if which == 2
-            && !matches!(method, "submit" | "timed" | "grpc")
+        if member.sends_body()
             && let Some(body) = second
             && self.text(body + 1) == "{"
         {
             let line = self.words[body + 1].line;
-            let message = format!("the body of user:{method} is a text, not a table");
+            let message = format!("the body of user:{} is a text, not a table", member.name);
             let help = "send a table as an option after the body: \
                         user:post(path, nil, { json = { … } }), or form = { … }";
             self.found.push((line, message, help.to_owned()));
         }
-        let first = self.argument(&arguments, which);
+        let first = self.argument(&arguments, options.place);
         let Some(table) = first.filter(|first| self.text(*first) == "{") else {
             return;
         };
-        let is_call = method.starts_with("grpc");
-        let names = match method {
-            "grpc" | "grpc_stream" => GRPC.to_vec(),
-            "request" => [&OPTIONS[..], &REQUEST[..]].concat(),
-            "submit" => [&OPTIONS[..], &SUBMIT].concat(),
-            "events" => [&OPTIONS[..], &EVENTS].concat(),
-            "websocket" => [&OPTIONS[..], &WEBSOCKET].concat(),
-            "tcp" | "tls" => NET_OPTIONS.to_vec(),
-            "udp" => UDP_OPTIONS.to_vec(),
-            "timed" => TIMED.to_vec(),
-            _ => OPTIONS.to_vec(),
-        };
+        let names = options.names.concat();
         for key in self.keys(table) {
-            let owner = match method {
-                "tcp" | "tls" | "udp" => "a socket",
-                "timed" => "user:timed",
-                _ if is_call => "a call",
-                _ => "a request",
-            };
-            self.key(key, "option", owner, &names);
+            self.key(key, "option", options.owner, &names);
             if self.text(key) == "expect" && self.text(key + 2) == "{" {
-                let fields = if is_call { &GRPC_EXPECT[..] } else { &EXPECT };
                 for key in self.keys(key + 2) {
-                    self.key(key, "field", "expect", fields);
+                    self.key(key, "field", "expect", options.expect);
                 }
             }
         }
@@ -459,11 +387,6 @@ impl<'a> MemberReader<'a> {
             before == 0
         })
     }
-}
-
-fn options_place(method: &str) -> Option<usize> {
-    let found = SENDING.iter().find(|(name, _)| *name == method);
-    found.map(|(_, place)| *place)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `user.cookies`: the jar of a user, read and changed by its plan.
 
-use super::function::function;
+use crate::api::function::function;
 use crate::sandbox::VmHost;
 use crate::values::{DisplayText, describe_mismatch, read_flag, read_string, shorten, to_one_line};
 use lgoose_http::{CookieScope, StoredCookie};

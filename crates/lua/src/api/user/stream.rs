@@ -1,8 +1,9 @@
 //! Responses that a plan reads while they arrive: `user:get(path, { stream = true })`.
 
-use super::function::{function, method};
-use super::names::refuse_unknown;
-use super::{json, parts};
+use crate::api::function::{function, method};
+use crate::api::json;
+use crate::api::names::{ValueType, refuse_unknown};
+use crate::api::parts::{PreludePart, prelude_part};
 use crate::limits::Held;
 use crate::requests::{MessageKind, PlanStream, ResponseStream, StreamMessage, marker};
 use crate::sandbox::VmHost;
@@ -14,17 +15,29 @@ use mlua::{
 };
 use std::rc::Rc;
 
-/// The fields of a stream, for messages.
-pub(crate) const FIELDS: [&str; 4] = ["status", "headers", "ok", "error"];
-/// The methods of a stream, for messages.
-pub(crate) const METHODS: [&str; 5] = ["events", "lines", "chunks", "fail", "close"];
+/// A response that a plan reads while it arrives.
+pub(crate) const STREAM: ValueType = ValueType {
+    noun: "a stream",
+    fields: &["status", "headers", "ok", "error"],
+    methods: &["events", "lines", "chunks", "fail", "close"],
+};
+
+/// `user:events`.
+pub(super) static EVENTS: PreludePart = prelude_part!("events").with(&[
+    ("has_events", |lua| lua.create_function(has_events)),
+    ("stream_place", |lua| lua.create_function(place)),
+    ("let_go", |lua| lua.create_function(let_go)),
+]);
+static METHODS: PreludePart = prelude_part!("streams");
+/// The methods of events and messages.
+static MESSAGE: PreludePart = prelude_part!("message");
 
 /// The options of `stream:events`, `stream:lines` and `stream:chunks`.
 pub(crate) const MESSAGE_OPTIONS: [&str; 3] = ["at_end", "counts", "to_end"];
 
 /// The members of an event.
 #[cfg(test)]
-pub(super) const EVENT: [&str; 5] = ["data", "name", "id", "at", "json"];
+pub(crate) const EVENT: [&str; 5] = ["data", "name", "id", "at", "json"];
 
 /// Marks a VM in which the type of streams is registered.
 struct Registered;
@@ -43,7 +56,7 @@ pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUse
             function(lua, count)?,
         );
         type Methods = (Function, Function, Function, Function);
-        let (events, lines, chunks, close): Methods = parts::STREAMS.load(lua)?.call(part)?;
+        let (events, lines, chunks, close): Methods = METHODS.load(lua)?.call(part)?;
         let methods = [
             ("events", events),
             ("lines", lines),
@@ -58,11 +71,11 @@ pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUse
 
 /// Makes the metatable of messages of that name.
 pub(super) fn message_meta(lua: &Lua, name: &str) -> mlua::Result<Table> {
-    parts::MESSAGE.load(lua)?.call((name, json::library(lua)?))
+    MESSAGE.load(lua)?.call((name, json::library(lua)?))
 }
 
 /// Registers the members of streams. `registry` is mlua's, or the list of a test.
-pub(super) fn register<R>(registry: &mut R, methods: [(&'static str, Function); 4])
+pub(crate) fn register<R>(registry: &mut R, methods: [(&'static str, Function); 4])
 where
     R: UserDataFields<Held<PlanStream>> + UserDataMethods<Held<PlanStream>>,
 {
@@ -75,7 +88,7 @@ where
     registry.add_field_method_get("ok", |_, this| Ok(this.shared.is_ok()));
     registry.add_field_method_get("error", |lua, this| this.shared.error().into_lua(lua));
     registry.add_field_method_get("headers", |lua, this| {
-        super::response::header_table(lua, this.shared.body.headers())
+        crate::api::response::header_table(lua, this.shared.body.headers())
     });
     method(
         registry,
@@ -96,13 +109,13 @@ where
             this.shared.body.status().unwrap_or(0)
         ))
     });
-    refuse_unknown(registry, "a stream", &[&FIELDS, &METHODS]);
+    refuse_unknown(registry, STREAM.noun, &[STREAM.fields, STREAM.methods]);
 }
 
 /// Notes the line of the plan that has sent the request.
-pub(super) fn note_line(lua: &Lua, stream: AnyUserData) -> mlua::Result<()> {
+pub(crate) fn note_line(lua: &Lua, stream: AnyUserData) -> mlua::Result<()> {
     if let Some(shared) = ResponseStream::of(&stream) {
-        shared.line.replace(super::response::line(lua));
+        shared.line.replace(crate::api::response::line(lua));
     }
     Ok(())
 }
@@ -153,12 +166,12 @@ fn count(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
 }
 
 /// Whether the stream has events, for `user:events`.
-pub(super) fn has_events(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<bool> {
+fn has_events(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<bool> {
     Ok(stream.shared.has_events())
 }
 
 /// Returns the latest event identifier of a stream, or nil, and the seconds to wait before reconnecting, or nil.
-pub(super) fn place(
+fn place(
     lua: &Lua,
     stream: UserDataRef<Held<PlanStream>>,
 ) -> mlua::Result<(Option<LuaString>, Option<f64>)> {
@@ -168,7 +181,7 @@ pub(super) fn place(
 }
 
 /// Releases a stream, which is closed.
-pub(super) fn let_go(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
+fn let_go(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
     stream.shared.body.close();
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `user.tags`, and the tags of a transaction.
 
-use super::function::function;
+use crate::api::function::function;
 use crate::limits::{HeapSize, Held};
 use crate::requests::{OwnTags, Transaction, read_transaction, set_tag};
 use crate::sandbox::VmHost;
@@ -81,7 +81,7 @@ impl HeapSize for SuspendedTags {
 impl UserData for Held<SuspendedTags> {}
 
 /// Enters the transactions in which a coroutine waits, before it is resumed. Returns how many its code was in before.
-pub(super) fn enter_coroutine(lua: &Lua, suspended: Option<AnyUserData>) -> mlua::Result<usize> {
+pub(crate) fn enter_coroutine(lua: &Lua, suspended: Option<AnyUserData>) -> mlua::Result<usize> {
     let host = VmHost::of(lua);
     let mut own = host.tags.borrow_mut();
     let own = own.get_or_insert_default();
@@ -95,7 +95,7 @@ pub(super) fn enter_coroutine(lua: &Lua, suspended: Option<AnyUserData>) -> mlua
 
 /// Leaves the transactions that a coroutine is in, beyond that depth, and returns them for its next resumption; nothing
 /// if there are none.
-pub(super) fn leave_coroutine(lua: &Lua, depth: usize) -> mlua::Result<Option<AnyUserData>> {
+pub(crate) fn leave_coroutine(lua: &Lua, depth: usize) -> mlua::Result<Option<AnyUserData>> {
     let host = VmHost::of(lua);
     let is_in_none = |own: &OwnTags| own.depth() <= depth;
     if host.tags.borrow().as_deref().is_none_or(is_in_none) {

@@ -1,9 +1,10 @@
 //! WebSockets of a plan: `user:websocket(path)`.
 
-use super::function::function;
-use super::names::refuse_unknown;
 use super::stream::message_meta;
-use super::{json, parts};
+use crate::api::function::function;
+use crate::api::json;
+use crate::api::names::{ValueType, refuse_unknown};
+use crate::api::parts::{PreludePart, prelude_part};
 use crate::limits::Held;
 use crate::requests::{PlanSocket, PlanStream, ResponseStream};
 use crate::sandbox::VmHost;
@@ -15,30 +16,35 @@ use mlua::{
 };
 use std::rc::Rc;
 
-/// The fields of a socket.
-pub(crate) const FIELDS: [&str; 7] = [
-    "status",
-    "headers",
-    "ok",
-    "error",
-    "subprotocol",
-    "close_code",
-    "close_reason",
-];
-/// The methods of a socket.
-pub(crate) const METHODS: [&str; 7] = [
-    "send",
-    "send_binary",
-    "receive",
-    "ask",
-    "messages",
-    "on_message",
-    "close",
-];
+/// A WebSocket as a plan holds it.
+pub(crate) const SOCKET: ValueType = ValueType {
+    noun: "a socket",
+    fields: &[
+        "status",
+        "headers",
+        "ok",
+        "error",
+        "subprotocol",
+        "close_code",
+        "close_reason",
+    ],
+    methods: &[
+        "send",
+        "send_binary",
+        "receive",
+        "ask",
+        "messages",
+        "on_message",
+        "close",
+    ],
+};
+
+pub(super) static OPENING: PreludePart = prelude_part!("websocket");
+static METHODS: PreludePart = prelude_part!("sockets");
 
 /// The members of a message.
 #[cfg(test)]
-pub(super) const MESSAGE: [&str; 4] = ["data", "is_text", "at", "json"];
+pub(crate) const MESSAGE: [&str; 4] = ["data", "is_text", "at", "json"];
 
 /// Marks a VM in which the type of sockets is registered.
 struct Registered;
@@ -61,9 +67,9 @@ pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUse
         host.raw_set("close", function(lua, close)?)?;
         host.raw_set("age", function(lua, age)?)?;
         host.raw_set("has_more", function(lua, has_more)?)?;
-        host.raw_set("clock", lua.create_function(super::metric::clock)?)?;
+        host.raw_set("clock", lua.create_function(crate::api::metric::clock)?)?;
         let more = (message_meta(lua, "message")?, json::library(lua)?);
-        let methods = parts::SOCKETS.methods(lua, METHODS, &operations, host, more)?;
+        let methods = METHODS.methods(lua, SOCKET.methods, &operations, host, more)?;
         lua.register_userdata_type::<Held<PlanSocket>>(|registry| register(registry, methods))?;
         lua.set_app_data(Registered);
     }
@@ -71,7 +77,7 @@ pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUse
 }
 
 /// Registers the members of sockets. `registry` is mlua's, or the list of a test.
-pub(super) fn register<R>(registry: &mut R, methods: Vec<(&'static str, Function)>)
+pub(crate) fn register<R>(registry: &mut R, methods: Vec<(&'static str, Function)>)
 where
     R: UserDataFields<Held<PlanSocket>> + UserDataMethods<Held<PlanSocket>>,
 {
@@ -82,7 +88,7 @@ where
         Ok(this.0.shared.body.status().unwrap_or(0))
     });
     registry.add_field_method_get("headers", |lua, this| {
-        super::response::header_table(lua, this.0.shared.body.headers())
+        crate::api::response::header_table(lua, this.0.shared.body.headers())
     });
     registry.add_field_method_get("ok", |_, this| Ok(this.0.shared.is_ok()));
     registry.add_field_method_get("error", |lua, this| this.0.shared.error().into_lua(lua));
@@ -102,7 +108,7 @@ where
             this.0.shared.body.status().unwrap_or(0)
         ))
     });
-    refuse_unknown(registry, "a socket", &[&FIELDS, &METHODS]);
+    refuse_unknown(registry, SOCKET.noun, &[SOCKET.fields, SOCKET.methods]);
 }
 
 fn closed(socket: &PlanSocket) -> Option<CloseFrame> {

@@ -1,9 +1,9 @@
 //! gRPC of a plan: `grpc.load`, `grpc.reflect`, and the calls of `user:grpc` and `user:grpc_stream`.
 
-use super::function::function;
-use super::names::refuse_unknown;
-use super::parts;
-use super::response::header_table;
+use crate::api::function::function;
+use crate::api::names::{ValueType, refuse_unknown};
+use crate::api::parts::{PreludePart, prelude_part};
+use crate::api::response::header_table;
 use crate::limits::Held;
 use crate::plan_files::{GrpcMethod, Schema, described_files, find_method};
 use crate::requests::{
@@ -25,14 +25,25 @@ use mlua::{
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-/// The fields of a call.
-pub(crate) const FIELDS: [&str; 8] = [
-    "ok", "error", "status", "code", "details", "message", "metadata", "trailers",
-];
-/// The methods of a call.
-pub(crate) const METHODS: [&str; 5] = ["send", "receive", "messages", "close_send", "close"];
+/// A call as a plan holds it.
+pub(crate) const CALL: ValueType = ValueType {
+    noun: "a call",
+    fields: &[
+        "ok", "error", "status", "code", "details", "message", "metadata", "trailers",
+    ],
+    methods: &["send", "receive", "messages", "close_send", "close"],
+};
 /// The options of `grpc.load`.
 pub(crate) const LOAD_OPTIONS: [&str; 1] = ["paths"];
+
+pub(super) static CALLING: PreludePart = prelude_part!("grpc").with(&[
+    ("grpc_plan", |lua| function(lua, plan)),
+    ("grpc_adopt", |lua| function(lua, adopt)),
+    ("grpc_take", |lua| lua.create_function(take)),
+    ("keep_schema", |lua| function(lua, keep_schema)),
+    ("missing_files", |lua| lua.create_function(missing_files)),
+]);
+static METHODS: PreludePart = prelude_part!("grpc_calls");
 
 /// gRPC's own reflection service, by which servers describe themselves; its versions differ by their name alone.
 const REFLECTION: &str = include_str!("reflection.proto");
@@ -52,7 +63,7 @@ struct Registered;
 type Call = UserDataRef<Held<PlanCall>>;
 
 /// Creates `grpc`.
-pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
+pub(crate) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     library.raw_set("load", function(lua, load)?)?;
     library.raw_set("reflect", function(lua, reflect)?)?;
@@ -148,17 +159,6 @@ fn reflection() -> Result<&'static [Arc<Schema>; 2], String> {
     });
     let schemas = [Arc::new(one?), Arc::new(other?)];
     Ok(SCHEMAS.get_or_init(|| schemas))
-}
-
-/// Makes the functions of the prelude's part.
-pub(super) fn host_functions(lua: &Lua) -> mlua::Result<Table> {
-    let host = lua.create_table()?;
-    host.raw_set("plan", function(lua, plan)?)?;
-    host.raw_set("adopt", function(lua, adopt)?)?;
-    host.raw_set("take", lua.create_function(take)?)?;
-    host.raw_set("keep_schema", function(lua, keep_schema)?)?;
-    host.raw_set("missing_files", lua.create_function(missing_files)?)?;
-    Ok(host)
 }
 
 /// A method that a plan calls.
@@ -326,8 +326,8 @@ pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUse
         host.raw_set("send", function(lua, send)?)?;
         host.raw_set("close_send", function(lua, close_send)?)?;
         host.raw_set("has_one_response", function(lua, has_one_response)?)?;
-        host.raw_set("clock", lua.create_function(super::metric::clock)?)?;
-        let methods = parts::GRPC_CALLS.methods(lua, METHODS, &operations, host, ())?;
+        host.raw_set("clock", lua.create_function(crate::api::metric::clock)?)?;
+        let methods = METHODS.methods(lua, CALL.methods, &operations, host, ())?;
         lua.register_userdata_type::<Held<PlanCall>>(|registry| register(registry, methods))?;
         lua.set_app_data(Registered);
     }
@@ -335,7 +335,7 @@ pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUse
 }
 
 /// Registers the members of calls. `registry` is mlua's, or the list of a test.
-pub(super) fn register<R>(registry: &mut R, methods: Vec<(&'static str, Function)>)
+pub(crate) fn register<R>(registry: &mut R, methods: Vec<(&'static str, Function)>)
 where
     R: UserDataFields<Held<PlanCall>> + UserDataMethods<Held<PlanCall>>,
 {
@@ -366,7 +366,7 @@ where
         let name = status(this).map_or("under way", |status| status.code.name());
         Ok(format!("call, {name}"))
     });
-    refuse_unknown(registry, "a call", &[&FIELDS, &METHODS]);
+    refuse_unknown(registry, CALL.noun, &[CALL.fields, CALL.methods]);
 }
 
 /// Makes the table of metadata, in which names that end in `-bin` have any bytes.

@@ -59,7 +59,7 @@ impl KnownHeads {
         }
         let parsed = ResponseHead::parse(bytes, method)?;
         self.parsed.set(self.parsed.get().wrapping_add(1));
-        let is_due = place.is_none() || self.parsed.get() % PARSED_PER_REPLACEMENT == 0;
+        let is_due = place.is_none() || self.parsed.get().is_multiple_of(PARSED_PER_REPLACEMENT);
         if is_due && let Some(head) = parsed.as_ref().filter(|head| head.length <= MAX_BYTES) {
             *place = Some(Box::new(KnownHead::of(bytes, head)));
         }

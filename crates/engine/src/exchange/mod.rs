@@ -36,13 +36,13 @@ pub(crate) use flight::{InFlight, call};
 pub(crate) use operation::Operation;
 pub(crate) use sender::Sender;
 pub(crate) use urls::{Paths, host_of, is_on};
-pub(crate) use verdicts::{EarlierOperation, OpenVerdicts, judged};
+pub(crate) use verdicts::{EarlierOperation, judged};
 
 use crate::user::ShardState;
 use crate::user::role::ScenarioContext;
 use kind::{Ended, ExchangeRow};
-use lgoose_http::{Failure, Session};
-use lgoose_lua::{ExchangeEnd, RequestOp, ResponseStream, Vm};
+use lgoose_http::{Exchange, Failure, Session};
+use lgoose_lua::{ExchangeEnd, Finished, RaisedError, RequestOp, ResponseStream, Vm};
 use lgoose_metrics::Traffic;
 use lgoose_protocols::{CallOp, OpenSocket};
 use plan_exchange::OpenExchange;
@@ -52,13 +52,13 @@ use sockets::OpenSockets;
 use std::rc::Rc;
 use std::time::Instant;
 use streams::{OpenStream, OpenStreams};
-use verdicts::Counting;
+use verdicts::{Counting, OpenVerdicts};
 
 /// Exchanges of the task that a user runs, or of one of its jobs.
 #[derive(Debug)]
 pub(crate) struct Exchanges {
     pub(crate) sender: Sender,
-    pub(crate) verdicts: OpenVerdicts,
+    verdicts: OpenVerdicts,
     /// Requests whose responses the plan reads while they come. The task and its jobs share them.
     pub(crate) streams: OpenStreams,
     /// Sockets on which the plan speaks a protocol of its own. The task and its jobs share them.
@@ -110,6 +110,48 @@ impl Exchanges {
     /// Frees responses before the plan holds too much, as [`OpenVerdicts::make_room`] does.
     pub(crate) fn make_room(&mut self, vm: &mut Vm) {
         self.verdicts.make_room(&self.sender, vm);
+    }
+
+    /// Frees responses that the plan no longer holds, as [`OpenVerdicts::reclaim`] does.
+    pub(crate) fn reclaim(&mut self, vm: &mut Vm) {
+        self.verdicts.reclaim(&self.sender, vm);
+    }
+
+    /// Keeps the latest request of a task that raised an error, as [`OpenVerdicts::keep_latest`] does.
+    pub(crate) fn keep_latest(&self, vm: &mut Vm, raised: &RaisedError) {
+        self.verdicts.keep_latest(&self.sender, vm, raised);
+    }
+
+    /// Opens the rows of requests that begin.
+    pub(crate) fn open_rows(&mut self, ops: &[RequestOp]) {
+        self.verdicts.open_rows(&self.sender, ops);
+    }
+
+    /// Returns the latest operation.
+    pub(crate) fn latest(&self) -> &Operation {
+        &self.verdicts.latest
+    }
+
+    pub(crate) fn latest_mut(&mut self) -> &mut Operation {
+        &mut self.verdicts.latest
+    }
+
+    /// Gives the delay of the latest operation, of which nothing was sent, to the next one.
+    pub(crate) fn pass_on_delay(&mut self) {
+        self.sender.delay.set(self.verdicts.latest.delay.take());
+    }
+
+    /// Judges the request of the latest operation by its expectations.
+    pub(crate) fn judge(&mut self, op: Box<RequestOp>, exchange: Box<Exchange>) -> Finished {
+        let verdict = op.expect.verdict(&exchange);
+        let finished = judged(&self.sender, self.sender.task, &op, verdict, exchange);
+        self.verdicts.latest.store(op);
+        finished
+    }
+
+    /// Keeps operations of jobs that are over until their verdicts are final.
+    pub(crate) fn take_over(&mut self, earlier: Vec<EarlierOperation>) {
+        self.verdicts.take_over(earlier);
     }
 
     /// Counts all exchanges of the task finally.

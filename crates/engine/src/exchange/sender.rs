@@ -10,7 +10,7 @@ use crate::user::stop::StopSignal;
 use lgoose_base::tags::Tags;
 use lgoose_http::{Failure, Session, Target};
 use lgoose_lua::RequestOp;
-use lgoose_metrics::{Context, Cycles, Recorder, RequestId, SampleFailure, TagsId};
+use lgoose_metrics::{Context, Cycles, Recorder, RequestId, Sample, SampleFailure, TagsId};
 use lgoose_plan::config::RequestNames;
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -254,22 +254,20 @@ impl Sender {
         if message.is_some() {
             self.failed.set(true);
         }
+        let failure = message.as_deref().map(|message| SampleFailure {
+            message,
+            line: None,
+        });
         let facts = Facts {
             op,
             ended,
             session: &self.session,
             base,
         };
-        let mut sample = sample::<O>(
-            row,
-            ended,
-            message.as_deref().map(|message| SampleFailure {
-                message,
-                line: None,
-            }),
-        );
-        sample.context = Some(self.origin().context(&facts));
-        self.shared.recorder.borrow_mut().record(&sample);
+        self.shared.recorder.borrow_mut().record(&Sample {
+            context: Some(self.origin().context(&facts)),
+            ..sample::<O>(row, ended, failure)
+        });
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod fetch;
 
-use crate::exchange::{Exchanges, InFlight, call, host_of, judged};
+use crate::exchange::{Exchanges, InFlight, call, host_of};
 use crate::timing::timers::Timers;
 use crate::user::fair_share::FairShare;
 use crate::user::jobs::{JobHandle, Jobs};
@@ -91,8 +91,7 @@ impl TaskRunner {
         let mut step = first;
         loop {
             if let Step::Raised(raised) = &step {
-                let (verdicts, sender) = (&self.exchanges.verdicts, &self.exchanges.sender);
-                verdicts.keep_latest(sender, &mut self.vm.enter(), raised);
+                self.exchanges.keep_latest(&mut self.vm.enter(), raised);
             }
             let has_jobs = self.has_jobs();
             if has_jobs {
@@ -232,29 +231,24 @@ impl TaskRunner {
         let host = host_of(&op.request.url);
         let waited = self.exchanges.sender.back_off(host).await;
         self.hold_up(waited);
-        let Exchanges {
-            sender, verdicts, ..
-        } = &mut self.exchanges;
-        verdicts.open_rows(sender, std::slice::from_ref(&*op));
-        if let Some(exchange) = sender.session.from_cache(&op.request) {
-            // The delay belongs to the next request that is sent.
-            sender.delay.set(verdicts.latest.delay.take());
+        self.exchanges.open_rows(std::slice::from_ref(&*op));
+        if let Some(exchange) = self.exchanges.sender.session.from_cache(&op.request) {
+            self.exchanges.pass_on_delay();
             return Ok(self.judge(op, exchange));
         }
         if let Err(end) = self.pass_throttles().await {
-            self.exchanges.verdicts.latest.clear();
+            self.exchanges.latest_mut().clear();
             return Err(end);
         }
         self.shared.gather().await;
         if op.request.stream().is_some() {
             return Box::pin(self.stream(op)).await;
         }
-        let Exchanges {
-            sender, verdicts, ..
-        } = &mut self.exchanges;
-        let (in_flight, trace) = InFlight::begin(sender, &op, &verdicts.latest, 0);
+        let exchanges = &self.exchanges;
+        let (in_flight, trace) = InFlight::begin(&exchanges.sender, &op, exchanges.latest(), 0);
         let mut exchange = in_flight.send(trace).await;
         let lost = in_flight.end_with(&mut exchange);
+        let sender = &mut self.exchanges.sender;
         sender.paused(lost);
         sender.responded(host, exchange.outcome.as_ref().err());
         self.exchanges.make_room(&mut self.vm.enter());
@@ -263,12 +257,7 @@ impl TaskRunner {
 
     /// Judges the request of the latest operation by its expectations, and resumes the plan with it.
     fn judge(&mut self, op: Box<RequestOp>, exchange: Box<Exchange>) -> Step {
-        let Exchanges {
-            sender, verdicts, ..
-        } = &mut self.exchanges;
-        let verdict = op.expect.verdict(&exchange);
-        let finished = judged(sender, sender.task, &op, verdict, exchange);
-        verdicts.latest.store(op);
+        let finished = self.exchanges.judge(op, exchange);
         self.vm.enter().resume_request(finished)
     }
 
@@ -285,7 +274,7 @@ impl TaskRunner {
     /// Sends a request whose response the plan reads while it comes, and waits for its head.
     async fn stream(&mut self, op: Box<RequestOp>) -> Result<Step, TaskEnd> {
         if self.has_all_channels() {
-            self.exchanges.verdicts.latest.clear();
+            self.exchanges.latest_mut().clear();
             return Ok(self.vm.enter().refuse(too_many_channels()));
         }
         let after_stop = self.stop.is_requested();
@@ -387,18 +376,15 @@ impl TaskRunner {
     /// Sends requests side by side.
     async fn fetch(&mut self, ops: Vec<RequestOp>) -> Result<Step, TaskEnd> {
         self.exchanges.settle(&mut self.vm.enter());
-        let Exchanges {
-            sender, verdicts, ..
-        } = &mut self.exchanges;
-        verdicts.open_rows(sender, &ops);
-        verdicts.latest.begin_all(ops);
+        self.exchanges.open_rows(&ops);
+        self.exchanges.latest_mut().begin_all(ops);
         let lost = self.shared.lost();
         let stop = (!self.stop.is_requested()).then_some(&*self.stop);
-        let fetched = fetch(sender, &verdicts.latest, stop).await;
-        sender.paused(self.shared.lost() - lost);
+        let fetched = fetch(&self.exchanges.sender, self.exchanges.latest(), stop).await;
+        self.exchanges.sender.paused(self.shared.lost() - lost);
         let FetchEnd { full, waited } = fetched.ok_or(TaskEnd::GivenUp)?;
         self.hold_up(waited);
-        let finished = self.exchanges.verdicts.latest.take_all();
+        let finished = self.exchanges.latest_mut().take_all();
         self.exchanges.make_room(&mut self.vm.enter());
         Ok(self.vm.enter().resume_list(finished, full))
     }
@@ -587,7 +573,7 @@ impl TaskRunner {
             // Its waits are over, too.
             Waited::Stopped => return Err(TaskEnd::Stopped),
         }
-        self.exchanges.verdicts.take_over(jobs.take_earlier());
+        self.exchanges.take_over(jobs.take_earlier());
         Ok(self.vm.enter().resume_joined(jobs.take_raised(&job)))
     }
 
@@ -601,7 +587,7 @@ impl TaskRunner {
         let held_up = jobs.all_over(false).await;
         self.hold_up(held_up.min(start.elapsed()));
         self.end = self.end.max(jobs.take_end());
-        self.exchanges.verdicts.take_over(jobs.take_earlier());
+        self.exchanges.take_over(jobs.take_earlier());
         let raised = raised.or_else(|| jobs.first_raised());
         if self.vm.enter().was_ended_by_limit() {
             jobs.clear();
@@ -617,10 +603,7 @@ impl TaskRunner {
     /// Waits as the plan says.
     async fn wait(&mut self, time: Duration) -> Result<Step, TaskEnd> {
         self.exchanges.enter_latest(&mut self.vm.enter());
-        let exchanges = &mut self.exchanges;
-        exchanges
-            .verdicts
-            .reclaim(&exchanges.sender, &mut self.vm.enter());
+        self.exchanges.reclaim(&mut self.vm.enter());
         let start = self.exchanges.sender.cycles.is_some().then(Instant::now);
         let time = self.shared.pause(time);
         let allowed = self.shared.config.stop_timeout;

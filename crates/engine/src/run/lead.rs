@@ -74,6 +74,7 @@ impl Lead<'_> {
         let director = &mut *self.director;
         director.check_standstill(|standstill| standstill.tick(Instant::now()));
         director.check_machine();
+        director.check_memory();
         let connections = director.show();
         if let Some(shards) = &mut self.shards
             && let Some(warning) = shards.scarce_ports(connections)

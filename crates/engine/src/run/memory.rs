@@ -13,8 +13,8 @@ use tokio::time::Instant;
 const PER_SECOND: f64 = (2_u64 << 30) as f64;
 
 /// Least and greatest time between two looks. In between, it is as long as all cores need to fill the memory that is
-/// left.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(250));
+/// left. The greatest is a little longer than a tick, with which a run looks anyway.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(300));
 
 /// Watches the memory that the process takes.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn the_less_remains_the_sooner_is_the_next_look() {
         assert_eq!(pause(0, 2), Duration::from_millis(1));
-        assert_eq!(pause(1 << 60, 2), Duration::from_millis(250));
+        assert_eq!(pause(1 << 60, 2), Duration::from_millis(300));
         assert!(pause(40 << 20, 2) < pause(80 << 20, 2));
         let mut watch = MemoryWatch::new(Some(1 << 50), Arc::default());
         let start = Instant::now();

@@ -206,11 +206,7 @@ impl ShellReader<'_, '_> {
                     self.here_documents(&mut command, at);
                     return Ok((command, CommandEnd::Command));
                 }
-                ';' => {
-                    self.next();
-                    return Ok((command, CommandEnd::Command));
-                }
-                '(' | ')' => {
+                ';' | '(' | ')' => {
                     self.next();
                     return Ok((command, CommandEnd::Command));
                 }

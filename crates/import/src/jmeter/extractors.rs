@@ -46,7 +46,7 @@ pub(super) fn add_extractors<'a>(
         if carried.is_none() {
             let name = comment(extractor.name());
             let variables = extracted(*extractor).join(", ");
-            call.notes.push(format!(
+            call.note(format!(
                 "left out the extractor '{name}', which sets {}: take the value from 'answer' in Lua and put it into 'user.data'",
                 comment(&variables)
             ));

@@ -8,19 +8,16 @@ use super::scope::JmeterScope;
 use super::texts::{JmeterVariables, secret};
 use super::timers::pauses_of;
 use crate::calls::{LuaLiteral, OutlineCall, OutlineStep, PlanOutline};
-use crate::lua_text::{comment, quoted};
+use crate::lua_text::comment;
 use crate::parts::{Concatenation, is_token};
 use crate::secrets::{is_secret_field, is_secret_header};
 use crate::xml::XmlElement;
 use percent_encoding::percent_decode_str;
-use regex::{Captures, Regex};
+use regex::Captures;
 use serde_json::Value;
-use std::sync::LazyLock;
 
-/// A field of JSON in a body, with its name and its text.
-static SECRET: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"("([\w-]{1,60})"(\s*:\s*)")([^"\\$]{1,500})(")"#).expect("the pattern is one")
-});
+// A field of JSON in a body, with its name and its text.
+pattern!(SECRET, r#"("([\w-]{1,60})"(\s*:\s*)")([^"\\$]{1,500})(")"#);
 
 /// Headers that the client sends by itself.
 const OWN: [&str; 6] = [
@@ -88,7 +85,7 @@ pub(super) fn read_sampler<'a>(
         .filter(|method| http::Method::from_bytes(method.as_bytes()).is_ok());
     if known.is_none() {
         let (name, method) = (comment(element.name()), comment(method));
-        calls.notes.push(format!(
+        calls.note(format!(
             "'{name}': GET is sent, as its method is not known: {method}"
         ));
     }
@@ -98,16 +95,14 @@ pub(super) fn read_sampler<'a>(
         tolerates_failure: true,
         ..OutlineCall::default()
     };
-    let name = variables.value(element.name(), calls);
-    call.options.push(("name".to_owned(), name));
+    call.option("name", variables.value(element.name(), calls));
     add_headers(import, element, scope, &mut call);
     add_credentials(import, element, scope, &mut call);
     add_body(import, element, scope, &mut call);
     let follows = element.is_set("HTTPSampler.follow_redirects")
         || element.is_set("HTTPSampler.auto_redirects");
     if !follows {
-        let none = LuaLiteral::Scalar(Value::from(0));
-        call.options.push(("max_redirects".to_owned(), none));
+        call.option("max_redirects", 0);
     }
     let timeout = match element.property("HTTPSampler.response_timeout").trim() {
         "" => scope.default_of("HTTPSampler.response_timeout"),
@@ -116,13 +111,12 @@ pub(super) fn read_sampler<'a>(
     if !matches!(timeout, "" | "0")
         && let Some(seconds) = import.variables.seconds(timeout, &mut import.calls)
     {
-        call.options
-            .push(("timeout".to_owned(), LuaLiteral::Expression(seconds)));
+        call.option("timeout", LuaLiteral::Expression(seconds));
     }
     if element.is_set("HTTPSampler.image_parser") {
         if !element.property("HTTPSampler.embedded_url_re").is_empty() {
             let note = "all that the page embeds on its site is fetched: 'embedded_url_re' is not carried over";
-            call.notes.push(note.to_owned());
+            call.note(note);
         }
         call.after.push("user:fetch(answer:assets())".to_owned());
     }
@@ -138,9 +132,7 @@ pub(super) fn read_sampler<'a>(
         _ => {}
     }
     let place = format!("'{}'", comment(element.name()));
-    for note in &mut call.notes {
-        *note = format!("{place}: {note}");
-    }
+    call.name_in_notes(&place);
     let mut steps = pauses_of(import, scope);
     steps.push(OutlineStep::Call(Box::new(call)));
     steps
@@ -231,8 +223,7 @@ fn add_headers<'a>(
         }
         if !is_token(name) {
             let name = comment(name);
-            call.notes
-                .push(format!("left out the header '{name}', which is none"));
+            call.note(format!("left out the header '{name}', which is none"));
             continue;
         }
         if seen.contains(&lower) {
@@ -247,13 +238,7 @@ fn add_headers<'a>(
                 comment(name),
                 comment(element.name())
             );
-            match text.split_once(' ') {
-                Some((scheme, secret)) if lower.contains("authorization") => {
-                    let secret = calls.secrets.variable("AUTHORIZATION", secret, &what);
-                    LuaLiteral::Expression(format!("{} .. {secret}", quoted(&format!("{scheme} "))))
-                }
-                _ => LuaLiteral::Expression(calls.secrets.variable(name, text, &what)),
-            }
+            calls.secret_header(name, text, "AUTHORIZATION", &what)
         } else {
             variables.value(&text.replace(['\r', '\n'], " "), calls)
         };
@@ -281,8 +266,7 @@ fn add_credentials<'a>(
         }
         let mechanism = property(entry, "Authorization.mechanism");
         if mechanism == "KERBEROS" {
-            call.notes
-                .push("its Kerberos authentication is not carried over".to_owned());
+            call.note("its Kerberos authentication is not carried over");
             continue;
         }
         let user = property(entry, "Authorization.username");
@@ -295,12 +279,7 @@ fn add_credentials<'a>(
         } else {
             calls.secrets.variable("PASSWORD", password, &what)
         };
-        let digest = match mechanism {
-            "DIGEST" => ", digest = true",
-            _ => "",
-        };
-        let auth = LuaLiteral::Expression(format!("{{ {user}, {password}{digest} }}"));
-        call.options.push(("auth".to_owned(), auth));
+        call.authenticate(&user, &password, mechanism == "DIGEST");
         return;
     }
 }
@@ -370,7 +349,7 @@ fn add_body<'a>(
         "multipart" => parts(fields),
         _ => LuaLiteral::fields(fields),
     };
-    call.options.push((option.to_owned(), fields));
+    call.option(option, fields);
 }
 
 fn read_argument<'a>(
@@ -420,7 +399,7 @@ fn add_uploads<'a>(
         let media = property(file, "File.mimetype").trim();
         let media = Some(media).filter(|media| !media.is_empty());
         let (data, note) = import.files.stand_in(name, media);
-        call.notes.push(note);
+        call.note(note);
         let parameter = property(file, "File.paramname").trim();
         if parameter.is_empty() && all.is_empty() && files.len() == 1 {
             call.body = Some(data);
@@ -433,7 +412,7 @@ fn add_uploads<'a>(
         part.extend(media.map(|media| ("type".to_owned(), LuaLiteral::text(media))));
         all.push((parameter.to_owned(), LuaLiteral::Table(part)));
     }
-    call.options.push(("multipart".to_owned(), parts(all)));
+    call.option("multipart", parts(all));
 }
 
 /// Returns parts of a body by name; several of one name are a list.

@@ -76,7 +76,7 @@ impl<'b> ParameterWriter<'b> {
             let note = format!(
                 "left out the parameter '{shown}', whose schema is one of itself without end"
             );
-            return self.call.notes.push(note);
+            return self.call.note(note);
         };
         match place {
             "querystring" => self.add_query_string(parameter, &value),
@@ -87,7 +87,7 @@ impl<'b> ParameterWriter<'b> {
     fn add_styled(&mut self, parameter: &Value, name: &str, place: &str, value: &LuaLiteral) {
         let style = ValueStyle::read(parameter, place, &mut self.call.notes);
         if style.flattens(value) {
-            self.call.notes.push(nested_note(name));
+            self.call.note(nested_note(name));
         }
         if place == "header" {
             return self.add_header(name, style.header(value));
@@ -102,12 +102,12 @@ impl<'b> ParameterWriter<'b> {
                 "'{}' has an empty list or object, and that is not sent",
                 comment(name)
             );
-            self.call.notes.push(note);
+            self.call.note(note);
         }
         if fields.is_empty() {
             if parameter["required"] != true {
                 let note = format!("'{}' is empty, and not sent", comment(name));
-                return self.call.notes.push(note);
+                return self.call.note(note);
             }
             let empty = FieldValue::Text(Concatenation::default());
             fields.push((name.to_owned(), empty));
@@ -122,7 +122,7 @@ impl<'b> ParameterWriter<'b> {
                         "left out '{}', which cannot be the name of a cookie",
                         comment(&name)
                     );
-                    self.call.notes.push(note);
+                    self.call.note(note);
                 }
                 (_, FieldValue::Scalar(value)) => self.call.add("query", &name, value),
                 (_, FieldValue::Text(text)) => {
@@ -142,7 +142,7 @@ impl<'b> ParameterWriter<'b> {
                 "'{}' has line breaks, which a header cannot have: they are blanks",
                 comment(name)
             );
-            self.call.notes.push(note);
+            self.call.note(note);
         }
         let value = LuaLiteral::Expression(value.finish());
         self.call.set("headers", name, value);
@@ -166,7 +166,7 @@ impl<'b> ParameterWriter<'b> {
                     "left out the query '{}', which is no form",
                     comment(parameter["name"].as_str().unwrap_or_default())
                 );
-                self.call.notes.push(note);
+                self.call.note(note);
             }
         }
     }

@@ -229,15 +229,15 @@ fn set_options(import: &mut ArtilleryImport, config: &Value) {
             }
         }
     }
-    let options = &mut import.calls.options;
     if !headers.is_empty() {
-        options.push(("headers".to_owned(), LuaLiteral::Table(headers)));
+        let headers = LuaLiteral::Table(headers);
+        import.calls.option("headers", headers);
     }
     if let Some(timeout) = number(&config["http"]["timeout"]) {
-        options.push(("timeout".to_owned(), LuaLiteral::from(timeout)));
+        import.calls.option("timeout", timeout);
     }
     if config["tls"]["rejectUnauthorized"] == false {
-        options.push(("insecure".to_owned(), LuaLiteral::from(true)));
+        import.calls.option("insecure", true);
     }
 }
 

@@ -208,14 +208,9 @@ fn expect(import: &mut ArtilleryImport, rule: &Map<String, Value>, call: &mut Ou
                 let at = import.json_at();
                 let expected = import.value("", expected, "a match").render(4);
                 let why = format!("'{}' is not as expected", path.text);
-                fail(
-                    call,
-                    format!(
-                        "tostring({at}(answer, {})) ~= tostring({expected})",
-                        quoted(&path.text)
-                    ),
-                    &why,
-                );
+                let path = quoted(&path.text);
+                let broken = format!("tostring({at}(answer, {path})) ~= tostring({expected})");
+                fail(call, broken, &why);
             }
             None => call.note(format!(
                 "left out what '{}' is to be: check it in Lua",
@@ -249,11 +244,8 @@ fn expect(import: &mut ArtilleryImport, rule: &Map<String, Value>, call: &mut Ou
                 })
             }
             ("notStatusCode", Some(status)) => number(&Value::from(status)).map(|status| {
-                fail(
-                    call,
-                    format!("answer.status == {status}"),
-                    "the status is not as expected",
-                );
+                let broken = format!("answer.status == {status}");
+                fail(call, broken, "the status is not as expected");
             }),
             ("contentType", Some(kind)) => {
                 let find = format!(
@@ -267,50 +259,31 @@ fn expect(import: &mut ArtilleryImport, rule: &Map<String, Value>, call: &mut Ou
                 let at = import.json_at();
                 let operator = if name == "hasProperty" { "==" } else { "~=" };
                 let why = format!("'{}' is not as expected", path.text);
-                fail(
-                    call,
-                    format!("{at}(answer, {}) {operator} nil", quoted(&path.text)),
-                    &why,
-                );
+                let broken = format!("{at}(answer, {}) {operator} nil", quoted(&path.text));
+                fail(call, broken, &why);
             }),
             ("hasHeader", Some(header)) => {
-                call.set(
-                    "expect",
-                    "header",
-                    LuaLiteral::Table(vec![(
-                        header.to_owned(),
-                        LuaLiteral::Scalar(Value::Bool(true)),
-                    )]),
-                );
+                let header = vec![(header.to_owned(), LuaLiteral::from(true))];
+                call.set("expect", "header", LuaLiteral::Table(header));
                 Some(())
             }
             ("headerEquals", _) => match value.as_array().map(Vec::as_slice) {
                 Some([Value::String(header), Value::String(text)]) => {
-                    let text = import.text(text);
-                    call.set(
-                        "expect",
-                        "header",
-                        LuaLiteral::Table(vec![(header.clone(), text)]),
-                    );
+                    let header = vec![(header.clone(), import.text(text))];
+                    call.set("expect", "header", LuaLiteral::Table(header));
                     Some(())
                 }
                 _ => None,
             },
             ("matchesRegexp", Some(text)) => pattern(text).map(|_| {
-                fail(
-                    call,
-                    format!("not regex({}):test(answer)", quoted(text)),
-                    "the body is not as expected",
-                );
+                let broken = format!("not regex({}):test(answer)", quoted(text));
+                fail(call, broken, "the body is not as expected");
             }),
             ("equals", _) => match value.as_array().map(Vec::as_slice) {
                 Some([Value::String(left), Value::String(right)]) => {
                     let (left, right) = (import.expression(left), import.expression(right));
-                    fail(
-                        call,
-                        format!("tostring({left}) ~= tostring({right})"),
-                        "what is expected to be equal is not",
-                    );
+                    let broken = format!("tostring({left}) ~= tostring({right})");
+                    fail(call, broken, "what is expected to be equal is not");
                     Some(())
                 }
                 // One value is equal to itself.

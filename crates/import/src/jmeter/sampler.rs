@@ -2,7 +2,7 @@
 
 use super::assertions::add_assertions;
 use super::draft::JmeterImport;
-use super::element::{JmeterElement, arguments, property};
+use super::element::{JmeterElement, arguments, given, property};
 use super::extractors::add_extractors;
 use super::scope::JmeterScope;
 use super::texts::{JmeterVariables, secret};
@@ -50,7 +50,7 @@ impl SamplerSite {
     fn new(text: String, variables: &mut JmeterVariables, calls: &mut PlanOutline) -> SamplerSite {
         let (expression, is_known) = variables.site(&text, calls);
         SamplerSite {
-            text: variables.fixed(&text).unwrap_or(text),
+            text: variables.fixed_or_same(&text),
             expression,
             is_known,
         }
@@ -76,10 +76,7 @@ pub(super) fn read_sampler<'a>(
     }
     let (variables, calls) = (&mut import.variables, &mut import.calls);
     url.append(variables.template(&address.path, calls));
-    let method = match element.property("HTTPSampler.method").trim() {
-        "" => "GET",
-        method => method,
-    };
+    let method = given(element.property("HTTPSampler.method").trim(), "GET");
     let known = variables
         .fixed(method)
         .filter(|method| http::Method::from_bytes(method.as_bytes()).is_ok());
@@ -104,10 +101,7 @@ pub(super) fn read_sampler<'a>(
     if !follows {
         call.option("max_redirects", 0);
     }
-    let timeout = match element.property("HTTPSampler.response_timeout").trim() {
-        "" => scope.default_of("HTTPSampler.response_timeout"),
-        timeout => timeout,
-    };
+    let timeout = own_or_default(element, scope, "HTTPSampler.response_timeout");
     if !matches!(timeout, "" | "0")
         && let Some(seconds) = import.variables.seconds(timeout, &mut import.calls)
     {
@@ -138,15 +132,17 @@ pub(super) fn read_sampler<'a>(
     steps
 }
 
+/// Returns a property of a sampler, or its default where it is left out.
+fn own_or_default<'a>(element: JmeterElement<'a>, scope: &JmeterScope<'a>, name: &str) -> &'a str {
+    given(element.property(name).trim(), scope.default_of(name))
+}
+
 fn read_address<'a>(
     import: &mut JmeterImport<'a>,
     element: JmeterElement<'a>,
     scope: &JmeterScope<'a>,
 ) -> SamplerAddress {
-    let of = |name: &str| match element.property(name).trim() {
-        "" => scope.default_of(name),
-        own => own,
-    };
+    let of = |name: &str| own_or_default(element, scope, name);
     let path = of("HTTPSampler.path").replace(' ', "%20");
     let (variables, calls) = (&mut import.variables, &mut import.calls);
     let fixed = variables.fixed(&path);
@@ -173,10 +169,7 @@ fn read_address<'a>(
             site,
         };
     }
-    let protocol = match of("HTTPSampler.protocol") {
-        "" => "http",
-        protocol => protocol,
-    };
+    let protocol = given(of("HTTPSampler.protocol"), "http");
     let port = of("HTTPSampler.port");
     let usual = match variables.fixed(protocol).as_deref() {
         Some("https") => "443",
@@ -358,10 +351,7 @@ fn read_argument<'a>(
     what: &str,
 ) -> (String, LuaLiteral) {
     let name = property(field, "Argument.name");
-    let name = import
-        .variables
-        .fixed(name)
-        .unwrap_or_else(|| name.to_owned());
+    let name = import.variables.fixed_or_same(name);
     let value = property(field, "Argument.value");
     // A value that must not be encoded is encoded already, as recorders write it.
     let is_encoded = property(field, "HTTPArgument.always_encode") == "false";
@@ -391,10 +381,7 @@ fn add_uploads<'a>(
         .collect();
     for file in files {
         let path = property(file, "File.path");
-        let path = import
-            .variables
-            .fixed(path)
-            .unwrap_or_else(|| path.to_owned());
+        let path = import.variables.fixed_or_same(path);
         let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
         let media = property(file, "File.mimetype").trim();
         let media = Some(media).filter(|media| !media.is_empty());

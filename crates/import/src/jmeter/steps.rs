@@ -78,19 +78,27 @@ fn read_step<'a>(
         | "RandomOrderController"
         | "ThroughputController" => read_controller(import, element, scope),
         "TestAction" => read_action(import, element),
-        "CSVDataSet"
-        | "CookieManager"
-        | "CacheManager"
-        | "Arguments"
-        | "CounterConfig"
-        | "RandomVariableConfig"
-        | "ConstantThroughputTimer"
-        | "ConfigTestElement" => Vec::new(),
+        "ConfigTestElement" => Vec::new(),
+        kind if is_setting(kind) => Vec::new(),
         _ => {
             import.leave_out(element);
             Vec::new()
         }
     }
+}
+
+/// Returns whether elements of a kind are carried over elsewhere: into the beginning of iterations, or the plan's options.
+pub(super) fn is_setting(kind: &str) -> bool {
+    matches!(
+        kind,
+        "CSVDataSet"
+            | "CookieManager"
+            | "CacheManager"
+            | "Arguments"
+            | "CounterConfig"
+            | "RandomVariableConfig"
+            | "ConstantThroughputTimer"
+    )
 }
 
 /// Notes the elements below a sampler that are not carried over.

@@ -82,6 +82,11 @@ impl JmeterVariables {
         self.fixed_within(text, MAX_DEPTH, &mut remaining)
     }
 
+    /// Returns the same; a text with other variables as it is.
+    pub(super) fn fixed_or_same(&self, text: &str) -> String {
+        self.fixed(text).unwrap_or_else(|| text.to_owned())
+    }
+
     /// Returns the number of a text whose variables are all known beforehand.
     pub(super) fn fixed_number<T: FromStr>(&self, text: &str) -> Option<T> {
         self.fixed(text)?.trim().parse().ok()

@@ -1,7 +1,7 @@
 //! Timers: the pauses before a request.
 
 use super::draft::JmeterImport;
-use super::element::JmeterElement;
+use super::element::{JmeterElement, given};
 use super::scope::JmeterScope;
 use crate::calls::OutlineStep;
 use crate::lua_text::comment;
@@ -36,12 +36,8 @@ fn read_times<'a>(
     import: &mut JmeterImport<'a>,
     timer: JmeterElement<'a>,
 ) -> Option<(String, String)> {
-    let of = |text: &'a str| match text.trim() {
-        "" => "0",
-        text => text,
-    };
-    let offset = of(timer.property("ConstantTimer.delay"));
-    let range = of(timer.property("RandomTimer.range"));
+    let offset = given(timer.property("ConstantTimer.delay").trim(), "0");
+    let range = given(timer.property("RandomTimer.range").trim(), "0");
     Some((
         import.variables.seconds(offset, &mut import.calls)?,
         import.variables.seconds(range, &mut import.calls)?,

@@ -31,7 +31,7 @@ use super::imported::Imported;
 use super::lua_text::{comment, quoted};
 use super::names;
 use super::request::PlanAttachments;
-use super::site::{ImportOptions, is_host_named};
+use super::site::{ImportOptions, counted_hosts, is_host_named};
 use super::visit::MAX_REQUESTS;
 use document::OpenApiDocument;
 use lgoose_base::error::Diagnostic;
@@ -280,15 +280,10 @@ fn fill<'a>(
         ));
     }
     if !others.is_empty() {
-        let shown: Vec<String> = others
-            .iter()
-            .take(8)
-            .map(|(host, count)| format!("{host} ({count})"))
-            .collect();
+        let shown = counted_hosts(&others);
         let first = others.keys().next().cloned().unwrap_or_default();
         calls.note(format!(
-            "left out what other servers have: {}; '--hosts {first}' keeps those of one",
-            shown.join(", ")
+            "left out what other servers have: {shown}; '--hosts {first}' keeps those of one"
         ));
     }
 }

@@ -40,31 +40,24 @@ impl<'b> ParameterWriter<'b> {
         }
         let shown = comment(name);
         let lower = name.to_ascii_lowercase();
-        match (place, lower.as_str()) {
+        let left_out = match (place, lower.as_str()) {
             ("header", "accept" | "content-type" | "authorization") => {
-                let note = format!(
-                    "left out the parameter '{shown}': OpenAPI takes that header from the body, the responses or 'security' instead"
-                );
-                return context.document.notes().add(note);
+                format!(
+                    "'{shown}': OpenAPI takes that header from the body, the responses or 'security' instead"
+                )
             }
             ("header", "content-length" | "host" | "connection" | "transfer-encoding") => {
-                let note =
-                    format!("left out the parameter '{shown}', which the client sends by itself");
-                return context.document.notes().add(note);
+                format!("'{shown}', which the client sends by itself")
             }
             ("header" | "cookie", _) if !is_token(name) => {
-                let note = format!(
-                    "left out the parameter '{shown}', which cannot be the name of a {place}"
-                );
-                return context.document.notes().add(note);
+                format!("'{shown}', which cannot be the name of a {place}")
             }
-            ("query" | "header" | "cookie" | "querystring", _) => {}
-            _ => {
-                let place = comment(place);
-                let note =
-                    format!("left out the parameter '{shown}' in '{place}', which is not known");
-                return context.document.notes().add(note);
-            }
+            ("query" | "header" | "cookie" | "querystring", _) => String::new(),
+            _ => format!("'{shown}' in '{}', which is not known", comment(place)),
+        };
+        if !left_out.is_empty() {
+            let note = format!("left out the parameter {left_out}");
+            return context.document.notes().add(note);
         }
         let mut sampler = Sampler::new(context.document, &mut context.calls.secrets);
         let value = match place {

@@ -15,7 +15,7 @@ use super::calls::{self, OutlineScenario, OutlineStep, OutlineTask, PlanOutline}
 use super::imported::Imported;
 use super::lua_text::{comment, quoted};
 use super::request::PlanAttachments;
-use super::site::{ImportOptions, is_host_named};
+use super::site::{ImportOptions, counted_hosts, is_host_named};
 use super::visit::MAX_REQUESTS;
 use address::{AddressOrigin, PostmanAddress};
 use beside::BesideFiles;
@@ -363,16 +363,11 @@ fn fill(
     }
     if !others.is_empty() {
         let total: usize = others.values().sum();
-        let shown: Vec<String> = others
-            .iter()
-            .take(8)
-            .map(|(host, count)| format!("{host} ({count})"))
-            .collect();
+        let shown = counted_hosts(&others);
         let s = if total == 1 { "" } else { "s" };
         let first = others.keys().next().cloned().unwrap_or_default();
         calls.note(format!(
-            "left out {total} request{s} to other hosts: {}; '--hosts {first}' keeps those of one",
-            shown.join(", ")
+            "left out {total} request{s} to other hosts: {shown}; '--hosts {first}' keeps those of one"
         ));
     }
 }

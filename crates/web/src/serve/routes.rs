@@ -122,7 +122,8 @@ pub(crate) fn router(runs: Arc<Runs>, access: Arc<Access>) -> Router {
     guarded(with_page(router, "/run"), access).with_state(Arc::new(site))
 }
 
-type ServedRuns = State<Arc<ServeSite>>;
+/// The runs, as a handler takes them.
+pub(super) type ServedRuns = State<Arc<ServeSite>>;
 
 /// Returns the handler that passes a request to the run that goes on.
 fn handed_on(response: of_run::RouteAction) -> MethodRouter<Arc<ServeSite>> {

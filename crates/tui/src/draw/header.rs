@@ -252,11 +252,8 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<HeaderFigure> {
             meaning,
         });
     };
-    add(
-        0,
-        format!("{} req/s (last 10 s)", rate(total.rate_now)),
-        TextMeaning::Strong,
-    );
+    let text = format!("{} req/s (last 10 s)", rate(total.rate_now));
+    add(0, text, TextMeaning::Strong);
     let share = 100.0 * total.failures as f64 / total.count.max(1) as f64;
     match (total.count, total.failures) {
         (0, _) => {}
@@ -273,16 +270,11 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<HeaderFigure> {
             add(0, text, TextMeaning::Bad);
         }
     }
-    let (ok, of) = match total.failures {
-        0 => (total.p50, ""),
-        _ => (requests.ok[0], "ok "),
+    let (p50, p95, of) = match total.failures {
+        0 => (total.p50, total.p95, ""),
+        _ => (requests.ok[0], requests.ok[1], "ok "),
     };
-    let p95 = if total.failures == 0 {
-        total.p95
-    } else {
-        requests.ok[1]
-    };
-    add(6, format!("{of}p50 {}", tight(ok)), TextMeaning::Plain);
+    add(6, format!("{of}p50 {}", tight(p50)), TextMeaning::Plain);
     add(2, format!("{of}p95 {}", tight(p95)), TextMeaning::Plain);
     let has_started = snapshot.requests.total.count > 0;
     let broken = snapshot
@@ -292,20 +284,13 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<HeaderFigure> {
     match broken.count() {
         0 => {}
         broken => {
-            let of = snapshot.thresholds.len();
-            add(
-                1,
-                format!("✗ {broken} of {of} thresholds"),
-                TextMeaning::Bad,
-            );
+            let text = format!("✗ {broken} of {} thresholds", snapshot.thresholds.len());
+            add(1, text, TextMeaning::Bad);
         }
     }
     if snapshot.arrivals.dropped > 0 {
-        add(
-            2,
-            format!("✗ {} dropped", show_count(snapshot.arrivals.dropped)),
-            TextMeaning::Bad,
-        );
+        let text = format!("✗ {} dropped", show_count(snapshot.arrivals.dropped));
+        add(2, text, TextMeaning::Bad);
     }
     if snapshot.progress.wanted.rate.is_some() && has_started {
         let text = format!("starts {} late", tight(snapshot.arrivals.late_p99));
@@ -327,11 +312,8 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<HeaderFigure> {
         let text = counted(snapshot.warnings.len() as u64, "warning");
         add(4, format!("! {text}"), TextMeaning::Warning);
     }
-    add(
-        8,
-        format!("{} reqs", show_count(total.count)),
-        TextMeaning::Plain,
-    );
+    let text = format!("{} reqs", show_count(total.count));
+    add(8, text, TextMeaning::Plain);
     add(9, show_size(requests.bytes as f64), TextMeaning::Plain);
     for part in &mut parts {
         // `✗ 48 (0.12%)`, `✗ 1/2 thresholds`, `715 req/s`.

@@ -251,10 +251,8 @@ fn title(
                 part(format!("✗ {}", ms_text(failed)), TextMeaning::Bad);
             }
             if let Some(limit) = limit {
-                part(
-                    format!("limit {}", scale::short_ms(limit)),
-                    TextMeaning::Faint,
-                );
+                let text = format!("limit {}", scale::short_ms(limit));
+                part(text, TextMeaning::Faint);
             }
             if let Some(most) = highest(|column| column.ok_p95_ms) {
                 part(format!("max {} {over}", ms_text(most)), TextMeaning::Faint);
@@ -262,10 +260,8 @@ fn title(
         }
         GraphKind::UnderWay => {
             let (count, oldest) = now.map_or((0, 0.0), |now| (now.under_way, now.oldest_ms));
-            part(
-                format!("in flight {}", show_count(count)),
-                TextMeaning::Strong,
-            );
+            let text = format!("in flight {}", show_count(count));
+            part(text, TextMeaning::Strong);
             let (sign, meaning) = if oldest >= LONG_MS {
                 (" ⚠", TextMeaning::Warning)
             } else {
@@ -276,18 +272,14 @@ fn title(
             }
         }
         GraphKind::Users => {
-            part(
-                format!("users {}", show_count(snapshot.users)),
-                TextMeaning::Strong,
-            );
+            let text = format!("users {}", show_count(snapshot.users));
+            part(text, TextMeaning::Strong);
             if let Some(limit) = limit.filter(|limit| *limit != snapshot.users as f64) {
                 part(format!("→ {}", scale::short(limit)), TextMeaning::Strong);
             }
             if let Some(most) = highest(|column| Some(column.users as f64)) {
-                part(
-                    format!("max {} {over}", scale::short(most)),
-                    TextMeaning::Faint,
-                );
+                let text = format!("max {} {over}", scale::short(most));
+                part(text, TextMeaning::Faint);
             }
         }
     }

@@ -2,7 +2,7 @@
 //! command, a variable `LGOOSE_*` that no option reads. The error for each has advice.
 
 use super::command;
-use super::elsewhere::{ELSEWHERE, LETTERS};
+use super::elsewhere::ELSEWHERE;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use lgoose_base::error::{Diagnostic, nearest};
@@ -40,8 +40,7 @@ pub(super) fn with_remedy(mut error: clap::Error, arguments: &[String]) -> clap:
             };
             let remedy = ELSEWHERE
                 .iter()
-                .chain(&LETTERS)
-                .find(|(theirs, _)| *theirs == unknown);
+                .find(|(theirs, _)| theirs.contains(&&*unknown));
             let remedy = remedy.map(|(_, remedy)| (*remedy).to_owned());
             match remedy.or_else(|| one_letter(&unknown)) {
                 Some(remedy) => tip(&mut error, remedy),
@@ -180,13 +179,15 @@ mod tests {
                     .collect::<Vec<_>>()
             })
             .collect();
-        for (theirs, remedy) in ELSEWHERE.iter().chain(&LETTERS) {
-            assert!(!ours.contains(*theirs), "{theirs} is an option");
+        for (theirs, remedy) in ELSEWHERE {
+            for option in theirs {
+                assert!(!ours.contains(*option), "{option} is an option");
+            }
             let flags = remedy
                 .split(|c: char| !c.is_alphanumeric() && c != '-')
                 .filter(|word| word.starts_with('-') && word.len() > 1);
             for flag in flags {
-                assert!(ours.contains(flag), "{theirs}: {flag} is no option");
+                assert!(ours.contains(flag), "{theirs:?}: {flag} is no option");
             }
         }
     }

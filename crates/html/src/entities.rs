@@ -65,10 +65,8 @@ fn reference(rest: &str, place: TextContext) -> Option<Reference> {
 
 /// Reads `39;` or `x27;`, also without the semicolon.
 fn numeric(number: &str) -> Option<(char, usize)> {
-    let (digits, radix) = match number.strip_prefix(['x', 'X']) {
-        Some(hexadecimal) => (hexadecimal, 16),
-        None => (number, 10),
-    };
+    let hexadecimal = number.strip_prefix(['x', 'X']);
+    let (digits, radix) = hexadecimal.map_or((number, 10), |digits| (digits, 16));
     let after = digits.trim_start_matches(|digit: char| digit.is_digit(radix));
     let digits = &digits[..digits.len() - after.len()];
     if digits.is_empty() {

@@ -1,8 +1,33 @@
 //! The result of an import, and the kinds of files that can be imported.
 
+use lgoose_base::error::Diagnostic;
+use lgoose_base::yaml;
+use serde_json::{Map, Value};
+
 /// The kinds of files that can be imported.
 pub(super) const KINDS: &str = "give a HAR file (the browser's network view, 'Save all as HAR'), a curl command line ('Copy as cURL (bash)'), \
     a Postman collection v2.1, an OpenAPI document, a JMeter test plan, an Artillery test, a k6 script or a list of targets";
+
+/// Reads a file in YAML that is to be `what`, such as `OpenAPI document`; `noun` is the word for it in a remedy.
+///
+/// # Errors
+/// A fault in the YAML, with its place; YAML that is something else.
+pub(super) fn read_yaml(
+    name: &str,
+    text: &str,
+    (what, noun): (&str, &str),
+    is_one: fn(&Map<String, Value>) -> bool,
+) -> Result<Map<String, Value>, Diagnostic> {
+    match yaml::parse(text) {
+        Ok(Value::Object(file)) if is_one(&file) => Ok(file),
+        Ok(_) => Err(Diagnostic::new(format!("{name} is YAML, and no {what}")).help(KINDS)),
+        Err(fault) => {
+            let message = format!("{name} is no YAML: {}", fault.what);
+            let help = format!("mend it there, or save the {noun} as JSON");
+            Err(Diagnostic::new(message).help(help))
+        }
+    }
+}
 
 /// A plan, its files and the notes on it.
 #[derive(Debug)]

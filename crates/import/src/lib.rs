@@ -67,7 +67,7 @@ mod tests;
 use exchange::RecordedTraffic;
 use har::{DOCUMENT_BYTES, JsonFile};
 pub(crate) use imported::Imported;
-use imported::KINDS;
+use imported::{KINDS, read_yaml};
 use lgoose_base::error::Diagnostic;
 use lgoose_base::foreign_formats::recognise;
 pub use site::ImportOptions;
@@ -122,12 +122,14 @@ pub fn import(
             let text = whole_text(name, reader)?;
             if openapi::is_yaml(&text) {
                 choices.check(InputKind::Document, name)?;
-                let file = openapi::read_yaml(name, &text)?;
+                let kind = ("OpenAPI document", "document");
+                let file = read_yaml(name, &text, kind, |_| true)?;
                 return openapi::import(name, file, choices);
             }
             if artillery::is_yaml(&text) {
                 choices.check(InputKind::TestPlan, name)?;
-                let file = artillery::read_yaml(name, &text)?;
+                let kind = ("test of Artillery", "test");
+                let file = read_yaml(name, &text, kind, artillery::is_artillery)?;
                 return artillery::import(name, file, choices);
             }
             if k6::is_k6(&text) {

@@ -53,6 +53,15 @@ const TAKEN: [&str; 46] = [
     "setmetatable",
 ];
 
+/// Returns a text as the name of a plan, a scenario or a task: short and on one line; `otherwise` if nothing is left.
+pub(super) fn title(text: &str, otherwise: &str) -> String {
+    let text: String = text.chars().filter(|c| !c.is_control()).take(60).collect();
+    match text.trim() {
+        "" => otherwise.to_owned(),
+        title => title.to_owned(),
+    }
+}
+
 /// The names that a plan has used.
 #[derive(Debug, Default)]
 pub(super) struct UsedNames {

@@ -40,6 +40,12 @@ pub(super) struct PlanAttachments {
 }
 
 impl PlanAttachments {
+    /// Makes the list; without files, all texts stand in the plan.
+    pub(super) fn new(enabled: bool) -> Self {
+        let all = Vec::new();
+        PlanAttachments { enabled, all }
+    }
+
     /// Returns the expression for a text, which is kept in a file if it is long.
     pub(super) fn store(&mut self, text: String, ending: &str) -> String {
         if !self.enabled || text.len() <= INLINE || self.all.len() >= MAX_FILES {

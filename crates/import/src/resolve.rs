@@ -150,13 +150,10 @@ impl<'a> ValueResolver<'a> {
                 return ValueOrigin::Value(self.value(source, how, &name));
             }
         }
+        let request = format!("{} {}", exchanges[at].method, exchanges[at].url.path());
         if secret_header {
             let name = if key == "authorization" { "TOKEN" } else { key };
-            let what = format!(
-                "header '{key}' of {} {}",
-                exchanges[at].method,
-                exchanges[at].url.path()
-            );
+            let what = format!("header '{key}' of {request}");
             return ValueOrigin::Secret(self.secrets.variable(name, value, &what));
         }
         if !is_header
@@ -165,16 +162,11 @@ impl<'a> ValueResolver<'a> {
                 "access_token" | "auth_token" | "refresh_token" | "id_token"
             )
         {
-            let what = format!(
-                "field '{key}' of {} {}",
-                exchanges[at].method,
-                exchanges[at].url.path()
-            );
+            let what = format!("field '{key}' of {request}");
             return ValueOrigin::Secret(self.secrets.variable(key, value, &what));
         }
         if looks_secret {
-            let request = &exchanges[at];
-            let what = format!("the key in {} {}", request.method, request.url.path());
+            let what = format!("the key in {request}");
             let name = if key.is_empty() { "API_KEY" } else { key };
             return ValueOrigin::Secret(self.secrets.variable(name, value, &what));
         }

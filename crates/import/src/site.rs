@@ -301,3 +301,12 @@ fn redirect(exchange: &RecordedExchange) -> Option<(Url, bool)> {
     target.set_fragment(None);
     Some((target, retains_method))
 }
+
+/// Returns the first hosts, each with its number of requests, for a note.
+pub(super) fn counted_hosts(hosts: &BTreeMap<String, usize>) -> String {
+    let shown = hosts.iter().take(8);
+    let shown: Vec<String> = shown
+        .map(|(host, count)| format!("{host} ({count})"))
+        .collect();
+    shown.join(", ")
+}

@@ -33,20 +33,15 @@ pub(super) fn import(
         title: "A list of targets".to_owned(),
         ..PlanOutline::default()
     };
-    let mut files = PlanAttachments {
-        enabled: choices.files,
-        ..PlanAttachments::default()
-    };
+    let mut files = PlanAttachments::new(choices.files);
     let site = main_site(&list);
     match &site {
         Some(site) => calls.host = Some(quoted(site)),
-        None => calls
-            .notes
-            .push("say the host with '-H http://…': the list has paths alone".to_owned()),
+        None => calls.note("say the host with '-H http://…': the list has paths alone"),
     }
     if list.len() > MAX_REQUESTS {
         let more = list.len() - MAX_REQUESTS;
-        calls.notes.push(format!("left out the last {more} targets: a plan that is written has {MAX_REQUESTS} at most, and 'lgoose LIST' sends them all"));
+        calls.note(format!("left out the last {more} targets: a plan that is written has {MAX_REQUESTS} at most, and 'lgoose LIST' sends them all"));
     }
     let mut steps = Vec::new();
     for target in list.iter().take(MAX_REQUESTS) {
@@ -59,9 +54,8 @@ pub(super) fn import(
         options: Vec::new(),
         tasks: vec![OutlineTask {
             name: "targets".to_owned(),
-            group: None,
-            tags: Vec::new(),
             steps,
+            ..OutlineTask::default()
         }],
     });
     Ok(calls::write(calls, files))

@@ -1,7 +1,6 @@
 //! Paths into JSON and patterns as other tools write them, in the words of lgoose.
 
 use regex::Regex;
-use std::sync::LazyLock;
 
 /// A path into JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,10 +11,10 @@ pub(super) struct ValuePath {
     pub(super) is_list: bool,
 }
 
-static STEP: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"^(?:\.?([A-Za-z_$][\w$-]*)|\.?\[(-?\d+|\*)\]|\.?\['([^'\\]*)'\]|\.?\["([^"\\]*)"\]|\.(\*))"#)
-        .expect("the pattern is one")
-});
+pattern!(
+    STEP,
+    r#"^(?:\.?([A-Za-z_$][\w$-]*)|\.?\[(-?\d+|\*)\]|\.?\['([^'\\]*)'\]|\.?\["([^"\\]*)"\]|\.(\*))"#
+);
 
 /// Returns a path of JSONPath or JMESPath that consists of names and indices; `None` for filters, slices, functions and
 /// descents.

@@ -258,12 +258,7 @@ fn name_of(exchange: &RecordedExchange) -> String {
         (ExchangeKind::Page, path) => path.to_owned(),
         (_, path) => format!("{} {path}", exchange.method),
     };
-    let name = title.unwrap_or_else(path);
-    let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
-    match name.trim() {
-        "" => "visit".to_owned(),
-        name => name.to_owned(),
-    }
+    super::names::title(&title.unwrap_or_else(path), "visit")
 }
 
 /// Returns the first part of a page's title, without the name of the site.

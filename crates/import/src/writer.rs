@@ -41,10 +41,7 @@ pub(super) fn write(
     for pass in 0..2 {
         text.clear();
         notes.clear();
-        files = PlanAttachments {
-            enabled: with_files,
-            ..PlanAttachments::default()
-        };
+        files = PlanAttachments::new(with_files);
         let mut writer = PlanWriter {
             selection,
             visit: &visit,

@@ -108,11 +108,7 @@ fn retain_scenarios(plan: &mut Plan, names: &[String]) -> Result<(), Diagnostic>
 /// Weights that leave nothing to run.
 pub fn leave_out_unweighted(plan: &mut Plan) -> Result<(), Diagnostic> {
     plan.scenarios.retain_mut(|scenario| {
-        let before = scenario.tasks.len();
-        scenario.tasks.retain(|task| task.weight > 0);
-        let is_whole = scenario.tasks.len() == before;
-        let mut tasks = scenario.tasks.iter();
-        scenario.weight > 0 && (is_whole || tasks.any(|task| !task.on_start && !task.on_stop))
+        retain_tasks(scenario, |task| task.weight > 0) && scenario.weight > 0
     });
     if plan.scenarios.is_empty() {
         Err(
@@ -122,6 +118,14 @@ pub fn leave_out_unweighted(plan: &mut Plan) -> Result<(), Diagnostic> {
     } else {
         Ok(())
     }
+}
+
+/// Keeps some of the tasks, and returns whether these are all, or more than `on_start` and `on_stop`.
+fn retain_tasks(scenario: &mut Scenario, is_kept: impl Fn(&Task) -> bool) -> bool {
+    let before = scenario.tasks.len();
+    scenario.tasks.retain(is_kept);
+    let mut tasks = scenario.tasks.iter();
+    tasks.len() == before || tasks.any(|task| !task.on_start && !task.on_stop)
 }
 
 /// Keeps the tasks that have one of the tags, or whose scenario has one; all if there is no tag. A scenario that
@@ -161,11 +165,7 @@ fn exclude_tags(plan: &mut Plan, tags: &[String]) -> Result<(), Diagnostic> {
     }
     let is_excluded = |own: &[String]| own.iter().any(|tag| tags.contains(tag));
     plan.scenarios.retain_mut(|scenario| {
-        let before = scenario.tasks.len();
-        scenario.tasks.retain(|task| !is_excluded(&task.tags));
-        let whole = scenario.tasks.len() == before;
-        let mut tasks = scenario.tasks.iter();
-        !is_excluded(&scenario.tags) && (whole || tasks.any(|task| !task.on_start && !task.on_stop))
+        retain_tasks(scenario, |task| !is_excluded(&task.tags)) && !is_excluded(&scenario.tags)
     });
     if plan.scenarios.is_empty() {
         Err(Diagnostic::new("'--exclude-tags' leaves no task to run")

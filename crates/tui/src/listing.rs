@@ -1,11 +1,11 @@
 //! A page of rows: names, with figures next to them. Where room is short, names are cut in the middle; where that is
 //! not enough, the columns that matter least are left out. Figures are never cut.
 
-use super::style::{Styles, TextMeaning};
+use super::draw::Painter;
+use super::style::TextMeaning;
 use super::text::one_line;
 use lgoose_base::line::{cut_apart, cut_middle};
 use lgoose_report::document::{Cell, Column as ReportColumn, ColumnKind, Table};
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -206,11 +206,10 @@ impl Listing {
     pub(super) fn draw(
         &self,
         area: Rect,
-        buffer: &mut Buffer,
+        painter: &mut Painter<'_>,
         selected: Option<usize>,
         sorted: SortOrder,
         reversed: bool,
-        styles: Styles,
     ) -> DrawnRows {
         if area.height < 2 || area.width < 10 {
             return DrawnRows::default();
@@ -229,7 +228,9 @@ impl Listing {
         let whole = (name_width + figures).min(area.width as usize);
         let line = |name: &str, cells: &[String]| lay_out(name, name_width, cells, &widths);
         let mut write = |y: usize, text: &str, room: usize, meaning: TextMeaning| {
-            buffer.set_stringn(area.x, area.y + y as u16, text, room, styles.of(meaning));
+            let style = painter.styles.of(meaning);
+            let y = area.y + y as u16;
+            painter.buffer.set_stringn(area.x, y, text, room, style);
         };
         write(0, &line(&title, &titles), whole, TextMeaning::Title);
         let room = area.height as usize - 1 - usize::from(self.total.is_some());
@@ -347,7 +348,9 @@ fn lay_out(name: &str, name_width: usize, cells: &[String], widths: &[Option<usi
 
 #[cfg(test)]
 mod tests {
+    use super::super::style::Styles;
     use super::*;
+    use ratatui::buffer::Buffer;
 
     fn listing(name: &str) -> Listing {
         Listing {
@@ -367,9 +370,12 @@ mod tests {
     fn shown(listing: &Listing, width: u16, y: u16) -> String {
         let area = Rect::new(0, 0, width, 3);
         let mut buffer = Buffer::empty(area);
-        let styles = Styles { colours: false };
         let sorted = SortOrder::Column(0);
-        listing.draw(area, &mut buffer, None, sorted, false, styles);
+        let mut painter = Painter {
+            buffer: &mut buffer,
+            styles: Styles { colours: false },
+        };
+        listing.draw(area, &mut painter, None, sorted, false);
         let line: String = (0..width).map(|x| buffer[(x, y)].symbol()).collect();
         line.trim_end().to_owned()
     }

@@ -35,10 +35,7 @@ fn loads<'a>(state: &'a ViewState, snapshot: &'a Snapshot) -> &'a [LiveLoad] {
 
 /// Returns the rate of the load that the keys set, if it has one.
 pub(super) fn rate(state: &ViewState, snapshot: &Snapshot) -> Option<f64> {
-    match load(state, snapshot) {
-        Some(load) => load.rate,
-        None => snapshot.progress.wanted.rate,
-    }
+    load(state, snapshot).map_or(snapshot.progress.wanted.rate, |load| load.rate)
 }
 
 /// Returns the scenario whose load the keys set, if that load is its own.

@@ -1,13 +1,12 @@
 //! Commands to the run: the body of a request becomes a command, and the response reports its effect.
 
-use super::responses::{ErrorResponse, json};
+use super::responses::{ErrorResponse, WebResult, json};
 use super::site::WebState;
 use super::status::{self, Status};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
-use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Body as _;
@@ -69,10 +68,7 @@ pub(super) struct CommandEffect<'a> {
 }
 
 /// `POST /api/v1/users`.
-pub(super) async fn users(
-    site: Arc<WebState>,
-    request: Request,
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn users(site: Arc<WebState>, request: Request) -> WebResult {
     let Users { n, scenario } = read(request, r#"{"n": 50}"#).await?;
     let command = match scenario {
         Some(scenario) => Command::SetUsersOf(scenario, n),
@@ -82,7 +78,7 @@ pub(super) async fn users(
 }
 
 /// `POST /api/v1/rate`.
-pub(super) async fn rate(site: Arc<WebState>, request: Request) -> Result<Response, ErrorResponse> {
+pub(super) async fn rate(site: Arc<WebState>, request: Request) -> WebResult {
     let Rate { per_s, scenario } = read(request, r#"{"per_s": 20}"#).await?;
     let command = match scenario {
         Some(scenario) => Command::SetRateOf(scenario, per_s),
@@ -92,16 +88,12 @@ pub(super) async fn rate(site: Arc<WebState>, request: Request) -> Result<Respon
 }
 
 /// `POST` of a command without arguments.
-pub(super) async fn plain(
-    site: Arc<WebState>,
-    request: Request,
-    command: Command,
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn plain(site: Arc<WebState>, request: Request, command: Command) -> WebResult {
     let EmptyBody {} = read(request, "{}").await?;
     execute(&site, command).await
 }
 
-async fn execute(site: &WebState, command: Command) -> Result<Response, ErrorResponse> {
+async fn execute(site: &WebState, command: Command) -> WebResult {
     let result = timeout(RESPONSE_LIMIT, site.handle.send(command)).await;
     let late = || ErrorResponse::new(StatusCode::GATEWAY_TIMEOUT, "the run has not answered yet");
     let done = result.map_err(|_| late())??;

@@ -1,6 +1,6 @@
 //! The report so far in each format, and that of the run which is over.
 
-use super::responses::ErrorResponse;
+use super::responses::WebResult;
 use super::site::WebState;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
@@ -36,7 +36,7 @@ pub(super) fn judged(report: Arc<Report>) -> Arc<Report> {
 }
 
 /// `GET /api/v1/report.…`.
-pub(super) async fn report(site: Arc<WebState>, format: Format) -> Result<Response, ErrorResponse> {
+pub(super) async fn report(site: Arc<WebState>, format: Format) -> WebResult {
     let rendered = site.render(Detail::Live, move |report| {
         let rendered = lgoose_report::render(&judged(report), format);
         rendered.map_err(|error| error.text())

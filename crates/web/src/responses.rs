@@ -8,6 +8,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::borrow::Cow;
 
+/// A response, or the refusal of a request.
+pub(super) type WebResult = Result<Response, ErrorResponse>;
+
 /// The reason why a request failed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -18,9 +18,18 @@ use std::sync::Arc;
 /// The OpenAPI document, which is made from the table below.
 const OPENAPI: &str = include_str!("../openapi.json");
 
+/// Formats of a report beside JSON: the ending of each, and its summary for the document.
+pub(super) const REPORTS: [(&str, Format, &str); 5] = [
+    ("yaml", Format::Yaml, "The report as YAML"),
+    ("csv", Format::Csv, "The rows of the report as CSV"),
+    ("html", Format::Html, "The report as a page"),
+    ("md", Format::Md, "The report as Markdown"),
+    ("hdr", Format::Hdr, "The latencies as a log of HdrHistogram"),
+];
+
 /// A route.
 pub(super) struct WebRoute {
-    pub(super) path: &'static str,
+    pub(super) path: String,
     pub(super) response: RouteAction,
     /// Summary for the document.
     #[cfg_attr(
@@ -47,15 +56,18 @@ pub(super) enum RouteAction {
 
 /// Returns the table.
 pub(super) fn table() -> Vec<WebRoute> {
-    let route = |path, response, summary| WebRoute {
-        path,
+    let route = |path: &str, response, summary| WebRoute {
+        path: path.to_owned(),
         response,
         summary,
     };
     use RouteAction::{
         Events, Metrics, OpenApi, Plain, Rate, Report, Snapshot, Status, Tag, Users,
     };
-    vec![
+    let reports = REPORTS.map(|(ending, format, summary)| {
+        route(&format!("/api/v1/report.{ending}"), Report(format), summary)
+    });
+    let mut routes = vec![
         route(
             "/api/v1/status",
             Status,
@@ -71,31 +83,9 @@ pub(super) fn table() -> Vec<WebRoute> {
             Report(Format::Json),
             "The report so far, or the final one once the run is over",
         ),
-        route(
-            "/api/v1/report.yaml",
-            Report(Format::Yaml),
-            "The report as YAML",
-        ),
-        route(
-            "/api/v1/report.csv",
-            Report(Format::Csv),
-            "The rows of the report as CSV",
-        ),
-        route(
-            "/api/v1/report.html",
-            Report(Format::Html),
-            "The report as a page",
-        ),
-        route(
-            "/api/v1/report.md",
-            Report(Format::Md),
-            "The report as Markdown",
-        ),
-        route(
-            "/api/v1/report.hdr",
-            Report(Format::Hdr),
-            "The latencies as a log of HdrHistogram",
-        ),
+    ];
+    routes.extend(reports);
+    routes.extend([
         route(
             "/api/v1/tags/{tag}",
             Tag,
@@ -140,14 +130,15 @@ pub(super) fn table() -> Vec<WebRoute> {
         ),
         route("/api/v1/openapi.json", OpenApi, "This document"),
         route("/metrics", Metrics, "Metrics for Prometheus"),
-    ]
+    ]);
+    routes
 }
 
 /// Returns the router of a server.
 pub(super) fn router(site: Arc<WebState>) -> Router {
     let mut router = Router::new();
     for route in table() {
-        router = router.route(route.path, handler(route.response));
+        router = router.route(&route.path, handler(route.response));
     }
     let access = site.access.clone();
     guarded(with_page(router, "/"), access).with_state(site)

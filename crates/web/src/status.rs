@@ -1,6 +1,6 @@
 //! The state of a run in a few figures, and everything that the live view shows.
 
-use super::responses::{self, ErrorResponse};
+use super::responses::{self, ErrorResponse, WebResult};
 use super::site::{RunResult, WebState};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -56,13 +56,8 @@ impl Status<'_> {
 /// Returns the current state.
 pub(super) fn of(site: &WebState) -> Status<'_> {
     let snapshot = site.snapshot();
-    let phase = if site.is_over() {
-        Some("over")
-    } else if snapshot.is_none() {
-        Some("starting")
-    } else {
-        None
-    };
+    let starting = snapshot.is_none().then_some("starting");
+    let phase = site.is_over().then_some("over").or(starting);
     let snapshot = snapshot.unwrap_or_default();
     let live = JsonSnapshot::of(&snapshot);
     let report = match &*site.end.borrow() {
@@ -112,7 +107,7 @@ pub(super) async fn status(State(site): State<Arc<WebState>>) -> Response {
 }
 
 /// `GET /api/v1/snapshot`.
-pub(super) async fn snapshot(State(site): State<Arc<WebState>>) -> Result<Response, ErrorResponse> {
+pub(super) async fn snapshot(State(site): State<Arc<WebState>>) -> WebResult {
     let text = json::snapshot(&site.snapshot().unwrap_or_default());
     let text =
         text.map_err(|error| ErrorResponse::new(StatusCode::INTERNAL_SERVER_ERROR, error.text()))?;

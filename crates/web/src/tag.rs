@@ -1,10 +1,9 @@
 //! The requests of one tag, made on request.
 
-use super::responses::{ErrorResponse, PathParameter, json};
+use super::responses::{PathParameter, WebResult, json};
 use super::site::WebState;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::Response;
 use lgoose_report::json::JsonTag;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use std::sync::Arc;
 pub(super) async fn tag(
     State(site): State<Arc<WebState>>,
     PathParameter(tag): PathParameter,
-) -> Result<Response, ErrorResponse> {
+) -> WebResult {
     let live = site.tag(&tag).await?;
     Ok(json(StatusCode::OK, &JsonTag::of(&live)))
 }

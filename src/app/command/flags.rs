@@ -11,7 +11,7 @@ use lgoose_base::error::{Diagnostic, Error, masked_url};
 use lgoose_base::files::{FileReach, PlanFolder};
 use lgoose_lua::EnvVariables;
 use lgoose_plan::config::{LoadPart, ShowLevel, start_at_once};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Returns the test that a command line describes: the plan at that path, with everything that the flags set for it.
 ///
@@ -31,9 +31,8 @@ pub(super) fn test(path: &Path, flags: &cli::RunArgs) -> Result<TestInput, Error
         // This is a benchmark of some pages, where nobody wants to wait for users to start.
         start_at_once(&mut settings);
     }
-    match target {
-        PlanTarget::Url(host) => settings.host = Some(host),
-        PlanTarget::List | PlanTarget::InPlan => {}
+    if let PlanTarget::Url(host) = target {
+        settings.host = Some(host);
     }
     Ok(TestInput {
         name,
@@ -103,6 +102,11 @@ pub(super) fn broker_files(reached: &cli::NatsArgs) -> impl Iterator<Item = RunF
         ("the file of '--nats-cert'", &reached.nats_cert),
         ("the file of '--nats-key'", &reached.nats_key),
     ];
+    named(files)
+}
+
+/// Returns those of some files that are named.
+fn named<const N: usize>(files: [(&str, &Option<PathBuf>); N]) -> impl Iterator<Item = RunFile> {
     let files = files.into_iter();
     files.filter_map(|(name, path)| Some(RunFile::new(name, path.as_deref()?)))
 }
@@ -113,8 +117,7 @@ fn web_files(web: &cli::WebArgs) -> impl Iterator<Item = RunFile> {
         ("the file of '--web-cert'", &web.web_cert),
         ("the file of '--web-key'", &web.web_key),
     ];
-    let files = files.into_iter();
-    files.filter_map(|(name, path)| Some(RunFile::new(name, path.as_deref()?)))
+    named(files)
 }
 
 /// Returns the file of lgoose's own log, if there is one.
@@ -167,18 +170,15 @@ pub(super) fn read(path: &Path, flags: &cli::RunArgs) -> Result<PlanText, Error>
 /// As [`read`].
 pub(super) fn read_file(path: &Path, folder: &PlanFolder, retain: bool) -> Result<PlanText, Error> {
     let (name, text) = lgoose_lua::read(path)?;
-    match target_plan::plan(&name, &text, folder, retain)? {
-        Some(source) => Ok(PlanText {
-            name,
-            source,
-            target: PlanTarget::List,
-        }),
-        None => Ok(PlanText {
-            name,
-            source: text,
-            target: PlanTarget::InPlan,
-        }),
-    }
+    let (source, target) = match target_plan::plan(&name, &text, folder, retain)? {
+        Some(source) => (source, PlanTarget::List),
+        None => (text, PlanTarget::InPlan),
+    };
+    Ok(PlanText {
+        name,
+        source,
+        target,
+    })
 }
 
 /// Returns the folder of the plan at that path, to which the plan's own paths are relative.

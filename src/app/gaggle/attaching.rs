@@ -71,17 +71,12 @@ pub(in crate::app) async fn attach(
         },
         notes: Vec::new(),
     };
-    let introduction = if is_led {
-        format!(
-            "run {run} of {}: watched, while its manager steers it",
-            facts.name
-        )
+    let led = if is_led {
+        "watched, while its manager steers it"
     } else {
-        format!(
-            "run {run} of {}: nothing is heard from its manager",
-            facts.name
-        )
+        "nothing is heard from its manager"
     };
+    let introduction = format!("run {run} of {}: {led}", facts.name);
     let attached = AttachedRun {
         prepared,
         introduction,

@@ -1,18 +1,14 @@
 //! `lgoose gather`: adds up the figures of workers for runs of other processes, until a signal ends it.
 
-use super::address;
+use super::{address, connect};
 use crate::app::runtime;
 use crate::app::signal_handler::SignalHandler;
 use crate::cli;
 use lgoose_base::error::{Error, exit};
 use lgoose_base::machine;
-use lgoose_gaggle::{Broker, GatherPresence, serve_gather};
+use lgoose_gaggle::{GatherPresence, serve_gather};
 use lgoose_metrics::control::Control;
 use lgoose_metrics::label_texts;
-use std::time::Duration;
-
-/// Time limit for the broker to come up.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Serves runs as a gather until a signal ends the process; returns the exit code.
 ///
@@ -33,8 +29,7 @@ pub(in crate::app) fn gather(
     let address = address(&flags.broker.url, &flags.broker.reached)?;
     let runtime = runtime()?;
     let name = format!("lgoose gather {}", presence.name);
-    tracing::info!(target: "lgoose::gaggle", "connecting to the broker at {}", address.url());
-    let broker = runtime.block_on(Broker::connect(&address, &name, PATIENCE))?;
+    let broker = runtime.block_on(connect(&address, &name))?;
     let labels: Vec<&str> = presence.labels.iter().map(String::as_str).collect();
     tracing::info!(
         target: "lgoose::gaggle",

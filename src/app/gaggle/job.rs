@@ -66,12 +66,12 @@ impl TlsFiles {
     /// # Errors
     /// Returns trouble that names the file that cannot be read.
     pub(super) fn read(local: &LocalConfig) -> Result<TlsFiles, Error> {
-        let read = |file: &Option<NamedFile>| match file {
-            Some(file) => file.read().map(Some).map_err(|error| {
+        let read = |file: &Option<NamedFile>| {
+            let bytes = file.as_ref().map(|file| {
                 let trouble = Trouble::cannot("read").with_path(file.to_string());
-                Error::from(trouble.because(error))
-            }),
-            None => Ok(None),
+                file.read().map_err(|error| trouble.because(error))
+            });
+            bytes.transpose()
         };
         Ok(TlsFiles {
             ca: read(&local.ca)?,

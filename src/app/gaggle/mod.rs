@@ -17,7 +17,9 @@ use crate::cli;
 use job::{Job, TlsFiles};
 use lgoose_base::error::{Diagnostic, Error};
 use lgoose_engine::PlanVersion;
-use lgoose_gaggle::{BrokerAddress, DisconnectHandle, Manager, Recruitment, RunTitle, WorkerLoss};
+use lgoose_gaggle::{
+    Broker, BrokerAddress, DisconnectHandle, Manager, Recruitment, RunTitle, WorkerLoss,
+};
 use lgoose_plan::config::LocalConfig;
 use server::BrokerServer;
 use std::sync::Arc;
@@ -25,6 +27,9 @@ use std::time::Duration;
 
 /// Time limit for workers to come, unless a flag sets one.
 const WORKERS_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Time limit for the broker of a worker or a gather to come up.
+const BROKER_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Connection and broker that must be ended after a run on workers.
 pub(super) struct RunTeardown {
@@ -114,6 +119,12 @@ fn fits(local: &LocalConfig) -> Result<(), Error> {
         return Err(diagnostic.help("leave it out with '--workers'").into());
     }
     Ok(())
+}
+
+/// Connects to a broker, under the name of what serves runs there.
+async fn connect(address: &BrokerAddress, name: &str) -> Result<Broker, Error> {
+    tracing::info!(target: "lgoose::gaggle", "connecting to the broker at {}", address.url());
+    Broker::connect(address, name, BROKER_PATIENCE).await
 }
 
 /// Returns the address of a broker with the credentials and certificates that the flags set.

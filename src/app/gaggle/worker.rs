@@ -1,20 +1,16 @@
 //! `lgoose worker`: serves runs of other processes, until a signal ends it.
 
-use super::address;
 use super::job::{WorkerTerms, load};
+use super::{address, connect};
 use crate::app::runtime;
 use crate::app::signal_handler::SignalHandler;
 use crate::cli;
 use lgoose_base::error::{Error, exit};
 use lgoose_base::machine;
 use lgoose_base::units::counted;
-use lgoose_gaggle::{Broker, WorkerPresence, identity, inbox, serve};
+use lgoose_gaggle::{WorkerPresence, identity, inbox, serve};
 use lgoose_metrics::control::Control;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Time limit for the broker to come up.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Works until a signal ends the process, or for one run with `--once`; returns the exit code.
 ///
@@ -43,8 +39,7 @@ pub(in crate::app) fn work(flags: &cli::WorkerArgs, handler: &SignalHandler) -> 
     address.inbox = Some(inbox(&presence.id));
     let runtime = runtime()?;
     let name = format!("lgoose worker {}", presence.name);
-    tracing::info!(target: "lgoose::gaggle", "connecting to the broker at {}", address.url());
-    let broker = runtime.block_on(Broker::connect(&address, &name, PATIENCE))?;
+    let broker = runtime.block_on(connect(&address, &name))?;
     tracing::info!(
         target: "lgoose::gaggle",
         "worker '{}' waits for runs at {} with {}",

@@ -127,19 +127,14 @@ impl fmt::Display for Trouble {
         if let Some(source) = source {
             write!(f, ": {source}")?;
         }
-        match help {
-            Some(help) => write!(f, "; {help}"),
-            None => Ok(()),
-        }
+        help.as_ref().map_or(Ok(()), |help| write!(f, "; {help}"))
     }
 }
 
 impl Error for Trouble {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &self.0.source {
-            Some(source) => Some(&**source),
-            None => None,
-        }
+        let source = self.0.source.as_deref();
+        source.map(|source| source as &(dyn Error + 'static))
     }
 }
 

@@ -89,14 +89,7 @@ impl Handler for Api {
             ApiRoute::Basic => self.basic(request),
             route => match self.bearer(request) {
                 Some(customer) => self.customers_only(route, &customer, request),
-                None => with(
-                    refusal(
-                        StatusCode::UNAUTHORIZED,
-                        "this needs the token of POST /api/login",
-                    ),
-                    WWW_AUTHENTICATE,
-                    "Bearer",
-                ),
+                None => unauthorized("this needs the token of POST /api/login", "Bearer"),
             },
         }
     }
@@ -156,11 +149,7 @@ impl Api {
     fn basic(&self, request: &SiteRequest<'_>) -> SiteResponse {
         match accounts::basic(authorization(request)) {
             Some(customer) => found(json!({ "name": customer.name() })),
-            None => with(
-                refusal(StatusCode::UNAUTHORIZED, "this needs basic authentication"),
-                WWW_AUTHENTICATE,
-                "Basic realm=\"shop\"",
-            ),
+            None => unauthorized("this needs basic authentication", "Basic realm=\"shop\""),
         }
     }
 
@@ -307,6 +296,11 @@ fn found(value: Value) -> SiteResponse {
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
     response
+}
+
+fn unauthorized(why: &str, challenge: &str) -> SiteResponse {
+    let response = refusal(StatusCode::UNAUTHORIZED, why);
+    with(response, WWW_AUTHENTICATE, challenge)
 }
 
 fn refusal(status: StatusCode, why: &str) -> SiteResponse {

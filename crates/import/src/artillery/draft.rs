@@ -5,23 +5,16 @@ use crate::lua_text::{comment, field, quoted};
 use crate::parts::Concatenation;
 use crate::request::PlanAttachments;
 use crate::secrets::{is_secret, is_secret_field};
-use regex::Regex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
 /// The most locals of a plan for variables: Lua takes 200 of all kinds.
 const MAX_LOCALS: usize = 80;
 
-static TEMPLATE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\{\{\{?\s*([^{}\r\n]{1,300}?)\s*\}?\}\}").expect("the pattern is one")
-});
-static CALL: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^\$(\w+)\s*\(([^()]*)\)$").expect("the pattern is one"));
-static PATH: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^([A-Za-z_]\w*)((?:\.\w+|\[\d+\])*)$").expect("the pattern is one")
-});
+pattern!(TEMPLATE, r"\{\{\{?\s*([^{}\r\n]{1,300}?)\s*\}?\}\}");
+pattern!(CALL, r"^\$(\w+)\s*\(([^()]*)\)$");
+pattern!(PATH, r"^([A-Za-z_]\w*)((?:\.\w+|\[\d+\])*)$");
 
 /// A plan that is being made of a test.
 #[derive(Default)]
@@ -49,7 +42,7 @@ pub(super) struct ArtilleryImport {
 impl ArtilleryImport {
     pub(super) fn note_once(&mut self, note: String) {
         if self.noted.insert(note.clone()) {
-            self.calls.notes.push(note);
+            self.calls.note(note);
         }
     }
 

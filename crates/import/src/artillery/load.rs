@@ -43,19 +43,18 @@ pub(super) fn add_phases(import: &mut ArtilleryImport, phases: &Value) {
             most = most.max(Some(users.max(1.0) as u64));
         }
     }
-    let mut add =
-        |name: &str, value: LuaLiteral| import.calls.options.push((name.to_owned(), value));
+    let mut add = |name: &str, value: LuaLiteral| import.calls.option(name, value);
     if stages.is_empty() {
         // Artillery launches one user then.
-        add("users", LuaLiteral::Scalar(Value::from(1)));
+        add("users", LuaLiteral::from(1));
     } else {
         let stages = stages.iter().map(|stage| LuaLiteral::text(stage));
         add("stages", LuaLiteral::List(stages.collect()));
     }
     // Each arrival is a new user that goes through one scenario once.
-    add("iterations", LuaLiteral::Scalar(Value::from(1)));
+    add("iterations", LuaLiteral::from(1));
     if let Some(users) = most {
-        add("max_users", LuaLiteral::Scalar(Value::from(users)));
+        add("max_users", LuaLiteral::from(users));
     }
 }
 
@@ -110,10 +109,7 @@ pub(super) fn add_thresholds(import: &mut ArtilleryImport, ensure: &Value) {
         );
     }
     if !all.is_empty() {
-        import
-            .calls
-            .options
-            .push(("thresholds".to_owned(), LuaLiteral::List(all)));
+        import.calls.option("thresholds", LuaLiteral::List(all));
     }
 }
 

@@ -9,15 +9,14 @@ mod request;
 mod values;
 
 use super::calls::{self, LuaLiteral, OutlineHook, OutlineScenario, OutlineStep, OutlineTask};
-use super::imported::{Imported, KINDS};
+use super::imported::Imported;
 use super::lua_text::{comment, field, quoted};
+use super::names::title;
 use super::row_source::{RowSource, columns, header};
 use super::site::ImportOptions;
-use super::visit::MAX_REQUESTS;
 use draft::ArtilleryImport;
 use flow::read_flow;
 use lgoose_base::error::Diagnostic;
-use lgoose_base::yaml;
 use load::{add_phases, add_thresholds};
 use request::header_value;
 use serde_json::{Map, Value};
@@ -70,24 +69,6 @@ pub(super) fn is_yaml(text: &str) -> bool {
     has("config:") && has("scenarios:")
 }
 
-/// Reads a test in YAML.
-///
-/// # Errors
-/// A fault in the YAML, with its place; YAML that is no test.
-pub(super) fn read_yaml(name: &str, text: &str) -> Result<Map<String, Value>, Diagnostic> {
-    match yaml::parse(text) {
-        Ok(Value::Object(file)) if is_artillery(&file) => Ok(file),
-        Ok(_) => {
-            let message = format!("{name} is YAML, and no test of Artillery");
-            Err(Diagnostic::new(message).help(KINDS))
-        }
-        Err(fault) => {
-            let message = format!("{name} is no YAML: {}", fault.what);
-            Err(Diagnostic::new(message).help("mend it there, or save the test as JSON"))
-        }
-    }
-}
-
 /// Writes the plan of a test.
 ///
 /// # Errors
@@ -131,12 +112,7 @@ pub(super) fn import(
         }
     }
     add_scenarios(&mut import, &file["scenarios"], &begin);
-    if import.requests > MAX_REQUESTS {
-        let more = import.requests - MAX_REQUESTS;
-        import.calls.notes.push(format!(
-            "left out the last {more} requests: a plan has {MAX_REQUESTS} at most"
-        ));
-    }
+    import.calls.note_omitted(import.requests);
     if import.calls.scenarios.is_empty() {
         let message = format!("{name} has no HTTP request that a plan could send");
         return Err(import.calls.without_requests(
@@ -150,17 +126,9 @@ pub(super) fn import(
 fn add_scenarios(import: &mut ArtilleryImport, scenarios: &Value, begin: &[String]) {
     for (number, scenario) in (1..).zip(scenarios.as_array().into_iter().flatten()) {
         let name = scenario["name"].as_str().unwrap_or_default();
-        let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
-        let mut name = match name.trim() {
-            "" => format!("scenario {number}"),
-            name => name.to_owned(),
-        };
-        if import
-            .calls
-            .scenarios
-            .iter()
-            .any(|other| other.name == name)
-        {
+        let mut name = title(name, &format!("scenario {number}"));
+        let mut before = import.calls.scenarios.iter();
+        if before.any(|other| other.name == name) {
             name = format!("{name} ({number})");
         }
         let shown = comment(&name);
@@ -188,10 +156,9 @@ fn add_scenarios(import: &mut ArtilleryImport, scenarios: &Value, begin: &[Strin
             continue;
         }
         let weight = match values::number(&scenario["weight"]) {
-            Some(weight) if weight != 1.0 => Some((
-                "weight".to_owned(),
-                LuaLiteral::Scalar(Value::from(weight as u64)),
-            )),
+            Some(weight) if weight != 1.0 => {
+                Some(("weight".to_owned(), LuaLiteral::from(weight as u64)))
+            }
             _ => None,
         };
         import.calls.scenarios.push(OutlineScenario {
@@ -200,9 +167,8 @@ fn add_scenarios(import: &mut ArtilleryImport, scenarios: &Value, begin: &[Strin
             options: weight.into_iter().collect(),
             tasks: vec![OutlineTask {
                 name,
-                group: None,
-                tags: Vec::new(),
                 steps,
+                ..OutlineTask::default()
             }],
         });
     }
@@ -216,8 +182,9 @@ fn set_target(import: &mut ArtilleryImport, target: &Value) {
         .trim()
         .trim_end_matches('/');
     if text.is_empty() {
-        let note = "say the host with '-H http://…': the test names no target";
-        return import.calls.notes.push(note.to_owned());
+        return import
+            .calls
+            .note("say the host with '-H http://…': the test names no target");
     }
     if !text.contains("{{") {
         import.calls.host = Some(quoted(text));
@@ -235,7 +202,7 @@ fn set_target(import: &mut ArtilleryImport, target: &Value) {
     let host = import.expression(&text);
     if import.late_values > late {
         let shown = comment(&text);
-        import.calls.notes.push(format!(
+        import.calls.note(format!(
             "say the host with '-H http://…': the target of the test is '{shown}'"
         ));
     } else {
@@ -262,18 +229,15 @@ fn set_options(import: &mut ArtilleryImport, config: &Value) {
             }
         }
     }
-    let options = &mut import.calls.options;
     if !headers.is_empty() {
-        options.push(("headers".to_owned(), LuaLiteral::Table(headers)));
+        let headers = LuaLiteral::Table(headers);
+        import.calls.option("headers", headers);
     }
     if let Some(timeout) = number(&config["http"]["timeout"]) {
-        options.push((
-            "timeout".to_owned(),
-            LuaLiteral::Scalar(Value::from(timeout)),
-        ));
+        import.calls.option("timeout", timeout);
     }
     if config["tls"]["rejectUnauthorized"] == false {
-        options.push(("insecure".to_owned(), LuaLiteral::Scalar(Value::from(true))));
+        import.calls.option("insecure", true);
     }
 }
 

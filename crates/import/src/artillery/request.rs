@@ -50,8 +50,7 @@ pub(super) fn read_request(
         ..OutlineCall::default()
     };
     if let Some(name) = of("name").as_str() {
-        let name = import.text(name);
-        call.options.push(("name".to_owned(), name));
+        call.option("name", import.text(name));
     }
     for (name, value) in import.headers.clone() {
         let value = header_value(import, &name, &value, "all requests");
@@ -63,15 +62,13 @@ pub(super) fn read_request(
             let fields = fields.iter();
             let fields =
                 fields.map(|(name, value)| (name.clone(), import.value(name, value, &what)));
-            let table = LuaLiteral::Table(fields.collect());
-            call.options.push((option.to_owned(), table));
+            call.option(option, LuaLiteral::Table(fields.collect()));
         }
     }
     match of("json") {
         Value::Null => {}
         value if is_shallow(value) => {
-            let value = import.value("", value, &what);
-            call.options.push(("json".to_owned(), value));
+            call.option("json", import.value("", value, &what));
         }
         value => call.body = Some(quoted(&value.to_string())),
     }
@@ -99,20 +96,15 @@ pub(super) fn read_request(
                 import.expression(value)
             }
         };
-        let (user, password) = (
-            part(import, ["user", "username"], false),
-            part(import, ["pass", "password"], true),
-        );
-        let auth = LuaLiteral::Expression(format!("{{ {user}, {password} }}"));
-        call.options.push(("auth".to_owned(), auth));
+        let user = part(import, ["user", "username"], false);
+        let password = part(import, ["pass", "password"], true);
+        call.authenticate(&user, &password, false);
     }
     if of("followRedirect") == &Value::Bool(false) {
-        let none = LuaLiteral::Scalar(Value::from(0));
-        call.options.push(("max_redirects".to_owned(), none));
+        call.option("max_redirects", 0);
     }
     if let Some(seconds) = number(of("timeout")) {
-        let timeout = LuaLiteral::Scalar(Value::from(seconds));
-        call.options.push(("timeout".to_owned(), timeout));
+        call.option("timeout", seconds);
     }
     for rule in items(of("expect")).into_iter().chain(items(of("match"))) {
         expect(import, rule, &mut call);
@@ -122,12 +114,9 @@ pub(super) fn read_request(
     }
     for name in spec.keys().filter(|name| !KNOWN.contains(&name.as_str())) {
         let shown = comment(name);
-        call.notes
-            .push(format!("left out '{shown}': write in Lua what it does"));
+        call.note(format!("left out '{shown}': write in Lua what it does"));
     }
-    for note in &mut call.notes {
-        *note = format!("{what}: {note}");
-    }
+    call.name_in_notes(&what);
     call
 }
 
@@ -150,8 +139,7 @@ pub(super) fn add_headers(
     for (name, value) in headers.as_object().into_iter().flatten() {
         if !is_token(name) {
             let name = comment(name);
-            call.notes
-                .push(format!("left out the header '{name}', which is none"));
+            call.note(format!("left out the header '{name}', which is none"));
             continue;
         }
         let value = header_value(import, name, value, what);
@@ -172,17 +160,8 @@ pub(super) fn header_value(
             if !text.contains("{{") && is_secret_header(&lower) && !text.is_empty() =>
         {
             let what = format!("header '{}' of {what}", comment(name));
-            match text.split_once(' ') {
-                Some((scheme, secret)) if lower.contains("authorization") => {
-                    let secret = import
-                        .calls
-                        .secrets
-                        .variable("AUTHORIZATION", secret, &what);
-                    let scheme = quoted(&format!("{scheme} "));
-                    LuaLiteral::Expression(format!("{scheme} .. {secret}"))
-                }
-                _ => LuaLiteral::Expression(import.calls.secrets.variable(name, text, &what)),
-            }
+            let calls = &mut import.calls;
+            calls.secret_header(name, text, "AUTHORIZATION", &what)
         }
         Value::String(text) => import.text(&text.replace(['\r', '\n'], " ")),
         Value::Number(_) | Value::Bool(_) => LuaLiteral::Scalar(value.clone()),
@@ -198,7 +177,7 @@ fn add_parts(import: &mut ArtilleryImport, parts: &Value, what: &str, call: &mut
                 let shown = path.rsplit('/').next().unwrap_or_default();
                 let media = value["contentType"].as_str();
                 let (data, note) = import.files.stand_in(shown, media);
-                call.notes.push(note);
+                call.note(note);
                 let filename = value["filename"].as_str().unwrap_or(shown);
                 let mut fields = vec![
                     ("filename".to_owned(), import.text(filename)),
@@ -229,16 +208,11 @@ fn expect(import: &mut ArtilleryImport, rule: &Map<String, Value>, call: &mut Ou
                 let at = import.json_at();
                 let expected = import.value("", expected, "a match").render(4);
                 let why = format!("'{}' is not as expected", path.text);
-                fail(
-                    call,
-                    format!(
-                        "tostring({at}(answer, {})) ~= tostring({expected})",
-                        quoted(&path.text)
-                    ),
-                    &why,
-                );
+                let path = quoted(&path.text);
+                let broken = format!("tostring({at}(answer, {path})) ~= tostring({expected})");
+                fail(call, broken, &why);
             }
-            None => call.notes.push(format!(
+            None => call.note(format!(
                 "left out what '{}' is to be: check it in Lua",
                 comment(path)
             )),
@@ -260,7 +234,7 @@ fn expect(import: &mut ArtilleryImport, rule: &Map<String, Value>, call: &mut Ou
                 all.map(|all| {
                     let mut all: Vec<LuaLiteral> = all
                         .into_iter()
-                        .map(|status| LuaLiteral::Scalar(Value::from(status as u64)))
+                        .map(|status| LuaLiteral::from(status as u64))
                         .collect();
                     let status = match all.len() {
                         1 => all.swap_remove(0),
@@ -270,11 +244,8 @@ fn expect(import: &mut ArtilleryImport, rule: &Map<String, Value>, call: &mut Ou
                 })
             }
             ("notStatusCode", Some(status)) => number(&Value::from(status)).map(|status| {
-                fail(
-                    call,
-                    format!("answer.status == {status}"),
-                    "the status is not as expected",
-                );
+                let broken = format!("answer.status == {status}");
+                fail(call, broken, "the status is not as expected");
             }),
             ("contentType", Some(kind)) => {
                 let find = format!(
@@ -288,50 +259,31 @@ fn expect(import: &mut ArtilleryImport, rule: &Map<String, Value>, call: &mut Ou
                 let at = import.json_at();
                 let operator = if name == "hasProperty" { "==" } else { "~=" };
                 let why = format!("'{}' is not as expected", path.text);
-                fail(
-                    call,
-                    format!("{at}(answer, {}) {operator} nil", quoted(&path.text)),
-                    &why,
-                );
+                let broken = format!("{at}(answer, {}) {operator} nil", quoted(&path.text));
+                fail(call, broken, &why);
             }),
             ("hasHeader", Some(header)) => {
-                call.set(
-                    "expect",
-                    "header",
-                    LuaLiteral::Table(vec![(
-                        header.to_owned(),
-                        LuaLiteral::Scalar(Value::Bool(true)),
-                    )]),
-                );
+                let header = vec![(header.to_owned(), LuaLiteral::from(true))];
+                call.set("expect", "header", LuaLiteral::Table(header));
                 Some(())
             }
             ("headerEquals", _) => match value.as_array().map(Vec::as_slice) {
                 Some([Value::String(header), Value::String(text)]) => {
-                    let text = import.text(text);
-                    call.set(
-                        "expect",
-                        "header",
-                        LuaLiteral::Table(vec![(header.clone(), text)]),
-                    );
+                    let header = vec![(header.clone(), import.text(text))];
+                    call.set("expect", "header", LuaLiteral::Table(header));
                     Some(())
                 }
                 _ => None,
             },
             ("matchesRegexp", Some(text)) => pattern(text).map(|_| {
-                fail(
-                    call,
-                    format!("not regex({}):test(answer)", quoted(text)),
-                    "the body is not as expected",
-                );
+                let broken = format!("not regex({}):test(answer)", quoted(text));
+                fail(call, broken, "the body is not as expected");
             }),
             ("equals", _) => match value.as_array().map(Vec::as_slice) {
                 Some([Value::String(left), Value::String(right)]) => {
                     let (left, right) = (import.expression(left), import.expression(right));
-                    fail(
-                        call,
-                        format!("tostring({left}) ~= tostring({right})"),
-                        "what is expected to be equal is not",
-                    );
+                    let broken = format!("tostring({left}) ~= tostring({right})");
+                    fail(call, broken, "what is expected to be equal is not");
                     Some(())
                 }
                 // One value is equal to itself.
@@ -342,7 +294,7 @@ fn expect(import: &mut ArtilleryImport, rule: &Map<String, Value>, call: &mut Ou
         };
         if carried.is_none() {
             let shown = comment(name);
-            call.notes.push(format!(
+            call.note(format!(
                 "left out the expectation '{shown}': check it in Lua"
             ));
         }
@@ -353,8 +305,7 @@ fn expect(import: &mut ArtilleryImport, rule: &Map<String, Value>, call: &mut Ou
 fn capture(import: &mut ArtilleryImport, rule: &Map<String, Value>, call: &mut OutlineCall) {
     let of = |name: &str| rule.get(name).and_then(Value::as_str);
     let Some(name) = of("as") else {
-        call.notes
-            .push("left out what it captures without a name".to_owned());
+        call.note("left out what it captures without a name");
         return;
     };
     let value = if let Some(path) = of("json") {
@@ -408,7 +359,7 @@ fn capture(import: &mut ArtilleryImport, rule: &Map<String, Value>, call: &mut O
     };
     let Some(value) = value else {
         let name = comment(name);
-        call.notes.push(format!(
+        call.note(format!(
             "left out how '{name}' is captured: take the value from 'answer' in Lua and put it into 'user.data'"
         ));
         return;

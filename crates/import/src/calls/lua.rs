@@ -15,6 +15,12 @@ pub(in super::super) enum LuaLiteral {
     Table(Vec<(String, LuaLiteral)>),
 }
 
+impl<T: Into<Value>> From<T> for LuaLiteral {
+    fn from(scalar: T) -> Self {
+        LuaLiteral::Scalar(scalar.into())
+    }
+}
+
 /// The expression for an identifier that is new in each request.
 const UUID: &str = "random.uuid()";
 
@@ -30,7 +36,16 @@ impl LuaLiteral {
     }
 
     pub(in super::super) fn text(text: &str) -> LuaLiteral {
-        LuaLiteral::Scalar(Value::from(text))
+        LuaLiteral::from(text)
+    }
+
+    /// Returns a number; a whole one is written without a fraction.
+    pub(in super::super) fn number(number: f64) -> LuaLiteral {
+        if number.fract() == 0.0 && number.abs() < 1e15 {
+            LuaLiteral::from(number as i64)
+        } else {
+            LuaLiteral::from(number)
+        }
     }
 
     /// Returns a JSON value as it is.

@@ -6,8 +6,10 @@
 mod lua;
 mod writer;
 
+use super::lua_text::quoted;
 use super::names::UsedNames;
 use super::secrets::Secrets;
+use super::visit::MAX_REQUESTS;
 use lgoose_base::error::Diagnostic;
 pub(super) use lua::LuaLiteral;
 use std::collections::BTreeMap;
@@ -40,6 +42,43 @@ pub(super) struct PlanOutline {
 }
 
 impl PlanOutline {
+    /// Sets an option of the plan.
+    pub(super) fn option(&mut self, name: &str, value: impl Into<LuaLiteral>) {
+        self.options.push((name.to_owned(), value.into()));
+    }
+
+    /// Adds a note that belongs to no line.
+    pub(super) fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
+    /// Notes the requests beyond those that a plan may have.
+    pub(super) fn note_omitted(&mut self, requests: usize) {
+        if let Some(more @ 1..) = requests.checked_sub(MAX_REQUESTS) {
+            self.note(format!(
+                "left out the last {more} requests: a plan has {MAX_REQUESTS} at most"
+            ));
+        }
+    }
+
+    /// Returns the value of a header that is a secret: only what follows the scheme of an authorization is one, which
+    /// has the variable `authorization`.
+    pub(super) fn secret_header(
+        &mut self,
+        name: &str,
+        value: &str,
+        authorization: &str,
+        what: &str,
+    ) -> LuaLiteral {
+        LuaLiteral::Expression(match value.split_once(' ') {
+            Some((scheme, secret)) if name.to_ascii_lowercase().contains("authorization") => {
+                let secret = self.secrets.variable(authorization, secret, what);
+                format!("{} .. {secret}", quoted(&format!("{scheme} ")))
+            }
+            _ => self.secrets.variable(name, value, what),
+        })
+    }
+
     /// Returns the name of a function at the top of the plan, which is written once.
     pub(super) fn helper(&mut self, name: &'static str, text: &str) -> String {
         if let Some(known) = self.helpers.get(name) {
@@ -99,7 +138,7 @@ pub(super) struct OutlineFunction {
     pub(super) end: String,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct OutlineTask {
     pub(super) name: String,
     /// The comment above the first of several tasks.
@@ -168,6 +207,30 @@ pub(super) struct OutlineCall {
 }
 
 impl OutlineCall {
+    /// Adds an option.
+    pub(super) fn option(&mut self, name: &str, value: impl Into<LuaLiteral>) {
+        self.options.push((name.to_owned(), value.into()));
+    }
+
+    /// Adds a note on its line.
+    pub(super) fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
+    /// Names the request in all of its notes.
+    pub(super) fn name_in_notes(&mut self, place: &str) {
+        for note in &mut self.notes {
+            *note = format!("{place}: {note}");
+        }
+    }
+
+    /// Sets a user and a password, which are expressions.
+    pub(super) fn authenticate(&mut self, user: &str, password: &str, is_digest: bool) {
+        let digest = if is_digest { ", digest = true" } else { "" };
+        let pair = format!("{{ {user}, {password}{digest} }}");
+        self.option("auth", LuaLiteral::Expression(pair));
+    }
+
     /// Sets a field of an option that is a table, such as a header, or adds it to a list of pairs.
     pub(super) fn set(&mut self, option: &str, name: &str, value: LuaLiteral) {
         let mut options = self.options.iter_mut();

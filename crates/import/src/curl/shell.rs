@@ -144,11 +144,8 @@ impl ShellReader<'_, '_> {
                 (Some(before), Some(_)) if command.runs("curl") => {
                     let before: usize = before;
                     let number = self.commands.len();
-                    for document in &mut self.documents {
-                        if document.command == before || document.command == at {
-                            document.command = number;
-                        }
-                    }
+                    self.hand_documents(before, number);
+                    self.hand_documents(at, number);
                     command.input = command.input.or(self.commands[before].output());
                     first = Some(number);
                     self.commands.push(command);
@@ -156,21 +153,13 @@ impl ShellReader<'_, '_> {
                 (None, Some(_)) => {
                     // Commands whose output it takes may have come before it.
                     let number = self.commands.len();
-                    for document in &mut self.documents {
-                        if document.command == at {
-                            document.command = number;
-                        }
-                    }
+                    self.hand_documents(at, number);
                     first = Some(number);
                     self.commands.push(command);
                 }
                 // The here-documents of a command that is left out are left out, too.
                 (Some(first), Some(name)) => {
-                    for document in &mut self.documents {
-                        if document.command == at {
-                            document.command = usize::MAX;
-                        }
-                    }
+                    self.hand_documents(at, usize::MAX);
                     let before: &mut ShellCommand = &mut self.commands[first];
                     before.pipe.get_or_insert(name);
                 }
@@ -180,6 +169,15 @@ impl ShellReader<'_, '_> {
                 CommandEnd::Pipe => {}
                 CommandEnd::Command => return Ok(true),
                 CommandEnd::Text => return Ok(false),
+            }
+        }
+    }
+
+    /// Gives the here-documents of a command to another.
+    fn hand_documents(&mut self, from: usize, to: usize) {
+        for document in &mut self.documents {
+            if document.command == from {
+                document.command = to;
             }
         }
     }
@@ -206,11 +204,7 @@ impl ShellReader<'_, '_> {
                     self.here_documents(&mut command, at);
                     return Ok((command, CommandEnd::Command));
                 }
-                ';' => {
-                    self.next();
-                    return Ok((command, CommandEnd::Command));
-                }
-                '(' | ')' => {
+                ';' | '(' | ')' => {
                     self.next();
                     return Ok((command, CommandEnd::Command));
                 }
@@ -399,18 +393,14 @@ impl ShellReader<'_, '_> {
                 }
                 '$' => {
                     self.next();
-                    match self.chars.peek() {
-                        Some('\'') => {
-                            self.next();
-                            is_plain = false;
-                            self.ansi_quoted(line, &mut word)?;
-                        }
-                        Some('"') => {
-                            self.next();
-                            is_plain = false;
-                            self.double_quoted(line, &mut word)?;
-                        }
-                        _ => self.dollar(&mut word),
+                    if self.takes('\'') {
+                        is_plain = false;
+                        self.ansi_quoted(line, &mut word)?;
+                    } else if self.takes('"') {
+                        is_plain = false;
+                        self.double_quoted(line, &mut word)?;
+                    } else {
+                        self.dollar(&mut word);
                     }
                 }
                 '`' => {

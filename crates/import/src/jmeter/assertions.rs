@@ -30,8 +30,7 @@ pub(super) fn add_assertions<'a>(
         };
         if carried.is_none() {
             let name = comment(assertion.name());
-            call.notes
-                .push(format!("left out the assertion '{name}': write it in Lua after the request, with 'answer:fail(\"why\")'"));
+            call.note(format!("left out the assertion '{name}': write it in Lua after the request, with 'answer:fail(\"why\")'"));
         }
     }
 }
@@ -56,8 +55,8 @@ fn response_assertion<'a>(
     match field {
         "Assertion.response_code" => {
             let statuses = tests.iter().map(|test| {
-                let fixed = import.variables.fixed(test)?;
-                fixed.trim().parse::<u16>().ok().map(Value::from)
+                let status = import.variables.fixed_number::<u16>(test)?;
+                Some(Value::from(status))
             });
             let statuses: Vec<Value> = statuses.collect::<Option<_>>()?;
             if is_not || statuses.len() > 1 && !is_or {

@@ -35,9 +35,8 @@ fn read_comparison<'a>(import: &mut JmeterImport<'a>, text: &str) -> Option<Stri
         .strip_prefix('(')
         .and_then(|text| text.strip_suffix(')'))
         .unwrap_or(text);
-    match text {
-        "true" | "false" => return Some(text.to_owned()),
-        _ => {}
+    if matches!(text, "true" | "false") {
+        return Some(text.to_owned());
     }
     if let Some(inner) = text
         .strip_prefix('!')
@@ -46,10 +45,8 @@ fn read_comparison<'a>(import: &mut JmeterImport<'a>, text: &str) -> Option<Stri
         return Some(format!("not ({})", read_comparison(import, inner.trim())?));
     }
     if let Some(found) = EQUAL.captures(text) {
-        let (left, right) = (
-            read_operand(import, &found[1])?,
-            read_operand(import, &found[2])?,
-        );
+        let left = read_operand(import, &found[1])?;
+        let right = read_operand(import, &found[2])?;
         return Some(format!("tostring({left}) == tostring({right})"));
     }
     let Some(found) = COMPARED.captures(text) else {
@@ -92,11 +89,6 @@ fn read_operand<'a>(import: &mut JmeterImport<'a>, text: &str) -> Option<String>
         && text.ends_with('}')
         && !text.starts_with("${__")
         && !text.contains("JMeterThread");
-    match inner {
-        Some(inner) => Some(import.variables.value(inner, &mut import.calls).render(4)),
-        None if is_number || is_variable => {
-            Some(import.variables.value(text, &mut import.calls).render(4))
-        }
-        None => None,
-    }
+    let value = inner.or((is_number || is_variable).then_some(text))?;
+    Some(import.variables.value(value, &mut import.calls).render(4))
 }

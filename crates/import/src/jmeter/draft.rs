@@ -58,10 +58,7 @@ impl<'a> JmeterImport<'a> {
         JmeterImport {
             variables: JmeterVariables::default(),
             calls: PlanOutline::default(),
-            files: PlanAttachments {
-                enabled: choices.files,
-                ..PlanAttachments::default()
-            },
+            files: PlanAttachments::new(choices.files),
             folder: folder.map(ToOwned::to_owned),
             origins: IndexMap::new(),
             site: None,
@@ -86,7 +83,7 @@ impl<'a> JmeterImport<'a> {
 
     pub(super) fn note_once(&mut self, note: String) {
         if self.noted.insert(note.clone()) {
-            self.calls.notes.push(note);
+            self.calls.note(note);
         }
     }
 

@@ -46,10 +46,7 @@ impl<'a> JmeterElement<'a> {
 
     /// Returns the name that its author gave it, or its kind.
     pub(super) fn name(self) -> &'a str {
-        match self.xml.attribute("testname").trim() {
-            "" => self.kind(),
-            name => name,
-        }
+        given(self.xml.attribute("testname").trim(), self.kind())
     }
 
     pub(super) fn is_enabled(self) -> bool {
@@ -87,6 +84,11 @@ impl<'a> JmeterElement<'a> {
     pub(super) fn collection(self, name: &str) -> &'a [XmlElement] {
         part(self.xml, name).map_or(&[], |list| list.children.as_slice())
     }
+}
+
+/// Returns a text, or what stands for it where it is empty.
+pub(super) fn given<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
+    if text.is_empty() { otherwise } else { text }
 }
 
 /// Returns a property of an element as text; empty if there is none.

@@ -1,7 +1,7 @@
 //! Extractors: variables that take their values from a response.
 
 use super::draft::JmeterImport;
-use super::element::JmeterElement;
+use super::element::{JmeterElement, given};
 use super::scope::JmeterScope;
 use crate::calls::OutlineCall;
 use crate::lua_text::{comment, field, quoted};
@@ -46,7 +46,7 @@ pub(super) fn add_extractors<'a>(
         if carried.is_none() {
             let name = comment(extractor.name());
             let variables = extracted(*extractor).join(", ");
-            call.notes.push(format!(
+            call.note(format!(
                 "left out the extractor '{name}', which sets {}: take the value from 'answer' in Lua and put it into 'user.data'",
                 comment(&variables)
             ));
@@ -61,10 +61,7 @@ fn by_pattern<'a>(
 ) -> Option<()> {
     let of = |name: &str| extractor.property(name);
     let text = import.variables.fixed(of("RegexExtractor.regex"))?;
-    let template = match of("RegexExtractor.template").trim() {
-        "" => "$1$",
-        template => template,
-    };
+    let template = given(of("RegexExtractor.template").trim(), "$1$");
     let group = template.strip_prefix('$')?.strip_suffix('$')?;
     let text = only_group(&text, group.parse().ok()?)?;
     let choice = MatchChoice::of(of("RegexExtractor.match_number"))?;
@@ -94,18 +91,9 @@ fn by_pattern<'a>(
         _ => return None,
     };
     pattern(&text)?;
-    let pattern = format!("regex({})", quoted(&text));
-    add_assignment(
-        import,
-        ExtractedVariable {
-            name: of("RegexExtractor.refname"),
-            default: of("RegexExtractor.default"),
-            choice,
-            first: format!("{pattern}:match({source})"),
-            all: format!("{pattern}:matches({source})"),
-        },
-        call,
-    );
+    let (name, default) = (of("RegexExtractor.refname"), of("RegexExtractor.default"));
+    let variable = ExtractedVariable::matched(name, default, choice, &text, &source);
+    add_assignment(import, variable, call);
     Some(())
 }
 
@@ -130,18 +118,9 @@ fn by_boundaries<'a>(
         }
     );
     let choice = MatchChoice::of(of("match_number"))?;
-    let pattern = format!("regex({})", quoted(&text));
-    add_assignment(
-        import,
-        ExtractedVariable {
-            name: of("refname"),
-            default: of("default"),
-            choice,
-            first: format!("{pattern}:match(answer)"),
-            all: format!("{pattern}:matches(answer)"),
-        },
-        call,
-    );
+    let (name, default) = (of("refname"), of("default"));
+    let variable = ExtractedVariable::matched(name, default, choice, &text, "answer");
+    add_assignment(import, variable, call);
     Some(())
 }
 
@@ -225,35 +204,22 @@ fn by_path<'a>(
         let choice = MatchChoice::of(numbers.get(at).copied().unwrap_or_default())?;
         let default = defaults.get(at).copied().unwrap_or_default();
         let text = quoted(&path.text);
-        if path.is_list {
-            let list = import.json_list();
-            let all = format!("{list}(answer, {text})");
-            add_assignment(
-                import,
-                ExtractedVariable {
-                    name,
-                    default,
-                    choice,
-                    first: format!("{all}[1]"),
-                    all,
-                },
-                &mut statements,
-            );
+        let (first, all) = if path.is_list {
+            let all = format!("{}(answer, {text})", import.json_list());
+            (format!("{all}[1]"), all)
         } else {
             let value = format!("{}(answer, {text})", import.json_at());
             let all = format!("{{ {value} }}");
-            add_assignment(
-                import,
-                ExtractedVariable {
-                    name,
-                    default,
-                    choice,
-                    first: value,
-                    all,
-                },
-                &mut statements,
-            );
-        }
+            (value, all)
+        };
+        let variable = ExtractedVariable {
+            name,
+            default,
+            choice,
+            first,
+            all,
+        };
+        add_assignment(import, variable, &mut statements);
     }
     call.after.append(&mut statements.after);
     Some(())
@@ -269,6 +235,26 @@ struct ExtractedVariable<'a> {
     first: String,
     /// The expression for the list of all matches.
     all: String,
+}
+
+impl<'a> ExtractedVariable<'a> {
+    /// Makes a variable that takes its value from a text, an expression, by a pattern.
+    fn matched(
+        name: &'a str,
+        default: &'a str,
+        choice: MatchChoice,
+        pattern: &str,
+        source: &str,
+    ) -> Self {
+        let pattern = format!("regex({})", quoted(pattern));
+        ExtractedVariable {
+            name,
+            default,
+            choice,
+            first: format!("{pattern}:match({source})"),
+            all: format!("{pattern}:matches({source})"),
+        }
+    }
 }
 
 /// Adds the statement that sets a variable to the first match, or to one of all.
@@ -323,10 +309,7 @@ pub(super) fn extracted(extractor: JmeterElement<'_>) -> Vec<&str> {
 pub(super) fn sets(element: JmeterElement<'_>) -> Vec<&str> {
     match element.kind() {
         "CSVDataSet" => {
-            let delimiter = match element.property("delimiter") {
-                "" => ",",
-                delimiter => delimiter,
-            };
+            let delimiter = given(element.property("delimiter"), ",");
             let names = element.property("variableNames");
             let by = if names.contains(delimiter) {
                 delimiter

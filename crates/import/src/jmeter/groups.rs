@@ -7,6 +7,7 @@ use super::steps::{beginnings_of, read_steps};
 use super::texts::ExpressionPlace;
 use crate::calls::{LuaLiteral, OutlineHook, OutlineScenario, OutlineTask};
 use crate::lua_text::comment;
+use crate::names::title;
 use serde_json::Value;
 use std::rc::Rc;
 
@@ -66,27 +67,19 @@ pub(super) fn add_group<'a>(
     }
     scenario.tasks.push(OutlineTask {
         name: scenario.name.clone(),
-        group: None,
-        tags: Vec::new(),
         steps,
+        ..OutlineTask::default()
     });
     import.calls.scenarios.push(scenario);
 }
 
 fn scenario_name<'a>(import: &JmeterImport<'a>, name: &str) -> String {
-    let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
-    let name = match name.trim() {
-        "" => "Thread Group",
-        name => name,
-    };
+    let name = title(name, "Thread Group");
     let is_used = |name: &str| {
-        import
-            .calls
-            .scenarios
-            .iter()
-            .any(|scenario| scenario.name == name)
+        let mut scenarios = import.calls.scenarios.iter();
+        scenarios.any(|scenario| scenario.name == name)
     };
-    let mut unique = name.to_owned();
+    let mut unique = name.clone();
     let mut number = 2;
     while is_used(&unique) {
         unique = format!("{name} ({number})");
@@ -104,7 +97,7 @@ fn read_loops<'a>(import: &mut JmeterImport<'a>, group: JmeterElement<'a>) -> Op
     if loops == "-1" || is_endless {
         return None;
     }
-    read_number(import, loops).or(Some(LuaLiteral::Scalar(Value::from(1))))
+    read_number(import, loops).or(Some(LuaLiteral::from(1)))
 }
 
 fn read_number<'a>(import: &mut JmeterImport<'a>, text: &str) -> Option<LuaLiteral> {
@@ -140,7 +133,7 @@ fn read_load<'a>(
     // A thread group has its own start-up time, even one of zero.
     add(
         "startup_time",
-        Some(ramp.clone().unwrap_or(LuaLiteral::Scalar(Value::from(0)))),
+        Some(ramp.clone().unwrap_or(LuaLiteral::from(0))),
     );
     add("iterations", read_loops(import, group));
     if group.is_set("ThreadGroup.scheduler") {
@@ -153,9 +146,7 @@ fn read_load<'a>(
         };
         let run_time = match (fixed(&duration), fixed(&ramp)) {
             (Some(duration), _) if duration <= 0.0 => None,
-            (Some(duration), Some(ramp)) => {
-                Some(LuaLiteral::Scalar(plain((duration - ramp).max(1.0))))
-            }
+            (Some(duration), Some(ramp)) => Some(LuaLiteral::number((duration - ramp).max(1.0))),
             _ => duration,
         };
         add("run_time", run_time);
@@ -175,11 +166,8 @@ fn concurrency_stages<'a>(
     group: JmeterElement<'a>,
 ) -> Vec<(String, LuaLiteral)> {
     let fixed = |name: &str| {
-        let text = import.variables.fixed(group.property(name))?;
-        text.trim()
-            .parse::<f64>()
-            .ok()
-            .map(|number| number.max(0.0) as u64)
+        let number = import.variables.fixed_number::<f64>(group.property(name))?;
+        Some(number.max(0.0) as u64)
     };
     let unit = match group.property("Unit").trim() {
         "S" => "s",
@@ -208,11 +196,8 @@ fn ultimate_stages<'a>(
         .iter()
         .map(|row| {
             let cells = row.children.iter().map(|cell| {
-                let text = import.variables.fixed(cell.text.trim())?;
-                text.trim()
-                    .parse::<f64>()
-                    .ok()
-                    .filter(|number| (0.0..1e9).contains(number))
+                let number = import.variables.fixed_number::<f64>(cell.text.trim());
+                number.filter(|number| (0.0..1e9).contains(number))
             });
             cells
                 .collect::<Option<Vec<f64>>>()
@@ -276,8 +261,7 @@ pub(super) fn plan_options<'a>(import: &mut JmeterImport<'a>, elements: &[Jmeter
             "CookieManager" => has_cookies = true,
             "CacheManager" => {
                 if !import.calls.options.iter().any(|(name, _)| name == "cache") {
-                    let on = LuaLiteral::Scalar(Value::from(true));
-                    import.calls.options.push(("cache".to_owned(), on));
+                    import.calls.option("cache", true);
                 }
                 if element.is_set("clearEachIteration") {
                     import.note_once("the cache is kept from iteration to iteration".to_owned());
@@ -288,16 +272,16 @@ pub(super) fn plan_options<'a>(import: &mut JmeterImport<'a>, elements: &[Jmeter
         }
     }
     if !has_cookies {
-        let on = LuaLiteral::Scalar(Value::from(true));
-        import.calls.options.push(("no_cookies".to_owned(), on));
+        import.calls.option("no_cookies", true);
         import.note_once("no cookies are kept, as the test plan has no HTTP Cookie Manager: remove 'no_cookies' if the site needs them".to_owned());
     }
 }
 
 fn limit_throughput<'a>(import: &mut JmeterImport<'a>, timer: JmeterElement<'a>) {
     let name = comment(timer.name());
-    let a_minute = import.variables.fixed(timer.property("throughput"));
-    let a_minute = a_minute.and_then(|text| text.trim().parse::<f64>().ok());
+    let a_minute = import
+        .variables
+        .fixed_number::<f64>(timer.property("throughput"));
     let mode = timer.property("calcMode").trim();
     match a_minute.filter(|number| *number > 0.0 && number.is_finite()) {
         Some(number) if !matches!(mode, "" | "0") => {
@@ -305,8 +289,8 @@ fn limit_throughput<'a>(import: &mut JmeterImport<'a>, timer: JmeterElement<'a>)
                 import.note_once(format!("left out '{name}': one limit of requests is carried over"));
                 return;
             }
-            let rate = LuaLiteral::Scalar(plain((number / 60.0 * 1000.0).round() / 1000.0));
-            import.calls.options.push(("throttle_requests".to_owned(), rate));
+            let rate = LuaLiteral::number((number / 60.0 * 1000.0).round() / 1000.0);
+            import.calls.option("throttle_requests", rate);
             import.note_once(format!("'{name}' limits the requests of all users together ('throttle_requests')"));
         }
         Some(number) => import.note_once(format!(
@@ -340,14 +324,5 @@ fn stages_of(stages: impl Iterator<Item = String>) -> Vec<(String, LuaLiteral)> 
         Vec::new()
     } else {
         vec![("stages".to_owned(), LuaLiteral::List(stages))]
-    }
-}
-
-/// Returns a number, a whole one without a fraction.
-fn plain(number: f64) -> Value {
-    if number.fract() == 0.0 && number.abs() < 1e15 {
-        Value::from(number as i64)
-    } else {
-        Value::from(number)
     }
 }

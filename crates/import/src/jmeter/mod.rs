@@ -129,17 +129,8 @@ fn run(import: &mut JmeterImport<'_>) {
             }
             add_group(import, *element, &beside, &scope, is_only);
         } else {
-            let carried = scope::ScopeRole::of(*element).is_some()
-                || matches!(
-                    element.kind(),
-                    "CSVDataSet"
-                        | "CookieManager"
-                        | "CacheManager"
-                        | "Arguments"
-                        | "CounterConfig"
-                        | "RandomVariableConfig"
-                        | "ConstantThroughputTimer"
-                );
+            let carried =
+                scope::ScopeRole::of(*element).is_some() || steps::is_setting(element.kind());
             if !carried {
                 import.leave_out(*element);
             }

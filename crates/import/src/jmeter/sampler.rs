@@ -2,25 +2,22 @@
 
 use super::assertions::add_assertions;
 use super::draft::JmeterImport;
-use super::element::{JmeterElement, arguments, property};
+use super::element::{JmeterElement, arguments, given, property};
 use super::extractors::add_extractors;
 use super::scope::JmeterScope;
 use super::texts::{JmeterVariables, secret};
 use super::timers::pauses_of;
 use crate::calls::{LuaLiteral, OutlineCall, OutlineStep, PlanOutline};
-use crate::lua_text::{comment, quoted};
+use crate::lua_text::comment;
 use crate::parts::{Concatenation, is_token};
 use crate::secrets::{is_secret_field, is_secret_header};
 use crate::xml::XmlElement;
 use percent_encoding::percent_decode_str;
-use regex::{Captures, Regex};
+use regex::Captures;
 use serde_json::Value;
-use std::sync::LazyLock;
 
-/// A field of JSON in a body, with its name and its text.
-static SECRET: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"("([\w-]{1,60})"(\s*:\s*)")([^"\\$]{1,500})(")"#).expect("the pattern is one")
-});
+// A field of JSON in a body, with its name and its text.
+pattern!(SECRET, r#"("([\w-]{1,60})"(\s*:\s*)")([^"\\$]{1,500})(")"#);
 
 /// Headers that the client sends by itself.
 const OWN: [&str; 6] = [
@@ -53,7 +50,7 @@ impl SamplerSite {
     fn new(text: String, variables: &mut JmeterVariables, calls: &mut PlanOutline) -> SamplerSite {
         let (expression, is_known) = variables.site(&text, calls);
         SamplerSite {
-            text: variables.fixed(&text).unwrap_or(text),
+            text: variables.fixed_or_same(&text),
             expression,
             is_known,
         }
@@ -79,16 +76,13 @@ pub(super) fn read_sampler<'a>(
     }
     let (variables, calls) = (&mut import.variables, &mut import.calls);
     url.append(variables.template(&address.path, calls));
-    let method = match element.property("HTTPSampler.method").trim() {
-        "" => "GET",
-        method => method,
-    };
+    let method = given(element.property("HTTPSampler.method").trim(), "GET");
     let known = variables
         .fixed(method)
         .filter(|method| http::Method::from_bytes(method.as_bytes()).is_ok());
     if known.is_none() {
         let (name, method) = (comment(element.name()), comment(method));
-        calls.notes.push(format!(
+        calls.note(format!(
             "'{name}': GET is sent, as its method is not known: {method}"
         ));
     }
@@ -98,31 +92,25 @@ pub(super) fn read_sampler<'a>(
         tolerates_failure: true,
         ..OutlineCall::default()
     };
-    let name = variables.value(element.name(), calls);
-    call.options.push(("name".to_owned(), name));
+    call.option("name", variables.value(element.name(), calls));
     add_headers(import, element, scope, &mut call);
     add_credentials(import, element, scope, &mut call);
     add_body(import, element, scope, &mut call);
     let follows = element.is_set("HTTPSampler.follow_redirects")
         || element.is_set("HTTPSampler.auto_redirects");
     if !follows {
-        let none = LuaLiteral::Scalar(Value::from(0));
-        call.options.push(("max_redirects".to_owned(), none));
+        call.option("max_redirects", 0);
     }
-    let timeout = match element.property("HTTPSampler.response_timeout").trim() {
-        "" => scope.default_of("HTTPSampler.response_timeout"),
-        timeout => timeout,
-    };
+    let timeout = own_or_default(element, scope, "HTTPSampler.response_timeout");
     if !matches!(timeout, "" | "0")
         && let Some(seconds) = import.variables.seconds(timeout, &mut import.calls)
     {
-        call.options
-            .push(("timeout".to_owned(), LuaLiteral::Expression(seconds)));
+        call.option("timeout", LuaLiteral::Expression(seconds));
     }
     if element.is_set("HTTPSampler.image_parser") {
         if !element.property("HTTPSampler.embedded_url_re").is_empty() {
             let note = "all that the page embeds on its site is fetched: 'embedded_url_re' is not carried over";
-            call.notes.push(note.to_owned());
+            call.note(note);
         }
         call.after.push("user:fetch(answer:assets())".to_owned());
     }
@@ -138,12 +126,15 @@ pub(super) fn read_sampler<'a>(
         _ => {}
     }
     let place = format!("'{}'", comment(element.name()));
-    for note in &mut call.notes {
-        *note = format!("{place}: {note}");
-    }
+    call.name_in_notes(&place);
     let mut steps = pauses_of(import, scope);
     steps.push(OutlineStep::Call(Box::new(call)));
     steps
+}
+
+/// Returns a property of a sampler, or its default where it is left out.
+fn own_or_default<'a>(element: JmeterElement<'a>, scope: &JmeterScope<'a>, name: &str) -> &'a str {
+    given(element.property(name).trim(), scope.default_of(name))
 }
 
 fn read_address<'a>(
@@ -151,10 +142,7 @@ fn read_address<'a>(
     element: JmeterElement<'a>,
     scope: &JmeterScope<'a>,
 ) -> SamplerAddress {
-    let of = |name: &str| match element.property(name).trim() {
-        "" => scope.default_of(name),
-        own => own,
-    };
+    let of = |name: &str| own_or_default(element, scope, name);
     let path = of("HTTPSampler.path").replace(' ', "%20");
     let (variables, calls) = (&mut import.variables, &mut import.calls);
     let fixed = variables.fixed(&path);
@@ -181,10 +169,7 @@ fn read_address<'a>(
             site,
         };
     }
-    let protocol = match of("HTTPSampler.protocol") {
-        "" => "http",
-        protocol => protocol,
-    };
+    let protocol = given(of("HTTPSampler.protocol"), "http");
     let port = of("HTTPSampler.port");
     let usual = match variables.fixed(protocol).as_deref() {
         Some("https") => "443",
@@ -231,8 +216,7 @@ fn add_headers<'a>(
         }
         if !is_token(name) {
             let name = comment(name);
-            call.notes
-                .push(format!("left out the header '{name}', which is none"));
+            call.note(format!("left out the header '{name}', which is none"));
             continue;
         }
         if seen.contains(&lower) {
@@ -247,13 +231,7 @@ fn add_headers<'a>(
                 comment(name),
                 comment(element.name())
             );
-            match text.split_once(' ') {
-                Some((scheme, secret)) if lower.contains("authorization") => {
-                    let secret = calls.secrets.variable("AUTHORIZATION", secret, &what);
-                    LuaLiteral::Expression(format!("{} .. {secret}", quoted(&format!("{scheme} "))))
-                }
-                _ => LuaLiteral::Expression(calls.secrets.variable(name, text, &what)),
-            }
+            calls.secret_header(name, text, "AUTHORIZATION", &what)
         } else {
             variables.value(&text.replace(['\r', '\n'], " "), calls)
         };
@@ -281,8 +259,7 @@ fn add_credentials<'a>(
         }
         let mechanism = property(entry, "Authorization.mechanism");
         if mechanism == "KERBEROS" {
-            call.notes
-                .push("its Kerberos authentication is not carried over".to_owned());
+            call.note("its Kerberos authentication is not carried over");
             continue;
         }
         let user = property(entry, "Authorization.username");
@@ -295,12 +272,7 @@ fn add_credentials<'a>(
         } else {
             calls.secrets.variable("PASSWORD", password, &what)
         };
-        let digest = match mechanism {
-            "DIGEST" => ", digest = true",
-            _ => "",
-        };
-        let auth = LuaLiteral::Expression(format!("{{ {user}, {password}{digest} }}"));
-        call.options.push(("auth".to_owned(), auth));
+        call.authenticate(&user, &password, mechanism == "DIGEST");
         return;
     }
 }
@@ -370,7 +342,7 @@ fn add_body<'a>(
         "multipart" => parts(fields),
         _ => LuaLiteral::fields(fields),
     };
-    call.options.push((option.to_owned(), fields));
+    call.option(option, fields);
 }
 
 fn read_argument<'a>(
@@ -379,10 +351,7 @@ fn read_argument<'a>(
     what: &str,
 ) -> (String, LuaLiteral) {
     let name = property(field, "Argument.name");
-    let name = import
-        .variables
-        .fixed(name)
-        .unwrap_or_else(|| name.to_owned());
+    let name = import.variables.fixed_or_same(name);
     let value = property(field, "Argument.value");
     // A value that must not be encoded is encoded already, as recorders write it.
     let is_encoded = property(field, "HTTPArgument.always_encode") == "false";
@@ -412,15 +381,12 @@ fn add_uploads<'a>(
         .collect();
     for file in files {
         let path = property(file, "File.path");
-        let path = import
-            .variables
-            .fixed(path)
-            .unwrap_or_else(|| path.to_owned());
+        let path = import.variables.fixed_or_same(path);
         let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
         let media = property(file, "File.mimetype").trim();
         let media = Some(media).filter(|media| !media.is_empty());
         let (data, note) = import.files.stand_in(name, media);
-        call.notes.push(note);
+        call.note(note);
         let parameter = property(file, "File.paramname").trim();
         if parameter.is_empty() && all.is_empty() && files.len() == 1 {
             call.body = Some(data);
@@ -433,7 +399,7 @@ fn add_uploads<'a>(
         part.extend(media.map(|media| ("type".to_owned(), LuaLiteral::text(media))));
         all.push((parameter.to_owned(), LuaLiteral::Table(part)));
     }
-    call.options.push(("multipart".to_owned(), parts(all)));
+    call.option("multipart", parts(all));
 }
 
 /// Returns parts of a body by name; several of one name are a list.

@@ -78,19 +78,27 @@ fn read_step<'a>(
         | "RandomOrderController"
         | "ThroughputController" => read_controller(import, element, scope),
         "TestAction" => read_action(import, element),
-        "CSVDataSet"
-        | "CookieManager"
-        | "CacheManager"
-        | "Arguments"
-        | "CounterConfig"
-        | "RandomVariableConfig"
-        | "ConstantThroughputTimer"
-        | "ConfigTestElement" => Vec::new(),
+        "ConfigTestElement" => Vec::new(),
+        kind if is_setting(kind) => Vec::new(),
         _ => {
             import.leave_out(element);
             Vec::new()
         }
     }
+}
+
+/// Returns whether elements of a kind are carried over elsewhere: into the beginning of iterations, or the plan's options.
+pub(super) fn is_setting(kind: &str) -> bool {
+    matches!(
+        kind,
+        "CSVDataSet"
+            | "CookieManager"
+            | "CacheManager"
+            | "Arguments"
+            | "CounterConfig"
+            | "RandomVariableConfig"
+            | "ConstantThroughputTimer"
+    )
 }
 
 /// Notes the elements below a sampler that are not carried over.
@@ -127,93 +135,11 @@ fn read_controlled<'a>(
 ) -> Vec<OutlineStep> {
     let children = element.children();
     let name = comment(element.name());
-    match element.kind() {
-        "TransactionController" => {
-            let steps = read_steps(import, &children, scope);
-            let title = import.variables.value(element.name(), &mut import.calls);
-            let open = format!("user:transaction({}, function()", title.render(4));
-            block(open, steps, "end)")
-        }
-        "LoopController" => {
-            let steps = read_steps(import, &children, scope);
-            let loops = element.property("LoopController.loops");
-            let is_endless =
-                element.is_set("LoopController.continue_forever") || loops.trim() == "-1";
-            if is_endless {
-                return block("while true do", steps, "end");
-            }
-            let times = times_of(import, loops);
-            block(format!("for _ = 1, {times} do"), steps, "end")
-        }
-        "OnceOnlyController" => {
-            let steps = read_steps(import, &children, scope);
-            block("if user.iteration == 1 then", steps, "end")
-        }
-        "IfController" => {
-            let steps = read_steps(import, &children, scope);
-            let text = element.property("IfController.condition");
-            match read_condition(import, text) {
-                Some(condition) => block(format!("if {condition} then"), steps, "end"),
-                None => {
-                    import.calls.notes.push(format!(
-                        "'{name}': its requests are always sent, as its condition is not carried over: {}",
-                        comment(text)
-                    ));
-                    commented(&format!("if {text}"), steps)
-                }
-            }
-        }
-        "WhileController" => {
-            let steps = read_steps(import, &children, scope);
-            let text = element.property("WhileController.condition");
-            match read_condition(import, text) {
-                Some(condition) => block(format!("while {condition} do"), steps, "end"),
-                None => {
-                    import.calls.notes.push(format!(
-                        "'{name}': its requests are sent once, as its condition is not carried over: {}",
-                        comment(text)
-                    ));
-                    commented(&format!("while {text}"), steps)
-                }
-            }
-        }
-        "ForeachController" => {
-            let steps = read_steps(import, &children, scope);
-            let of = |name: &str| {
-                element
-                    .property(&format!("ForeachController.{name}"))
-                    .trim()
-            };
-            let separator = match of("useSeparator") {
-                "false" => "",
-                _ => "_",
-            };
-            let first = match of("startIndex").parse::<u32>() {
-                Ok(index) => index + 1,
-                Err(_) => 1,
-            };
-            let last = of("endIndex").parse::<u32>();
-            let last = last.map_or("math.huge".to_owned(), |last| last.to_string());
-            let read = format!(
-                "user.data{} = user.data[{} .. number]",
-                field(of("returnVal")),
-                quoted(&format!("{}{separator}", of("inputVal")))
-            );
-            let leave = format!(
-                "if user.data{} == nil then break end",
-                field(of("returnVal"))
-            );
-            let mut all = vec![OutlineStep::Statement(read), OutlineStep::Statement(leave)];
-            all.extend(steps);
-            block(format!("for number = {first}, {last} do"), all, "end")
-        }
+    let kind = element.kind();
+    match kind {
         "RandomController" => {
             let each = read_each(import, &children, scope);
-            if each.is_empty() {
-                Vec::new()
-            } else {
-                block("random.choice {", each, "}()")
-            }
+            return block("random.choice {", each, "}()");
         }
         "InterleaveControl" => {
             let each = read_each(import, &children, scope);
@@ -224,7 +150,7 @@ fn read_controlled<'a>(
                 OutlineStep::block("local turns = {", each, "}"),
                 OutlineStep::Statement("turns[(user.iteration - 1) % #turns + 1]()".to_owned()),
             ];
-            block("do", steps, "end")
+            return block("do", steps, "end");
         }
         "RandomOrderController" => {
             let each = read_each(import, &children, scope);
@@ -237,37 +163,79 @@ fn read_controlled<'a>(
                     "end",
                 ),
             ];
-            block("do", all, "end")
+            return block("do", all, "end");
+        }
+        "CriticalSectionController" => import.calls.note(format!(
+            "'{name}': users do not wait for each other, as they do in a critical section"
+        )),
+        _ => {}
+    }
+    let steps = read_steps(import, &children, scope);
+    match kind {
+        "TransactionController" => {
+            let title = import.variables.value(element.name(), &mut import.calls);
+            let open = format!("user:transaction({}, function()", title.render(4));
+            block(open, steps, "end)")
+        }
+        "LoopController" => {
+            let loops = element.property("LoopController.loops");
+            let is_endless =
+                element.is_set("LoopController.continue_forever") || loops.trim() == "-1";
+            if is_endless {
+                return block("while true do", steps, "end");
+            }
+            let times = times_of(import, loops);
+            block(format!("for _ = 1, {times} do"), steps, "end")
+        }
+        "OnceOnlyController" => block("if user.iteration == 1 then", steps, "end"),
+        "IfController" | "WhileController" => {
+            let (word, then, sent) = match kind {
+                "IfController" => ("if", "then", "always sent"),
+                _ => ("while", "do", "sent once"),
+            };
+            let text = element.property(&format!("{kind}.condition"));
+            if let Some(condition) = read_condition(import, text) {
+                return block(format!("{word} {condition} {then}"), steps, "end");
+            }
+            import.calls.note(format!(
+                "'{name}': its requests are {sent}, as its condition is not carried over: {}",
+                comment(text)
+            ));
+            commented(&format!("{word} {text}"), steps)
+        }
+        "ForeachController" => {
+            let of = |name: &str| {
+                element
+                    .property(&format!("ForeachController.{name}"))
+                    .trim()
+            };
+            let separator = match of("useSeparator") {
+                "false" => "",
+                _ => "_",
+            };
+            let first = of("startIndex").parse::<u32>().map_or(1, |index| index + 1);
+            let last = of("endIndex").parse::<u32>();
+            let last = last.map_or("math.huge".to_owned(), |last| last.to_string());
+            let value = field(of("returnVal"));
+            let list = quoted(&format!("{}{separator}", of("inputVal")));
+            let read = format!("user.data{value} = user.data[{list} .. number]");
+            let leave = format!("if user.data{value} == nil then break end");
+            let mut all = vec![OutlineStep::Statement(read), OutlineStep::Statement(leave)];
+            all.extend(steps);
+            block(format!("for number = {first}, {last} do"), all, "end")
         }
         "ThroughputController" => {
-            let steps = read_steps(import, &children, scope);
             let percent = element.property("ThroughputController.percentThroughput");
-            let percent = import.variables.fixed(percent);
-            let percent = percent.and_then(|text| text.trim().parse::<f64>().ok());
+            let percent = import.variables.fixed_number::<f64>(percent);
             let is_percent = element.property("ThroughputController.style").trim() == "1";
-            match percent.filter(|_| is_percent) {
-                Some(percent) => block(
-                    format!("if random.float() < {} then", percent / 100.0),
-                    steps,
-                    "end",
-                ),
-                None => {
-                    import.calls.notes.push(format!("'{name}': its requests are sent in each iteration, as its number of executions is not carried over"));
-                    commented(&format!("throughput controller {name}"), steps)
-                }
+            if let Some(percent) = percent.filter(|_| is_percent) {
+                let open = format!("if random.float() < {} then", percent / 100.0);
+                return block(open, steps, "end");
             }
+            import.calls.note(format!("'{name}': its requests are sent in each iteration, as its number of executions is not carried over"));
+            commented(&format!("throughput controller {name}"), steps)
         }
-        "CriticalSectionController" => {
-            import.calls.notes.push(format!(
-                "'{name}': users do not wait for each other, as they do in a critical section"
-            ));
-            let steps = read_steps(import, &children, scope);
-            commented(&name, steps)
-        }
-        _ => {
-            let steps = read_steps(import, &children, scope);
-            commented(&name, steps)
-        }
+        _ => commented(&name, steps),
     }
 }
 
@@ -395,10 +363,8 @@ fn begin_counter<'a>(import: &mut JmeterImport<'a>, element: JmeterElement<'a>) 
         return Vec::new();
     }
     let number = |text: &str, usual: i64| {
-        let fixed = import.variables.fixed(text);
-        fixed
-            .and_then(|text| text.trim().parse::<i64>().ok())
-            .unwrap_or(usual)
+        let fixed = import.variables.fixed_number(text);
+        fixed.unwrap_or(usual)
     };
     let (start, step) = (number(of("start"), 0), number(of("incr"), 1));
     let end = number(of("end"), i64::MAX);

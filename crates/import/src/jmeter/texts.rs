@@ -5,6 +5,7 @@ use crate::lua_text::{comment, field, quoted};
 use crate::parts::Concatenation;
 use crate::secrets::{is_secret, is_secret_field};
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
 
 /// The most locals of a plan for variables: Lua takes 200 of all kinds.
 const MAX_LOCALS: usize = 80;
@@ -79,6 +80,16 @@ impl JmeterVariables {
     pub(super) fn fixed(&self, text: &str) -> Option<String> {
         let mut remaining = MAX_EXPANDED_BYTES;
         self.fixed_within(text, MAX_DEPTH, &mut remaining)
+    }
+
+    /// Returns the same; a text with other variables as it is.
+    pub(super) fn fixed_or_same(&self, text: &str) -> String {
+        self.fixed(text).unwrap_or_else(|| text.to_owned())
+    }
+
+    /// Returns the number of a text whose variables are all known beforehand.
+    pub(super) fn fixed_number<T: FromStr>(&self, text: &str) -> Option<T> {
+        self.fixed(text)?.trim().parse().ok()
     }
 
     fn fixed_within(&self, text: &str, deep: usize, remaining: &mut usize) -> Option<String> {
@@ -227,7 +238,7 @@ impl JmeterVariables {
 
     fn note(&mut self, note: String, calls: &mut PlanOutline) {
         if self.noted.insert(note.clone()) {
-            calls.notes.push(note);
+            calls.note(note);
         }
     }
 

@@ -160,7 +160,7 @@ impl BodyReader<'_> {
 
     fn note(&mut self, note: String) {
         if self.calls.notes.len() < MAX_NOTES && !self.calls.notes.contains(&note) {
-            self.calls.notes.push(note);
+            self.calls.note(note);
         }
     }
 
@@ -252,9 +252,7 @@ impl BodyReader<'_> {
         let params = values.next().unwrap_or(ScriptValue::Null);
         self.body(body.unwrap_or(ScriptValue::Null), &place, &mut call);
         self.params(&params, &place, &mut call);
-        for note in &mut call.notes {
-            *note = format!("{place}: {note}");
-        }
+        call.name_in_notes(&place);
         Some(call)
     }
 
@@ -287,14 +285,8 @@ impl BodyReader<'_> {
     fn literal(&mut self, name: &str, value: &ScriptValue, place: &str) -> Option<LuaLiteral> {
         Some(match value {
             ScriptValue::Null => LuaLiteral::Scalar(Value::Null),
-            ScriptValue::Bool(on) => LuaLiteral::Scalar(Value::from(*on)),
-            ScriptValue::Number(number) => {
-                LuaLiteral::Scalar(if number.fract() == 0.0 && number.abs() < 1e15 {
-                    Value::from(*number as i64)
-                } else {
-                    Value::from(*number)
-                })
-            }
+            ScriptValue::Bool(on) => LuaLiteral::from(*on),
+            ScriptValue::Number(number) => LuaLiteral::number(*number),
             ScriptValue::Text(pieces) => match value.as_text() {
                 Some(text) if is_secret_field(name, text) => {
                     let what = format!("'{}' of {place}", comment(name));
@@ -307,54 +299,51 @@ impl BodyReader<'_> {
                 let items = items.iter().map(|item| self.literal(name, item, place));
                 LuaLiteral::List(items.collect::<Option<_>>()?)
             }
-            ScriptValue::Object(fields) => {
-                let fields = fields
-                    .iter()
-                    .map(|(name, value)| Some((name.clone(), self.literal(name, value, place)?)));
-                LuaLiteral::Table(fields.collect::<Option<_>>()?)
-            }
+            ScriptValue::Object(fields) => LuaLiteral::Table(self.fields(fields, place)?),
             ScriptValue::Json(_) | ScriptValue::Unknown(_) => return None,
         })
     }
 
+    /// Returns fields with values of the plan; `None` if one is known only to the script.
+    fn fields(
+        &mut self,
+        fields: &[(String, ScriptValue)],
+        place: &str,
+    ) -> Option<Vec<(String, LuaLiteral)>> {
+        let fields = fields.iter();
+        fields
+            .map(|(name, value)| Some((name.clone(), self.literal(name, value, place)?)))
+            .collect()
+    }
+
     fn body(&mut self, body: ScriptValue, place: &str, call: &mut OutlineCall) {
-        match &body {
-            ScriptValue::Null => {}
-            ScriptValue::Text(_) => match body.as_text() {
-                Some(text) => call.body = Some(self.files.store(text.to_owned(), "txt")),
-                None => call.body = Some(self.expression(&body)),
-            },
-            ScriptValue::Json(value) => match self.literal("", value, place) {
-                Some(json) if json.as_json().as_ref().is_none_or(is_shallow) => {
-                    call.options.push(("json".to_owned(), json));
-                }
-                _ => call
-                    .notes
-                    .push("its body is not known: write it in Lua".to_owned()),
-            },
-            ScriptValue::Object(fields) => {
-                let all = fields
-                    .iter()
-                    .map(|(name, value)| Some((name.clone(), self.literal(name, value, place)?)));
-                match all.collect::<Option<Vec<_>>>() {
-                    Some(fields) => call
-                        .options
-                        .push(("form".to_owned(), LuaLiteral::fields(fields))),
-                    None => call
-                        .notes
-                        .push("its body is not known: write it in Lua".to_owned()),
-                }
+        let option = match &body {
+            ScriptValue::Null => return,
+            ScriptValue::Text(_) => {
+                call.body = Some(match body.as_text() {
+                    Some(text) => self.files.store(text.to_owned(), "txt"),
+                    None => self.expression(&body),
+                });
+                return;
             }
-            _ => call
-                .notes
-                .push("its body is not known: write it in Lua".to_owned()),
+            ScriptValue::Json(value) => self
+                .literal("", value, place)
+                .filter(|json| json.as_json().as_ref().is_none_or(is_shallow))
+                .map(|json| ("json", json)),
+            ScriptValue::Object(fields) => self
+                .fields(fields, place)
+                .map(|fields| ("form", LuaLiteral::fields(fields))),
+            _ => None,
+        };
+        match option {
+            Some((name, value)) => call.option(name, value),
+            None => call.note("its body is not known: write it in Lua"),
         }
     }
 
     fn params(&mut self, params: &ScriptValue, place: &str, call: &mut OutlineCall) {
         if !matches!(params, ScriptValue::Null | ScriptValue::Object(_)) {
-            call.notes
-                .push("its parameters are not known: write headers and the like in Lua".to_owned());
+            call.note("its parameters are not known: write headers and the like in Lua");
         }
         for (name, value) in params.fields() {
             match name.as_str() {
@@ -362,12 +351,11 @@ impl BodyReader<'_> {
                 "tags" => {
                     for (name, value) in value.fields() {
                         let Some(value) = self.literal("", value, place) else {
-                            call.notes
-                                .push(format!("left out the tag '{}'", comment(name)));
+                            call.note(format!("left out the tag '{}'", comment(name)));
                             continue;
                         };
                         match name.as_str() {
-                            "name" => call.options.push(("name".to_owned(), value)),
+                            "name" => call.option("name", value),
                             name => call.set("tags", name, value),
                         }
                     }
@@ -377,26 +365,21 @@ impl BodyReader<'_> {
                         let value = value.field("value").unwrap_or(value).clone();
                         match self.literal(name, &value, place) {
                             Some(value) => call.set("cookies", name, value),
-                            None => call
-                                .notes
-                                .push(format!("left out the cookie '{}'", comment(name))),
+                            None => call.note(format!("left out the cookie '{}'", comment(name))),
                         }
                     }
                 }
                 "redirects" if value.as_number().is_some() => {
-                    let most = value.as_number().unwrap_or_default() as u64;
-                    call.options.push((
-                        "max_redirects".to_owned(),
-                        LuaLiteral::Scalar(Value::from(most)),
-                    ));
+                    call.option(
+                        "max_redirects",
+                        value.as_number().unwrap_or_default() as u64,
+                    );
                 }
                 "timeout" if seconds(value).is_some() => {
-                    let time = seconds(value).unwrap_or_default();
-                    call.options
-                        .push(("timeout".to_owned(), LuaLiteral::Scalar(Value::from(time))));
+                    call.option("timeout", seconds(value).unwrap_or_default());
                 }
                 "responseType" | "compression" | "responseCallback" => {}
-                other => call.notes.push(format!("left out '{}'", comment(other))),
+                other => call.note(format!("left out '{}'", comment(other))),
             }
         }
     }
@@ -405,30 +388,19 @@ impl BodyReader<'_> {
         for (name, value) in headers.fields() {
             let lower = name.to_ascii_lowercase();
             if !is_token(name) {
-                call.notes
-                    .push(format!("left out the header '{}'", comment(name)));
+                call.note(format!("left out the header '{}'", comment(name)));
                 continue;
             }
             let value = match value.as_text() {
                 Some(text) if is_secret_header(&lower) && !text.is_empty() => {
                     let what = format!("header '{}' of {place}", comment(name));
-                    let (scheme, secret) = match text.split_once(' ') {
-                        Some((scheme, secret)) if lower.contains("authorization") => {
-                            (format!("{scheme} "), secret)
-                        }
-                        _ => (String::new(), text),
-                    };
-                    let secret = self.calls.secrets.variable(name, secret, &what);
-                    Some(LuaLiteral::Expression(match scheme.as_str() {
-                        "" => secret,
-                        scheme => format!("{} .. {secret}", quoted(scheme)),
-                    }))
+                    Some(self.calls.secret_header(name, text, name, &what))
                 }
                 _ => self.literal("", value, place),
             };
             match value {
                 Some(value) => call.set("headers", name, value),
-                None => call.notes.push(format!(
+                None => call.note(format!(
                     "left out the header '{}', whose value is not known",
                     comment(name)
                 )),

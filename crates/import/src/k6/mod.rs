@@ -18,30 +18,24 @@ use super::visit::MAX_REQUESTS;
 use body::{BodyReader, concatenated, origin};
 use lgoose_base::error::Diagnostic;
 use lgoose_base::foreign_formats::{ForeignFile, recognise};
-use regex::Regex;
 use script::{ScriptConstants, ScriptCursor, ScriptValue, end_of};
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 /// The most bytes of an address that are read.
 const ADDRESS: usize = 2_000;
 
-static CONSTANT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:export\s+)?(?:const|let|var)\s+(\w+)\s*(?::\s*\w+\s*)?=\s*")
-        .expect("the pattern is one")
-});
-static FUNCTION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"^(export\s+)?(default\s+)?(?:async\s+)?function\s*(\w*)\s*\([^)]{0,300}\)\s*(?::\s*\w+\s*)?\{",
-    )
-    .expect("the pattern is one")
-});
-static ARROW: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"^export\s+(?:default\s+|const\s+(\w+)\s*=\s*)(?:async\s+)?(?:\([^)]{0,300}\)|\w+)\s*=>\s*\{",
-    )
-    .expect("the pattern is one")
-});
+pattern!(
+    CONSTANT,
+    r"^(?:export\s+)?(?:const|let|var)\s+(\w+)\s*(?::\s*\w+\s*)?=\s*"
+);
+pattern!(
+    FUNCTION,
+    r"^(export\s+)?(default\s+)?(?:async\s+)?function\s*(\w*)\s*\([^)]{0,300}\)\s*(?::\s*\w+\s*)?\{"
+);
+pattern!(
+    ARROW,
+    r"^export\s+(?:default\s+|const\s+(\w+)\s*=\s*)(?:async\s+)?(?:\([^)]{0,300}\)|\w+)\s*=>\s*\{"
+);
 
 /// A script, taken apart.
 #[derive(Default)]
@@ -74,14 +68,11 @@ pub(super) fn import(
     };
     calls.host = main_host(text, &script.constants);
     if calls.host.is_none() {
-        calls.notes.push("say the host with '-H http://…': the script names none at the beginning of its addresses".to_owned());
+        calls.note("say the host with '-H http://…': the script names none at the beginning of its addresses");
     }
-    let mut files = PlanAttachments {
-        enabled: choices.files,
-        ..PlanAttachments::default()
-    };
+    let mut files = PlanAttachments::new(choices.files);
     for other in &script.others {
-        calls.notes.push(format!(
+        calls.note(format!(
             "left out '{}': write in Lua what it does",
             comment(other)
         ));
@@ -145,15 +136,13 @@ pub(super) fn import(
         }
     }
     if script.functions.contains_key("handleSummary") {
-        calls
-            .notes
-            .push("left out 'handleSummary': on(\"report\") is called with the report".to_owned());
+        calls.note("left out 'handleSummary': on(\"report\") is called with the report");
     }
     for (name, function, fields) in runs {
         let steps = steps_of(&mut calls, function);
         let shown = comment(&name);
         if !steps.iter().any(|step| step.requests() > 0) {
-            calls.notes.push(format!("left out the scenario '{shown}': no call of 'http' with a literal address stands in its function"));
+            calls.note(format!("left out the scenario '{shown}': no call of 'http' with a literal address stands in its function"));
             continue;
         }
         calls.scenarios.push(OutlineScenario {
@@ -162,18 +151,12 @@ pub(super) fn import(
             options: fields,
             tasks: vec![OutlineTask {
                 name,
-                group: None,
-                tags: Vec::new(),
                 steps,
+                ..OutlineTask::default()
             }],
         });
     }
-    if requests > MAX_REQUESTS {
-        let more = requests - MAX_REQUESTS;
-        calls.notes.push(format!(
-            "left out the last {more} requests: a plan has {MAX_REQUESTS} at most"
-        ));
-    }
+    calls.note_omitted(requests);
     if calls.scenarios.is_empty() {
         let message = format!("{name} has no request that could be carried over");
         return Err(calls.without_requests(&message, "docs/other-tools.md has the words of k6 beside those of lgoose; for the requests, record a visit in a browser and import that"));

@@ -3,19 +3,15 @@
 use super::script::ScriptValue;
 use crate::calls::LuaLiteral;
 use crate::lua_text::comment;
-use regex::Regex;
-use serde_json::Value;
-use std::sync::LazyLock;
 
 /// The fields of the plan or of a scenario for an option.
 pub(super) type OptionFields = Vec<(String, LuaLiteral)>;
 
-static LIMIT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(rate|count|avg|med|min|max|p\((\d+(?:\.\d+)?)\))\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)\s*$")
-        .expect("the pattern is one")
-});
-static TIME: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(\d+(?:\.\d+)?)(ms|h|m|s|d)").expect("the pattern is one"));
+pattern!(
+    LIMIT,
+    r"^\s*(rate|count|avg|med|min|max|p\((\d+(?:\.\d+)?)\))\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)\s*$"
+);
+pattern!(TIME, r"(\d+(?:\.\d+)?)(ms|h|m|s|d)");
 
 /// Options that change nothing here, or that are about k6 itself.
 const IDLE: [&str; 14] = [
@@ -59,14 +55,6 @@ pub(super) fn seconds(value: &ScriptValue) -> Option<f64> {
         Ok(ms) => Some(ms / 1000.0),
         Err(_) => (length == text.len() && length > 0).then_some(total),
     }
-}
-
-fn number(number: f64) -> LuaLiteral {
-    LuaLiteral::Scalar(if number.fract() == 0.0 && number.abs() < 1e15 {
-        Value::from(number as i64)
-    } else {
-        Value::from(number)
-    })
 }
 
 /// Returns the load of an executor, or of the options themselves where these have no scenarios.
@@ -123,22 +111,26 @@ pub(super) fn load(spec: &ScriptValue, notes: &mut Vec<String>, what: &str) -> O
         }
     } else {
         let users = count("vus").unwrap_or(1.0);
-        add("users", number(users));
-        add("startup_time", number(0.0));
+        add("users", LuaLiteral::number(users));
+        add("startup_time", LuaLiteral::number(0.0));
     }
     if let Some(duration) = time("duration") {
-        add("run_time", number(duration));
+        add("run_time", LuaLiteral::number(duration));
     }
     if is_rate && let Some(most) = count("maxVUs").or(count("preAllocatedVUs")) {
-        add("max_users", number(most));
+        add("max_users", LuaLiteral::number(most));
     }
     let is_alone = executor.is_empty() && of("stages").is_none() && of("duration").is_none();
     match (count("iterations"), executor) {
-        (Some(iterations), "per-vu-iterations") => add("iterations", number(iterations)),
-        (Some(iterations), _) => add("shared_iterations", number(iterations)),
-        (None, "per-vu-iterations" | "shared-iterations") => add("iterations", number(1.0)),
+        (Some(iterations), "per-vu-iterations") => {
+            add("iterations", LuaLiteral::number(iterations))
+        }
+        (Some(iterations), _) => add("shared_iterations", LuaLiteral::number(iterations)),
+        (None, "per-vu-iterations" | "shared-iterations") => {
+            add("iterations", LuaLiteral::number(1.0))
+        }
         // k6 runs a script once then.
-        (None, _) if is_alone => add("iterations", number(1.0)),
+        (None, _) if is_alone => add("iterations", LuaLiteral::number(1.0)),
         _ => {}
     }
     if executor == "externally-controlled" {
@@ -147,7 +139,7 @@ pub(super) fn load(spec: &ScriptValue, notes: &mut Vec<String>, what: &str) -> O
         ));
     }
     if let Some(start) = time("startTime").filter(|start| *start > 0.0) {
-        add("start", number(start));
+        add("start", LuaLiteral::number(start));
     }
     if let Some(most) = time("maxDuration") {
         notes.push(format!(
@@ -231,15 +223,15 @@ pub(super) fn others(options: &ScriptValue, notes: &mut Vec<String>) -> OptionFi
             }
             (name, _) if IDLE.contains(&name) => continue,
             ("insecureSkipTLSVerify", ScriptValue::Bool(on)) => {
-                Some(("insecure", LuaLiteral::Scalar(Value::from(*on))))
+                Some(("insecure", LuaLiteral::from(*on)))
             }
             ("noCookiesReset", _) => continue,
             ("maxRedirects", value) => value
                 .as_number()
-                .map(|most| ("max_redirects", number(most))),
+                .map(|most| ("max_redirects", LuaLiteral::number(most))),
             ("rps", value) => value
                 .as_number()
-                .map(|rate| ("throttle_requests", number(rate))),
+                .map(|rate| ("throttle_requests", LuaLiteral::number(rate))),
             ("userAgent", value) => value.as_text().map(|agent| {
                 let headers = vec![("User-Agent".to_owned(), LuaLiteral::text(agent))];
                 ("headers", LuaLiteral::Table(headers))

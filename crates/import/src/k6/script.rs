@@ -158,15 +158,12 @@ impl<'a> ScriptCursor<'a> {
                 let right = self.primary(constants, deep);
                 left = match (left, right) {
                     (ScriptValue::Text(pieces), Some(right)) => {
-                        match (pieces.as_slice(), right.as_text(), right.as_number()) {
-                            ([TextPiece::Env(name, None)], Some(default), _) => ScriptValue::Text(
-                                vec![TextPiece::Env(name.clone(), Some(default.to_owned()))],
-                            ),
-                            ([TextPiece::Env(name, None)], None, Some(default)) => {
-                                ScriptValue::Text(vec![TextPiece::Env(
-                                    name.clone(),
-                                    Some(default.to_string()),
-                                )])
+                        let number = || right.as_number().map(|number| number.to_string());
+                        let default = right.as_text().map(str::to_owned).or_else(number);
+                        match (pieces.as_slice(), default) {
+                            ([TextPiece::Env(name, None)], Some(default)) => {
+                                let piece = TextPiece::Env(name.clone(), Some(default));
+                                ScriptValue::Text(vec![piece])
                             }
                             _ => return unknown(self),
                         }

@@ -55,10 +55,7 @@ pub(super) fn add_body<'a>(
         (media, Some(LuaLiteral::Scalar(Value::String(text))))
             if is_json(media) && matches!(schema.known_kind(), Some("object" | "array")) =>
         {
-            call.notes.push(
-                "the example of the body is a text that is no JSON, and sent as it is: write one that is"
-                    .to_owned(),
-            );
+            call.note("the example of the body is a text that is no JSON, and sent as it is: write one that is");
             call.body = Some(context.files.store(text, "txt"));
             call.set("headers", "content-type", LuaLiteral::text(kind));
         }
@@ -67,10 +64,9 @@ pub(super) fn add_body<'a>(
                 call.set("headers", "content-type", LuaLiteral::text(kind));
             }
             if value.depth() <= MAX_DEPTH {
-                call.options.push(("json".to_owned(), value))
+                call.option("json", value)
             } else {
-                call.notes
-                    .push("the body is nested too deeply to be written here: write it".to_owned())
+                call.note("the body is nested too deeply to be written here: write it")
             }
         }
         ("application/x-www-form-urlencoded", Some(LuaLiteral::Table(fields))) => {
@@ -87,7 +83,7 @@ pub(super) fn add_body<'a>(
                     }
                     Some(LuaLiteral::Expression(code)) if media.starts_with("text/") => code,
                     _ => {
-                        call.notes.push(format!(
+                        call.note(format!(
                             "the body is '{FILE}': write what it is to be, or file(\"NAME\")"
                         ));
                         quoted(FILE)

@@ -32,8 +32,6 @@ pub(super) fn call<'a>(
     add_body(context, body, &mut call);
     expect(operation.definition, &mut call);
     let name = operation.name();
-    for note in &mut call.notes {
-        *note = format!("{name}: {note}");
-    }
+    call.name_in_notes(&name);
     call
 }

@@ -33,8 +33,7 @@ pub(super) fn add_form(
         }
     }
     if call.options.len() == at {
-        let nothing = LuaLiteral::Table(Vec::new());
-        call.options.push(("form".to_owned(), nothing));
+        call.option("form", LuaLiteral::Table(Vec::new()));
     }
 }
 
@@ -164,8 +163,7 @@ pub(super) fn add_multipart<'a>(
     }
     call.notes.append(&mut writer.sampler.notes);
     call.notes.append(&mut writer.notes);
-    let parts = LuaLiteral::List(writer.parts);
-    call.options.push(("multipart".to_owned(), parts));
+    call.option("multipart", LuaLiteral::List(writer.parts));
 }
 
 /// The encoding of a part of a body, as the document has it.

@@ -27,14 +27,14 @@ mod styles;
 mod swagger;
 
 use super::calls::{self, OutlineFunction, OutlineScenario, OutlineStep, OutlineTask, PlanOutline};
-use super::imported::{Imported, KINDS};
+use super::imported::Imported;
 use super::lua_text::{comment, quoted};
+use super::names;
 use super::request::PlanAttachments;
-use super::site::{ImportOptions, is_host_named};
+use super::site::{ImportOptions, counted_hosts, is_host_named};
 use super::visit::MAX_REQUESTS;
 use document::OpenApiDocument;
 use lgoose_base::error::Diagnostic;
-use lgoose_base::yaml;
 use operation::{CallContext, Operation};
 use serde_json::{Map, Value};
 use servers::{server, server_of};
@@ -58,24 +58,6 @@ pub(super) fn is_yaml(text: &str) -> bool {
         line.starts_with("openapi") && line.contains(':')
             || line.starts_with("swagger") && line.contains(':')
     })
-}
-
-/// Reads a document in YAML.
-///
-/// # Errors
-/// The fault, with its place.
-pub(super) fn read_yaml(name: &str, text: &str) -> Result<Map<String, Value>, Diagnostic> {
-    match yaml::parse(text) {
-        Ok(Value::Object(file)) => Ok(file),
-        Ok(_) => {
-            let message = format!("{name} is YAML, and no OpenAPI document");
-            Err(Diagnostic::new(message).help(KINDS))
-        }
-        Err(fault) => {
-            let message = format!("{name} is no YAML: {}", fault.what);
-            Err(Diagnostic::new(message).help("mend it there, or save the document as JSON"))
-        }
-    }
 }
 
 /// Writes the plan of a document.
@@ -124,32 +106,24 @@ pub(super) fn import(
     let title = document.root()["info"]["title"]
         .as_str()
         .unwrap_or_default();
-    let title: String = title.chars().filter(|c| !c.is_control()).take(60).collect();
-    let title = if title.trim().is_empty() {
-        "API"
-    } else {
-        title.trim()
-    };
+    let title = names::title(title, "API");
     let mut calls = PlanOutline {
         title: format!("The API '{title}'"),
         scenarios: vec![OutlineScenario {
-            name: title.to_owned(),
+            name: title.clone(),
             ..OutlineScenario::default()
         }],
         ..PlanOutline::default()
     };
     if operations.len() > MAX_REQUESTS {
         let more = operations.len() - MAX_REQUESTS;
-        calls.notes.push(format!(
+        calls.note(format!(
             "left out the last {more} operations, from {} on: a plan has {MAX_REQUESTS} at most",
             operations[MAX_REQUESTS].name()
         ));
         operations.truncate(MAX_REQUESTS);
     }
-    let mut files = PlanAttachments {
-        enabled: choices.files,
-        ..PlanAttachments::default()
-    };
+    let mut files = PlanAttachments::new(choices.files);
     leave_out(&document, &operations, &mut calls);
     fill(
         &document,
@@ -175,7 +149,7 @@ fn leave_out(document: &OpenApiDocument, operations: &[Operation<'_>], calls: &m
     for (count, what) in [(webhooks, "webhook"), (callbacks, "callback")] {
         if count > 0 {
             let s = if count == 1 { "" } else { "s" };
-            calls.notes.push(format!(
+            calls.note(format!(
                 "left out {count} {what}{s}: those are requests that the API sends"
             ));
         }
@@ -186,7 +160,7 @@ fn leave_out(document: &OpenApiDocument, operations: &[Operation<'_>], calls: &m
         return;
     }
     let all: Vec<&str> = unused.iter().map(|scheme| scheme.what.as_str()).collect();
-    calls.notes.push(format!(
+    calls.note(format!(
         "no request has credentials: the document defines {}, and no operation asks for one; if the site does, set it in 'plan' as the comment there shows, or in the options of requests",
         all.join(", ")
     ));
@@ -214,8 +188,7 @@ fn fill<'a>(
     });
     calls.host = site.as_deref().map(quoted);
     if site.is_none() {
-        let note = "say the host with '-H http://…': the document names no server with an address";
-        calls.notes.push(note.to_owned());
+        calls.note("say the host with '-H http://…': the document names no server with an address");
     }
     let creators = chain::creators(document, paths, &mut calls.names);
     let shared = SharedParameters::find(document, operations, &creators);
@@ -300,22 +273,17 @@ fn fill<'a>(
     if !changes.is_empty() {
         let shown: Vec<&str> = changes.iter().take(6).map(String::as_str).collect();
         let more = if changes.len() > 6 { ", …" } else { "" };
-        calls.notes.push(format!(
+        calls.note(format!(
             "{} of the tasks change or remove what is there ({}{more}): run the plan where they may, or with '--exclude-tags {CHANGES}'",
             changes.len(),
             shown.join(", ")
         ));
     }
     if !others.is_empty() {
-        let shown: Vec<String> = others
-            .iter()
-            .take(8)
-            .map(|(host, count)| format!("{host} ({count})"))
-            .collect();
+        let shown = counted_hosts(&others);
         let first = others.keys().next().cloned().unwrap_or_default();
-        calls.notes.push(format!(
-            "left out what other servers have: {}; '--hosts {first}' keeps those of one",
-            shown.join(", ")
+        calls.note(format!(
+            "left out what other servers have: {shown}; '--hosts {first}' keeps those of one"
         ));
     }
 }

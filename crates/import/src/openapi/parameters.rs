@@ -40,31 +40,24 @@ impl<'b> ParameterWriter<'b> {
         }
         let shown = comment(name);
         let lower = name.to_ascii_lowercase();
-        match (place, lower.as_str()) {
+        let left_out = match (place, lower.as_str()) {
             ("header", "accept" | "content-type" | "authorization") => {
-                let note = format!(
-                    "left out the parameter '{shown}': OpenAPI takes that header from the body, the responses or 'security' instead"
-                );
-                return context.document.notes().add(note);
+                format!(
+                    "'{shown}': OpenAPI takes that header from the body, the responses or 'security' instead"
+                )
             }
             ("header", "content-length" | "host" | "connection" | "transfer-encoding") => {
-                let note =
-                    format!("left out the parameter '{shown}', which the client sends by itself");
-                return context.document.notes().add(note);
+                format!("'{shown}', which the client sends by itself")
             }
             ("header" | "cookie", _) if !is_token(name) => {
-                let note = format!(
-                    "left out the parameter '{shown}', which cannot be the name of a {place}"
-                );
-                return context.document.notes().add(note);
+                format!("'{shown}', which cannot be the name of a {place}")
             }
-            ("query" | "header" | "cookie" | "querystring", _) => {}
-            _ => {
-                let place = comment(place);
-                let note =
-                    format!("left out the parameter '{shown}' in '{place}', which is not known");
-                return context.document.notes().add(note);
-            }
+            ("query" | "header" | "cookie" | "querystring", _) => String::new(),
+            _ => format!("'{shown}' in '{}', which is not known", comment(place)),
+        };
+        if !left_out.is_empty() {
+            let note = format!("left out the parameter {left_out}");
+            return context.document.notes().add(note);
         }
         let mut sampler = Sampler::new(context.document, &mut context.calls.secrets);
         let value = match place {
@@ -76,7 +69,7 @@ impl<'b> ParameterWriter<'b> {
             let note = format!(
                 "left out the parameter '{shown}', whose schema is one of itself without end"
             );
-            return self.call.notes.push(note);
+            return self.call.note(note);
         };
         match place {
             "querystring" => self.add_query_string(parameter, &value),
@@ -87,7 +80,7 @@ impl<'b> ParameterWriter<'b> {
     fn add_styled(&mut self, parameter: &Value, name: &str, place: &str, value: &LuaLiteral) {
         let style = ValueStyle::read(parameter, place, &mut self.call.notes);
         if style.flattens(value) {
-            self.call.notes.push(nested_note(name));
+            self.call.note(nested_note(name));
         }
         if place == "header" {
             return self.add_header(name, style.header(value));
@@ -102,12 +95,12 @@ impl<'b> ParameterWriter<'b> {
                 "'{}' has an empty list or object, and that is not sent",
                 comment(name)
             );
-            self.call.notes.push(note);
+            self.call.note(note);
         }
         if fields.is_empty() {
             if parameter["required"] != true {
                 let note = format!("'{}' is empty, and not sent", comment(name));
-                return self.call.notes.push(note);
+                return self.call.note(note);
             }
             let empty = FieldValue::Text(Concatenation::default());
             fields.push((name.to_owned(), empty));
@@ -122,7 +115,7 @@ impl<'b> ParameterWriter<'b> {
                         "left out '{}', which cannot be the name of a cookie",
                         comment(&name)
                     );
-                    self.call.notes.push(note);
+                    self.call.note(note);
                 }
                 (_, FieldValue::Scalar(value)) => self.call.add("query", &name, value),
                 (_, FieldValue::Text(text)) => {
@@ -142,7 +135,7 @@ impl<'b> ParameterWriter<'b> {
                 "'{}' has line breaks, which a header cannot have: they are blanks",
                 comment(name)
             );
-            self.call.notes.push(note);
+            self.call.note(note);
         }
         let value = LuaLiteral::Expression(value.finish());
         self.call.set("headers", name, value);
@@ -166,7 +159,7 @@ impl<'b> ParameterWriter<'b> {
                     "left out the query '{}', which is no form",
                     comment(parameter["name"].as_str().unwrap_or_default())
                 );
-                self.call.notes.push(note);
+                self.call.note(note);
             }
         }
     }

@@ -83,7 +83,7 @@ pub(super) fn path<'a>(
         let value = value(context, parameter, name, collection, call);
         let style = ValueStyle::read(parameter, "path", &mut call.notes);
         if style.flattens(&value) {
-            call.notes.push(nested_note(name));
+            call.note(nested_note(name));
         }
         let mut part = Concatenation::default();
         style.write_path(name, &value, &mut part);
@@ -91,14 +91,13 @@ pub(super) fn path<'a>(
             let name = comment(name);
             let note =
                 format!("'{name}' is sent as '.', which URLs leave out: write another value");
-            call.notes.push(note);
+            call.note(note);
         }
         whole.append(part);
     }
     if !whole.is_literal() {
         let name = format!("{before}{}", operation.path);
-        call.options
-            .push(("name".to_owned(), LuaLiteral::text(&name)));
+        call.option("name", LuaLiteral::text(&name));
     }
     whole
 }
@@ -133,7 +132,7 @@ fn value<'a>(
         LuaLiteral::Expression(code) => code.clone(),
         composite => json_text(composite).render(0),
     };
-    call.notes.push(format!(
+    call.note(format!(
         "'{}' has no example, and '{}' is sent: write one that exists",
         comment(name),
         comment(&shown)

@@ -40,8 +40,7 @@ pub(super) fn expect(definition: &Value, call: &mut OutlineCall) {
         several => call.set("expect", "status", LuaLiteral::json(&json!(several))),
     }
     if is_redirect {
-        let none = LuaLiteral::Scalar(json!(0));
-        call.options.push(("max_redirects".to_owned(), none));
+        call.option("max_redirects", 0);
     }
 }
 

@@ -87,9 +87,7 @@ pub(super) fn secure(
             ("http", "basic" | "digest") => {
                 let user = secrets.variable("USERNAME", "", &format!("the user name for '{shown}'"));
                 let password = secrets.variable("PASSWORD", "", &format!("the password for '{shown}'"));
-                let digest = if http == "digest" { ", digest = true" } else { "" };
-                let credentials = LuaLiteral::Expression(format!("{{ {user}, {password}{digest} }}"));
-                call.options.push(("auth".to_owned(), credentials));
+                call.authenticate(&user, &password, http == "digest");
             }
             ("http", "bearer") | ("oauth2" | "openIdConnect", _) => {
                 let token = secrets.variable("TOKEN", "", &format!("the token for '{shown}'"));
@@ -103,7 +101,7 @@ pub(super) fn secure(
                     _ => "headers",
                 };
                 if option != "query" && !is_token(key) {
-                    call.notes.push(format!(
+                    call.note(format!(
                         "the key of the security scheme '{shown}' has no name that can be sent: set it in 'headers' or 'cookies'"
                     ));
                     continue;
@@ -115,7 +113,7 @@ pub(super) fn secure(
             ("mutualTLS", _) => document.notes().add(format!(
                 "the security scheme '{shown}' is a client certificate: set 'cert' and 'key' in the plan"
             )),
-            _ => call.notes.push(format!(
+            _ => call.note(format!(
                 "the security scheme '{shown}' is of a kind that is not imported: set it in 'headers' or 'auth'"
             )),
         }

@@ -130,7 +130,7 @@ impl SharedParameters {
             if fields.len() <= MAX_NOTES {
                 let shown = comment(&key.name);
                 let value = comment(&key.value);
-                calls.notes.push(format!(
+                calls.note(format!(
                     "set {variable} ('-e {variable}=…', the environment or '--env-file') to one that exists: '{shown}' of {} operations, such as {}, has no example, and '{value}' is sent",
                     shared.count, shared.first
                 ));
@@ -138,7 +138,7 @@ impl SharedParameters {
         }
         if let Some(more) = fields.len().checked_sub(MAX_NOTES + 1) {
             let more = more + 1;
-            calls.notes.push(format!(
+            calls.note(format!(
                 "set {more} more variables in '{TABLE}' at the top of the plan"
             ));
         }

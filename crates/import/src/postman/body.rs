@@ -36,8 +36,7 @@ pub(super) fn add_body(
                 let value = maker.field(&name, &text_of(&field["value"]));
                 (name, value)
             });
-            let fields = LuaLiteral::fields(fields.collect());
-            call.options.push(("form".to_owned(), fields));
+            call.option("form", LuaLiteral::fields(fields.collect()));
         }
         "formdata" => {
             let mut parts = Vec::new();
@@ -51,8 +50,7 @@ pub(super) fn add_body(
                 }
             }
             if !parts.is_empty() {
-                call.options
-                    .push(("multipart".to_owned(), LuaLiteral::List(parts)));
+                call.option("multipart", LuaLiteral::List(parts));
             }
         }
         "graphql" => {
@@ -77,8 +75,7 @@ pub(super) fn add_body(
                 .filter(|name| !name.is_empty());
             fields
                 .extend(operation.map(|name| ("operationName".to_owned(), LuaLiteral::text(name))));
-            call.options
-                .push(("json".to_owned(), LuaLiteral::Table(fields)));
+            call.option("json", LuaLiteral::Table(fields));
         }
         "file" => match body["file"]["content"].as_str() {
             Some(content) => call.body = Some(maker.files.store(content.to_owned(), "txt")),
@@ -86,7 +83,7 @@ pub(super) fn add_body(
                 let source = text_of(&body["file"]["src"]);
                 let (content, note) = maker.files.stand_in(&source, content_type);
                 call.body = Some(content);
-                call.notes.push(note);
+                call.note(note);
             }
         },
         _ => {}
@@ -129,7 +126,7 @@ fn raw(
         call.set("headers", "content-type", LuaLiteral::text(&media));
     }
     match json {
-        Some(json) => call.options.push(("json".to_owned(), json)),
+        Some(json) => call.option("json", json),
         None if has_variables(&text) => {
             call.body = Some(maker.variables.text(&text, maker.calls));
         }
@@ -158,7 +155,7 @@ fn part(
         let base = if base.is_empty() { "file" } else { base };
         part.push(("filename".to_owned(), LuaLiteral::text(base)));
         let (data, note) = maker.files.stand_in(base, kind);
-        call.notes.push(note);
+        call.note(note);
         LuaLiteral::Expression(data)
     } else {
         maker.field(&name, &text_of(&field["value"]))

@@ -15,7 +15,7 @@ use super::calls::{self, OutlineScenario, OutlineStep, OutlineTask, PlanOutline}
 use super::imported::Imported;
 use super::lua_text::{comment, quoted};
 use super::request::PlanAttachments;
-use super::site::{ImportOptions, is_host_named};
+use super::site::{ImportOptions, counted_hosts, is_host_named};
 use super::visit::MAX_REQUESTS;
 use address::{AddressOrigin, PostmanAddress};
 use beside::BesideFiles;
@@ -97,17 +97,9 @@ pub(super) fn import(
         }],
         ..PlanOutline::default()
     };
-    if found.requests.len() > MAX_REQUESTS {
-        let more = found.requests.len() - MAX_REQUESTS;
-        calls.notes.push(format!(
-            "left out the last {more} requests: a plan has {MAX_REQUESTS} at most"
-        ));
-        found.requests.truncate(MAX_REQUESTS);
-    }
-    let mut files = PlanAttachments {
-        enabled: choices.files,
-        ..PlanAttachments::default()
-    };
+    calls.note_omitted(found.requests.len());
+    found.requests.truncate(MAX_REQUESTS);
+    let mut files = PlanAttachments::new(choices.files);
     fill(&found, &beside, choices, &mut calls, &mut files);
     if calls.tasks().is_empty() {
         let message = format!("{name} has no request that a plan could send");
@@ -121,11 +113,7 @@ fn title(item: &Value) -> String {
         .as_str()
         .or(item["name"].as_str())
         .unwrap_or_default();
-    let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
-    match name.trim() {
-        "" => "collection".to_owned(),
-        name => name.to_owned(),
-    }
+    super::names::title(name, "collection")
 }
 
 /// Options that a request has from its folders.
@@ -222,7 +210,7 @@ fn fill(
             "left out scripts: all requests together have more than {} MiB of them",
             SCRIPTS >> 20
         );
-        calls.notes.push(message);
+        calls.note(message);
     }
     let steps = || {
         let each = all_findings.iter();
@@ -262,7 +250,7 @@ fn fill(
         AddressOrigin::Fixed(host) => calls.host = Some(quoted(host)),
         AddressOrigin::Unknown(text) => {
             let text = comment(text);
-            calls.notes.push(format!(
+            calls.note(format!(
                 "say the host with '-H http://…': the collection has no value for '{text}'"
             ));
         }
@@ -282,7 +270,7 @@ fn fill(
     let requests = found.requests.iter().zip(&all_findings);
     for ((((item, above), findings), address), row) in requests.zip(&addresses).zip(&rows) {
         let Some(address) = address else {
-            calls.notes.push(format!(
+            calls.note(format!(
                 "left out '{}', whose address is not http or https",
                 comment(&title(item))
             ));
@@ -313,25 +301,24 @@ fn fill(
         let request = sent_request(item, &method);
         let mut call = maker.call(&method, address, path, row.as_deref(), &request, above.auth);
         if matches!(request, Cow::Owned(_)) {
-            let note = "its body is left out, as Postman sends none with this method";
-            call.notes.push(note.to_owned());
+            call.note("its body is left out, as Postman sends none with this method");
         }
         if item["protocolProfileBehavior"]["followRedirects"] == false {
-            let none = calls::LuaLiteral::Expression("0".to_owned());
-            call.options.push(("max_redirects".to_owned(), none));
+            call.option(
+                "max_redirects",
+                calls::LuaLiteral::Expression("0".to_owned()),
+            );
         }
         maker.apply_scripts(findings, &item["response"], &mut call);
         let place = maker.place;
-        for note in &mut call.notes {
-            *note = format!("{place}: {note}");
-        }
+        call.name_in_notes(&place);
         let early = std::mem::take(&mut variables.early);
         for name in early
             .iter()
             .filter(|name| !variables.already.contains(*name))
         {
             let name = comment(name);
-            call.notes.push(format!("{place}: '{name}' is sent before a script sets it: put a value in, or the request that brings it before"));
+            call.note(format!("{place}: '{name}' is sent before a script sets it: put a value in, or the request that brings it before"));
         }
         if is_new {
             let mut name = title(top.unwrap_or(item));
@@ -351,9 +338,8 @@ fn fill(
             };
             calls.tasks().push(OutlineTask {
                 name,
-                group: None,
-                tags: Vec::new(),
                 steps,
+                ..OutlineTask::default()
             });
         }
         folder = top.map(std::ptr::from_ref);
@@ -373,20 +359,15 @@ fn fill(
     }
     if variables.are_too_long() {
         let message = "left some '{{variables}}' as they are: their values, which are made of each other, are too long, so shorten them";
-        calls.notes.push(message.to_owned());
+        calls.note(message);
     }
     if !others.is_empty() {
         let total: usize = others.values().sum();
-        let shown: Vec<String> = others
-            .iter()
-            .take(8)
-            .map(|(host, count)| format!("{host} ({count})"))
-            .collect();
+        let shown = counted_hosts(&others);
         let s = if total == 1 { "" } else { "s" };
         let first = others.keys().next().cloned().unwrap_or_default();
-        calls.notes.push(format!(
-            "left out {total} request{s} to other hosts: {}; '--hosts {first}' keeps those of one",
-            shown.join(", ")
+        calls.note(format!(
+            "left out {total} request{s} to other hosts: {shown}; '--hosts {first}' keeps those of one"
         ));
     }
 }

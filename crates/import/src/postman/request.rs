@@ -74,8 +74,7 @@ impl BodyMaker<'_> {
                 let value = self.field(&name, value);
                 (name, value)
             });
-            let fields = LuaLiteral::fields(fields.collect());
-            call.options.push(("query".to_owned(), fields));
+            call.option("query", LuaLiteral::fields(fields.collect()));
         }
         let mut content_type = None;
         // The chosen authorization replaces a header.
@@ -138,8 +137,7 @@ impl BodyMaker<'_> {
             (None, Some((user, password))) => {
                 let user = self.variables.text(user, self.calls);
                 let password = self.secret(password, "PASSWORD", "the password").code;
-                let pair = LuaLiteral::Expression(format!("{{ {user}, {password} }}"));
-                call.options.push(("auth".to_owned(), pair));
+                call.authenticate(&user, &password, false);
             }
             (None, None) => {}
         }
@@ -220,14 +218,7 @@ impl BodyMaker<'_> {
                 } else {
                     self.secret(&password, "PASSWORD", "the password").code
                 };
-                let digest = if kind == "digest" {
-                    ", digest = true"
-                } else {
-                    ""
-                };
-                let credentials =
-                    LuaLiteral::Expression(format!("{{ {user}, {password}{digest} }}"));
-                call.options.push(("auth".to_owned(), credentials));
+                call.authenticate(&user, &password, kind == "digest");
             }
             "apikey" => {
                 let key = Some(get("key"))
@@ -241,7 +232,7 @@ impl BodyMaker<'_> {
                 };
                 call.set(option, &key, LuaLiteral::Expression(value));
             }
-            other => call.notes.push(format!(
+            other => call.note(format!(
                 "authorization of the kind '{}' is not imported: set it in 'headers' or 'auth'",
                 comment(other)
             )),
@@ -272,10 +263,7 @@ impl BodyMaker<'_> {
             _ => call.set("expect", "status", LuaLiteral::List(numbers)),
         }
         if status.iter().any(|status| (300..400).contains(status)) {
-            call.options.push((
-                "max_redirects".to_owned(),
-                LuaLiteral::Expression("0".to_owned()),
-            ));
+            call.option("max_redirects", LuaLiteral::Expression("0".to_owned()));
         }
         let texts: Vec<LuaLiteral> = findings
             .texts
@@ -308,18 +296,17 @@ impl BodyMaker<'_> {
         let after = self.statements(&findings.after, "", call);
         call.after.extend(after);
         if let Some(limit) = findings.under_ms {
-            call.notes.push(format!("a script wants an answer within {limit} ms: write a threshold, such as [\"{}\"] = \"p95 < {limit}ms\"", self.place));
+            call.note(format!("a script wants an answer within {limit} ms: write a threshold, such as [\"{}\"] = \"p95 < {limit}ms\"", self.place));
         }
         for line in findings.unknown.iter().take(MAX_SCRIPT_LINES) {
-            call.notes.push(format!(
+            call.note(format!(
                 "write in Lua what the script does: {}",
                 comment(line)
             ));
         }
         if findings.unknown.len() > MAX_SCRIPT_LINES {
             let more = findings.unknown.len() - MAX_SCRIPT_LINES;
-            call.notes
-                .push(format!("and {more} more lines of its scripts"));
+            call.note(format!("and {more} more lines of its scripts"));
         }
     }
 
@@ -349,7 +336,7 @@ impl BodyMaker<'_> {
                         value => Some(self.value(value)),
                     });
                     let Some(lua) = lua else {
-                        call.notes.push(format!(
+                        call.note(format!(
                             "write in Lua when the script sets '{}'",
                             comment(&set_in(step).join("', '"))
                         ));

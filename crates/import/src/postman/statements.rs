@@ -1,8 +1,5 @@
 //! Splits a script of JavaScript into statements, without their wrappers.
 
-use regex::Regex;
-use std::sync::LazyLock;
-
 /// A piece of a script.
 #[derive(Debug, PartialEq)]
 pub(super) enum Statement {
@@ -21,14 +18,12 @@ const MAX_SCRIPT_BYTES: usize = 64 << 10;
 /// The deepest blocks that are read.
 const MAX_DEPTH: usize = 20;
 
-/// The head of a test: `pm.test("name", function () {`, or an arrow function with or without a block.
-static TEST: LazyLock<Regex> = LazyLock::new(|| {
-    let text = r#"^pm\s*\.\s*test\(\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)\s*,\s*(?:async\s*)?(?:function\s*\w*\s*\([^)]*\)|\([^)]*\)\s*=>|\w+\s*=>)\s*"#;
-    Regex::new(text).expect("the pattern is one")
-});
-static OTHER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:for|while|switch|do|function|async|class)\b").expect("the pattern is one")
-});
+// The head of a test: `pm.test("name", function () {`, or an arrow function with or without a block.
+pattern!(
+    TEST,
+    r#"^pm\s*\.\s*test\(\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)\s*,\s*(?:async\s*)?(?:function\s*\w*\s*\([^)]*\)|\([^)]*\)\s*=>|\w+\s*=>)\s*"#
+);
+pattern!(OTHER, r"^(?:for|while|switch|do|function|async|class)\b");
 
 /// Returns the statements of a script, in their order.
 pub(super) fn statements(script: &str) -> Vec<Statement> {

@@ -53,8 +53,8 @@ impl ScriptValue {
     /// Returns whether the value comes from the response.
     pub(super) fn is_of_response(&self) -> bool {
         match self {
-            ScriptValue::Variable(_) | ScriptValue::Text(_) | ScriptValue::Number(_) => false,
-            ScriptValue::Nothing => false,
+            ScriptValue::Variable(_) | ScriptValue::Text(_) => false,
+            ScriptValue::Number(_) | ScriptValue::Nothing => false,
             ScriptValue::Joined(parts) => parts.iter().any(ScriptValue::is_of_response),
             _ => true,
         }

@@ -6,11 +6,9 @@ use crate::lua_text::{field, quoted};
 use crate::parts::Concatenation;
 use crate::places::named_token;
 use crate::secrets;
-use regex::Regex;
 use serde_json::Value;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 /// The most locals of a plan: Lua takes 200.
 const MAX_LOCALS: usize = 100;
@@ -20,8 +18,7 @@ const MAX_DEPTH: usize = 8;
 /// would make a text without end.
 const MAX_EXPANDED_BYTES: usize = 4 << 20;
 
-static TEMPLATE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\{\{\s*([^{}\r\n]{1,200}?)\s*\}\}").expect("the pattern is one"));
+pattern!(TEMPLATE, r"\{\{\s*([^{}\r\n]{1,200}?)\s*\}\}");
 
 /// Origins of the value of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -336,7 +333,7 @@ impl PostmanVariables {
             return VariableExpression { code, source };
         }
         if name.starts_with('$') {
-            calls.notes.push(format!(
+            calls.note(format!(
                 "'{{{{{name}}}}}' is made of random words: write what it is to be"
             ));
             let (code, source) = ("random.words(1)".to_owned(), ValueSource::Text);

@@ -56,6 +56,14 @@ pub fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
     }
 }
 
+/// Returns lines that are reasons of a kind.
+fn of(
+    kind: ReasonKind,
+    lines: impl IntoIterator<Item = String>,
+) -> impl Iterator<Item = (ReasonKind, String)> {
+    lines.into_iter().map(move |line| (kind, line))
+}
+
 /// Returns one line for each reason why the run failed, with its kind; none if it did not fail.
 fn reasons(
     report: &Report,
@@ -64,13 +72,7 @@ fn reasons(
 ) -> Vec<(ReasonKind, String)> {
     let ending = report.ending.as_ref();
     let mut reasons = Vec::new();
-    let mut add = |kind, lines: &mut dyn Iterator<Item = String>| {
-        reasons.extend(lines.map(|line| (kind, line)));
-    };
-    add(
-        ReasonKind::Trouble,
-        &mut trouble.map(first_line).into_iter(),
-    );
+    reasons.extend(of(ReasonKind::Trouble, trouble.map(first_line)));
     let ended = ending.and_then(|ending| match ending.cause {
         cause if cause == Cause::Aborted || ending.in_test_start => Some(ending.text.clone()),
         _ if is_before_users(report) => {
@@ -83,41 +85,35 @@ fn reasons(
     let users_lost = ending
         .filter(|ending| ending.all_lost)
         .map(|_| all_lost(report));
-    add(ReasonKind::Ending, &mut ended.into_iter().chain(users_lost));
+    reasons.extend(of(ReasonKind::Ending, ended.into_iter().chain(users_lost)));
     if ending.is_none_or(|ending| ending.cause != Cause::NotStarted) && !is_before_users(report) {
         let nothing = nothing_succeeded(report);
-        add(ReasonKind::NothingSucceeded, &mut nothing.into_iter());
+        reasons.extend(of(ReasonKind::NothingSucceeded, nothing));
     }
     let failed_by_plan = ending.iter().flat_map(|ending| &ending.failed);
-    add(
+    reasons.extend(of(
         ReasonKind::Plan,
-        &mut failed_by_plan.map(|why| one_line(why)),
-    );
-    add(ReasonKind::Threshold, &mut broken(report).map(broken_line));
+        failed_by_plan.map(|why| one_line(why)),
+    ));
+    reasons.extend(of(ReasonKind::Threshold, broken(report).map(broken_line)));
     if settings.fail_on_saturation {
-        add(ReasonKind::Saturation, &mut saturated(report).into_iter());
+        reasons.extend(of(ReasonKind::Saturation, saturated(report)));
         let fewer = ending.and_then(fewer_users);
         let fewer = fewer.map(|fewer| format!("{fewer} were started ('--fail-on-saturation')"));
-        add(ReasonKind::Load, &mut fewer.into_iter());
+        reasons.extend(of(ReasonKind::Load, fewer));
     }
-    add(
-        ReasonKind::Task,
-        &mut always_failed_tasks(report).into_iter(),
-    );
-    add(
-        ReasonKind::Check,
-        &mut never_held_checks(report).into_iter(),
-    );
+    reasons.extend(of(ReasonKind::Task, always_failed_tasks(report)));
+    reasons.extend(of(ReasonKind::Check, never_held_checks(report)));
     if settings.fail_on_error {
-        add(ReasonKind::Failures, &mut failed(report));
+        reasons.extend(of(ReasonKind::Failures, failed(report)));
         let raised = test_stop(ending).map(|raised| format!("{raised} ('--fail-on-error')"));
-        add(ReasonKind::Ending, &mut raised.into_iter());
+        reasons.extend(of(ReasonKind::Ending, raised));
     }
     if has_limits(report, settings) && !settings.allow_short {
         let missing = load_not_reached(report);
-        let mut missing = missing
+        let missing = missing
             .map(|missing| format!("not judged: the load was not reached: {missing}{ACCEPT}"));
-        add(ReasonKind::Load, &mut missing);
+        reasons.extend(of(ReasonKind::Load, missing));
     }
     if let Some(short) = ending.and_then(|ending| short(ending, report, settings)) {
         let text = if ending.is_some_and(|ending| ending.in_warmup) {

@@ -339,17 +339,13 @@ fn value_over(figure: Figure, intervals: &[IntervalCounts]) -> Option<f64> {
 impl RunTotal<'_> {
     /// All requests that count, failed ones included unless only the successful ones are kept.
     fn count(&self) -> u64 {
-        match &self.kept {
-            Some(kept) => kept.count as u64,
-            None => self.figures.count,
-        }
+        let kept = self.kept.as_ref();
+        kept.map_or(self.figures.count, |kept| kept.count as u64)
     }
 
     fn failures(&self) -> u64 {
-        match &self.kept {
-            Some(kept) => kept.failures as u64,
-            None => self.figures.failures,
-        }
+        let kept = self.kept.as_ref();
+        kept.map_or(self.figures.failures, |kept| kept.failures as u64)
     }
 
     /// Returns the figure of this run: as its report has it, unless the start is left out.

@@ -107,11 +107,8 @@ impl InFlightRequests {
         at: u64,
         responded: bool,
     ) -> Option<QuietTime> {
-        let quiet = if responded && at.saturating_sub(self.last_response) >= LEAST_QUIET {
-            Some(self.quiet(at))
-        } else {
-            None
-        };
+        let is_quiet = responded && at.saturating_sub(self.last_response) >= LEAST_QUIET;
+        let quiet = is_quiet.then(|| self.quiet(at));
         let under_way = (self.starts.len() - self.free.len()) as u64;
         let start = self.starts[flight.0 as usize].take();
         self.free.push(flight.0);

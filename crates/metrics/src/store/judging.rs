@@ -196,12 +196,10 @@ fn no_tags(
     };
     let mut unknown = tags.pairs().map(|(key, value)| format!("{key}={value}"));
     match unknown.find(|tag| !existing.contains(tag)) {
-        Some(tag) => match nearest(&tag, existing.iter().map(String::as_str)) {
-            Some(near) => {
-                format!("no request had the tag '{tag}'{or_label}; did you mean '{near}'?")
-            }
-            None => format!("no request had the tag '{tag}'{or_label}"),
-        },
+        Some(tag) => {
+            let hint = hint(&tag, &existing);
+            format!("no request had the tag '{tag}'{or_label}{hint}")
+        }
         None => {
             let called = match name {
                 "" => String::new(),
@@ -218,6 +216,12 @@ fn no_tags(
     }
 }
 
+/// Suggests the one of some names that is most like another.
+fn hint(name: &str, existing: &[String]) -> String {
+    let near = nearest(name, existing.iter().map(String::as_str));
+    near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"))
+}
+
 /// Explains that a name was never used, and suggests the one most like it.
 fn nobody(measured: &MeasuredFigures, name: &str, labels: Option<&[String]>) -> String {
     let requests = measured.requests.by_label.names.labels().iter();
@@ -228,10 +232,7 @@ fn nobody(measured: &MeasuredFigures, name: &str, labels: Option<&[String]>) -> 
         .chain(measured.measures.names())
         .chain(labels.into_iter().flatten().cloned());
     let names: Vec<String> = names.collect();
-    let hint = match nearest(name, names.iter().map(String::as_str)) {
-        Some(near) => format!("; did you mean '{near}'?"),
-        None => String::new(),
-    };
+    let hint = hint(name, &names);
     if labels.is_none() {
         format!("no request, task, check or metric of that name was seen{hint}")
     } else {

@@ -277,72 +277,55 @@ impl ThresholdFigures {
         // A verdict may arrive before the request that it is about.
         let failures = self.failures.max(0) as u64;
         let passes = self.count.saturating_sub(failures);
+        use ThresholdSubject::{Arrivals, Metric, Requests, Tasks};
+        let scale = || unit.per_millisecond().ok_or(self.figures());
         Ok(match (self.subject, figure, unit) {
             // Where none was due, none was dropped.
-            (ThresholdSubject::Arrivals, FigureKind::Dropped, Unit::Percent) => {
-                share(failures).or(Some(0.0))
+            (Arrivals, FigureKind::Dropped, Unit::Percent) => share(failures).or(Some(0.0)),
+            (Arrivals, FigureKind::Dropped, _) => Some(failures as f64),
+            (Requests | Tasks | ThresholdSubject::Checks, FigureKind::Rate, Unit::PerSecond) => {
+                per_second(count)
             }
-            (ThresholdSubject::Arrivals, FigureKind::Dropped, _) => Some(failures as f64),
-            (
-                ThresholdSubject::Requests | ThresholdSubject::Tasks | ThresholdSubject::Checks,
-                FigureKind::Rate,
-                Unit::PerSecond,
-            ) => per_second(count),
-            (
-                ThresholdSubject::Requests | ThresholdSubject::Tasks | ThresholdSubject::Checks,
-                FigureKind::Count,
-                _,
-            ) => Some(count),
-            (ThresholdSubject::Requests, FigureKind::Bytes, Unit::Size(size)) => {
+            (Requests | Tasks | ThresholdSubject::Checks, FigureKind::Count, _) => Some(count),
+            (Requests, FigureKind::Bytes, Unit::Size(size)) => {
                 Some(self.bytes as f64 / size.bytes())
             }
-            (ThresholdSubject::Requests, FigureKind::Bytes, Unit::SizePerSecond(size)) => {
+            (Requests, FigureKind::Bytes, Unit::SizePerSecond(size)) => {
                 per_second(self.bytes as f64 / size.bytes())
             }
             (_, FigureKind::Failures, Unit::Percent) if self.has_failures() => share(failures),
             (_, FigureKind::Failures, _) if self.has_failures() => {
                 (self.count > 0).then_some(failures as f64)
             }
-            (ThresholdSubject::Requests, FigureKind::Oldest, _) => {
-                let scale = unit.per_millisecond().ok_or(self.figures())?;
-                Some(self.oldest.max(self.max) * scale)
-            }
-            (ThresholdSubject::Requests | ThresholdSubject::Tasks, ..) => {
-                let scale = unit.per_millisecond().ok_or(self.figures())?;
+            (Requests, FigureKind::Oldest, _) => Some(self.oldest.max(self.max) * scale()?),
+            (Requests | Tasks, ..) => {
+                let scale = scale()?;
                 self.distribution(figure)?.map(|ms| ms * scale)
             }
             (ThresholdSubject::Checks, FigureKind::Checks | FigureKind::Rate, Unit::Percent) => {
                 share(passes)
             }
-            (
-                ThresholdSubject::Metric(MetricKind::Rate),
-                FigureKind::Rate | FigureKind::Value,
-                Unit::Percent,
-            ) => share(passes),
-            (ThresholdSubject::Metric(MetricKind::Counter), FigureKind::Rate, Unit::PerSecond) => {
+            (Metric(MetricKind::Rate), FigureKind::Rate | FigureKind::Value, Unit::Percent) => {
+                share(passes)
+            }
+            (Metric(MetricKind::Counter), FigureKind::Rate, Unit::PerSecond) => {
                 per_second(self.sum)
             }
-            (ThresholdSubject::Metric(_), FigureKind::Rate, Unit::PerSecond) => per_second(count),
-            (ThresholdSubject::Metric(MetricKind::Counter), FigureKind::Value, Unit::None) => {
-                Some(self.sum)
-            }
-            (ThresholdSubject::Metric(_), FigureKind::Count, _) => Some(count),
-            (ThresholdSubject::Metric(MetricKind::Gauge), FigureKind::Value, Unit::None) => {
-                self.last
-            }
-            (ThresholdSubject::Metric(MetricKind::Trend), FigureKind::Value, Unit::None) => {
+            (Metric(_), FigureKind::Rate, Unit::PerSecond) => per_second(count),
+            (Metric(MetricKind::Counter), FigureKind::Value, Unit::None) => Some(self.sum),
+            (Metric(_), FigureKind::Count, _) => Some(count),
+            (Metric(MetricKind::Gauge), FigureKind::Value, Unit::None) => self.last,
+            (Metric(MetricKind::Trend), FigureKind::Value, Unit::None) => {
                 self.distribution(FigureKind::Avg)?
             }
-            (ThresholdSubject::Metric(MetricKind::Trend), _, Unit::None) => {
+            (Metric(MetricKind::Trend), _, Unit::None) => self.distribution(figure)?,
+            // The extremes of a gauge are not known for a stretch.
+            (Metric(MetricKind::Gauge), FigureKind::Min | FigureKind::Max, Unit::None)
+                if of.during.is_none() =>
+            {
                 self.distribution(figure)?
             }
-            // The extremes of a gauge are not known for a stretch.
-            (
-                ThresholdSubject::Metric(MetricKind::Gauge),
-                FigureKind::Min | FigureKind::Max,
-                Unit::None,
-            ) if of.during.is_none() => self.distribution(figure)?,
-            (ThresholdSubject::Metric(MetricKind::Gauge), FigureKind::Avg, Unit::None) => {
+            (Metric(MetricKind::Gauge), FigureKind::Avg, Unit::None) => {
                 self.distribution(figure)?
             }
             _ => return Err(self.figures()),

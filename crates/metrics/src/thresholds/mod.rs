@@ -450,13 +450,10 @@ impl Candidate {
             Some(gathered) => (gathered.all(), gathered.after),
             None => ((view.whole)(&self.selector, threshold), 0),
         };
-        match threshold_figures {
-            Some(threshold_figures) => {
-                let lasted = (view.lasted)(from, view.until.max(from));
-                threshold_figures.value(threshold, lasted.as_secs_f64())
-            }
-            None => Ok(None),
-        }
+        threshold_figures.map_or(Ok(None), |threshold_figures| {
+            let lasted = (view.lasted)(from, view.until.max(from));
+            threshold_figures.value(threshold, lasted.as_secs_f64())
+        })
     }
 
     /// Returns the figure that decides at the end of the run.

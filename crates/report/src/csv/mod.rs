@@ -6,6 +6,7 @@
 
 use csv::Writer;
 use lgoose_base::error::Error;
+use lgoose_base::figures;
 use lgoose_base::line::one_line;
 use lgoose_metrics::{
     Check, Figures, Latency, Metric, MetricKind, Report, RequestRow, ScenarioRow, SeriesPoint,
@@ -50,28 +51,31 @@ const NAMES: [&str; 33] = [
     "users_lost",
 ];
 
-/// The columns of [`series`].
-const SERIES: [&str; 20] = [
-    "second",
-    "seconds",
-    "users",
-    "count",
-    "failures",
-    "rate",
-    "bytes",
-    "p50_ms",
-    "p95_ms",
-    "p99_ms",
-    "min_ms",
-    "max_ms",
-    "sum_ms",
-    "under_way",
-    "oldest_ms",
-    "busy",
-    "lag_ms",
-    "saturated",
-    "own_p50_ms",
-    "own_p99_ms",
+/// Shows a figure of a point in time.
+type SeriesCell = fn(&SeriesPoint) -> String;
+
+/// The columns of [`series`], each with what it shows of a point in time.
+const SERIES: [(&str, SeriesCell); 20] = [
+    ("second", |row| row.second.to_string()),
+    ("seconds", |row| row.seconds.to_string()),
+    ("users", |row| row.users.to_string()),
+    ("count", |row| row.count.to_string()),
+    ("failures", |row| row.failures.to_string()),
+    ("rate", |row| figure(row.rate())),
+    ("bytes", |row| row.bytes.to_string()),
+    ("p50_ms", |row| figure(row.latency.p50_ms)),
+    ("p95_ms", |row| figure(row.latency.p95_ms)),
+    ("p99_ms", |row| figure(row.latency.p99_ms)),
+    ("min_ms", |row| figure(row.latency.min_ms)),
+    ("max_ms", |row| figure(row.latency.max_ms)),
+    ("sum_ms", |row| row.latency.sum_ms.to_string()),
+    ("under_way", |row| row.under_way.to_string()),
+    ("oldest_ms", |row| row.oldest_ms.to_string()),
+    ("busy", |row| row.generator.busy.to_string()),
+    ("lag_ms", |row| row.generator.lag_ms.to_string()),
+    ("saturated", |row| row.generator.saturated.to_string()),
+    ("own_p50_ms", |row| figure(row.generator.own_p50_ms)),
+    ("own_p99_ms", |row| figure(row.generator.own_p99_ms)),
 ];
 
 /// Returns a row for each request name, for all requests together (`aggregated`), for each request name of `test_start`
@@ -84,7 +88,7 @@ const SERIES: [&str; 20] = [
 /// # Errors
 /// None that a report made by lgoose can cause.
 pub(crate) fn names(report: &Report) -> Result<String, Error> {
-    let mut table = CsvTable::new(&NAMES)?;
+    let mut table = CsvTable::new(NAMES.to_vec())?;
     for row in &report.requests {
         table.row(&request("request", &row.method, &row.name, &row.figures))?;
     }
@@ -92,13 +96,7 @@ pub(crate) fn names(report: &Report) -> Result<String, Error> {
     for row in &report.start_stop {
         table.row(&request("start_stop", &row.method, &row.name, &row.figures))?;
     }
-    let per_second = |count: u64| {
-        if report.elapsed_s > 0.0 {
-            count as f64 / report.elapsed_s
-        } else {
-            0.0
-        }
-    };
+    let per_second = |count: u64| figures::per_second(count as f64, report.elapsed_s);
     for row in &report.scenarios {
         table.row(&scenario(row, per_second(row.iterations)))?;
     }
@@ -134,9 +132,9 @@ pub(crate) fn names(report: &Report) -> Result<String, Error> {
 /// # Errors
 /// None that a report made by lgoose can cause.
 pub fn series(report: &Report) -> Result<String, Error> {
-    let mut table = CsvTable::new(&SERIES)?;
+    let mut table = CsvTable::new(SERIES.map(|(title, _)| title).to_vec())?;
     for row in &report.series {
-        table.row(&point(row))?;
+        table.record(SERIES.map(|(_, value)| value(row)))?;
     }
     table.text()
 }
@@ -157,14 +155,14 @@ type CsvCells = Vec<(&'static str, String)>;
 
 /// A table being written as CSV.
 struct CsvTable {
-    columns: &'static [&'static str],
+    columns: Vec<&'static str>,
     writer: Writer<Vec<u8>>,
 }
 
 impl CsvTable {
-    fn new(columns: &'static [&'static str]) -> Result<CsvTable, Error> {
+    fn new(columns: Vec<&'static str>) -> Result<CsvTable, Error> {
         let mut writer = Writer::from_writer(Vec::new());
-        writer.write_record(columns).map_err(trouble)?;
+        writer.write_record(&columns).map_err(trouble)?;
         Ok(CsvTable { columns, writer })
     }
 
@@ -175,6 +173,11 @@ impl CsvTable {
         };
         let row = self.columns.iter().map(cell);
         self.writer.write_record(row).map_err(trouble)
+    }
+
+    /// Adds a row that has a cell for each column.
+    fn record<const N: usize>(&mut self, cells: [String; N]) -> Result<(), Error> {
+        self.writer.write_record(cells).map_err(trouble)
     }
 
     fn text(self) -> Result<String, Error> {
@@ -199,12 +202,7 @@ fn request(kind: &str, method: &str, name: &str, figures: &Figures) -> CsvCells 
         ("retries", figures.retries.to_string()),
         ("rate", figures.rate.to_string()),
         ("bytes", figures.bytes.to_string()),
-        (
-            "bytes_sent",
-            figures
-                .bytes_sent
-                .map_or_else(String::new, |bytes| bytes.to_string()),
-        ),
+        ("bytes_sent", figure(figures.bytes_sent)),
     ];
     cells.extend(latency(figures.latency_ms));
     cells
@@ -315,32 +313,7 @@ fn latency(latency: Option<Latency>) -> CsvCells {
     cells
 }
 
-fn point(row: &SeriesPoint) -> CsvCells {
-    vec![
-        ("second", row.second.to_string()),
-        ("seconds", row.seconds.to_string()),
-        ("users", row.users.to_string()),
-        ("count", row.count.to_string()),
-        ("failures", row.failures.to_string()),
-        ("rate", figure(row.rate())),
-        ("bytes", row.bytes.to_string()),
-        ("p50_ms", figure(row.latency.p50_ms)),
-        ("p95_ms", figure(row.latency.p95_ms)),
-        ("p99_ms", figure(row.latency.p99_ms)),
-        ("min_ms", figure(row.latency.min_ms)),
-        ("max_ms", figure(row.latency.max_ms)),
-        ("sum_ms", row.latency.sum_ms.to_string()),
-        ("under_way", row.under_way.to_string()),
-        ("oldest_ms", row.oldest_ms.to_string()),
-        ("busy", row.generator.busy.to_string()),
-        ("lag_ms", row.generator.lag_ms.to_string()),
-        ("saturated", row.generator.saturated.to_string()),
-        ("own_p50_ms", figure(row.generator.own_p50_ms)),
-        ("own_p99_ms", figure(row.generator.own_p99_ms)),
-    ]
-}
-
-fn figure(value: Option<f64>) -> String {
+fn figure(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 

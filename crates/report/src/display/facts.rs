@@ -66,16 +66,8 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
         lines.insert(6, ("retries", text));
     }
     if total.redirects > 0 {
-        lines.insert(
-            6,
-            (
-                "redirects",
-                format!(
-                    "{}, not counted as requests",
-                    counted(total.redirects, "hop")
-                ),
-            ),
-        );
+        let hops = counted(total.redirects, "hop");
+        lines.insert(6, ("redirects", format!("{hops}, not counted as requests")));
     }
     if let Some(arrivals) = &report.arrivals {
         let late = arrivals.delay_ms.map_or_else(String::new, |delay| {
@@ -93,27 +85,15 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
         lines.insert(5, ("iterations", text));
     }
     if let Some(generator) = &report.generator {
-        lines.insert(
-            lines.len() - 2,
-            ("generator", generator_line(generator, total)),
-        );
+        let text = generator_line(generator, total);
+        lines.insert(lines.len() - 2, ("generator", text));
     }
     if let Some(warmup) = &report.warmup {
-        let text = format!(
-            "{} · {} requests, {} failed · not in the figures above",
-            exact_seconds(Duration::try_from_secs_f64(warmup.elapsed_s).unwrap_or_default()),
-            show_count(warmup.aggregated.count),
-            with_share(warmup.aggregated.failures, warmup.aggregated.count)
-        );
+        let text = apart(warmup.elapsed_s, &warmup.aggregated);
         lines.insert(5, ("warm-up", text));
     }
     lines.extend(report.earlier.iter().map(|earlier| {
-        let text = format!(
-            "{} · {} requests, {} failed · not in the figures above",
-            exact_seconds(Duration::try_from_secs_f64(earlier.elapsed_s).unwrap_or_default()),
-            show_count(earlier.aggregated.count),
-            with_share(earlier.aggregated.failures, earlier.aggregated.count)
-        );
+        let text = apart(earlier.elapsed_s, &earlier.aggregated);
         ("figures before", text)
     }));
     lines.extend(report.logs.iter().map(|log| {
@@ -137,6 +117,16 @@ pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
         lines.push(("verdict", one_line(&verdict.text)));
     }
     lines
+}
+
+/// Returns the requests of a time that is not part of the figures.
+fn apart(elapsed_s: f64, total: &Figures) -> String {
+    format!(
+        "{} · {} requests, {} failed · not in the figures above",
+        exact_seconds(Duration::try_from_secs_f64(elapsed_s).unwrap_or_default()),
+        show_count(total.count),
+        with_share(total.failures, total.count)
+    )
 }
 
 /// Returns the most users at the same time, or that none of them reached its tasks.

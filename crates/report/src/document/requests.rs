@@ -57,23 +57,14 @@ const FIRST: [&str; 4] = ["p50", "p95", "p99", "max"];
 const SERVICE: [&str; 7] = ["avg", "min", "p50", "p90", "p95", "p99", "max"];
 
 const MORE: [Figure; 11] = [
-    ("avg", Scope::Usual, |all, _| {
-        Cell::of(all.latency_ms, |latency| Cell::duration(latency.avg))
-    }),
-    ("min", Scope::Usual, |all, _| {
-        Cell::of(all.latency_ms, |latency| Cell::duration(latency.min))
-    }),
-    ("max", Scope::Usual, |all, _| {
-        Cell::of(all.latency_ms, |latency| Cell::duration(latency.max))
-    }),
+    ("avg", Scope::Usual, |all, _| latency(all, |ms| ms.avg)),
+    ("min", Scope::Usual, |all, _| latency(all, |ms| ms.min)),
+    ("max", Scope::Usual, |all, _| latency(all, |ms| ms.max)),
     ("stdev", Scope::Full, |all, _| {
-        Cell::of(
-            all.latency_ms.and_then(|latency| latency.stdev),
-            Cell::duration,
-        )
+        Cell::of(all.latency_ms.and_then(|ms| ms.stdev), Cell::duration)
     }),
     ("ok avg", Scope::Full, |all, _| {
-        Cell::of(all.latency_ok_ms, |latency| Cell::duration(latency.avg))
+        duration(all.latency_ok_ms, |ms| ms.avg)
     }),
     ("failed/s", Scope::Usual, |all, report| {
         Cell::rate(per_second(all.failures as f64, report.elapsed_s))
@@ -102,24 +93,12 @@ const STREAMS: [Figure; 8] = [
             Cell::rate(per_second(messages.received as f64, report.elapsed_s))
         })
     }),
-    ("first p50", Scope::Usual, |all, _| {
-        Cell::of(all.first_event_ms, |first| Cell::duration(first.p50))
-    }),
-    ("first p95", Scope::Usual, |all, _| {
-        Cell::of(all.first_event_ms, |first| Cell::duration(first.p95))
-    }),
-    ("first p99", Scope::Full, |all, _| {
-        Cell::of(all.first_event_ms, |first| Cell::duration(first.p99))
-    }),
-    ("gap p50", Scope::Usual, |all, _| {
-        Cell::of(all.event_gap_ms, |gap| Cell::duration(gap.p50))
-    }),
-    ("gap p99", Scope::Usual, |all, _| {
-        Cell::of(all.event_gap_ms, |gap| Cell::duration(gap.p99))
-    }),
-    ("gap max", Scope::Usual, |all, _| {
-        Cell::of(all.event_gap_ms, |gap| Cell::duration(gap.max))
-    }),
+    ("first p50", Scope::Usual, |all, _| first(all, |ms| ms.p50)),
+    ("first p95", Scope::Usual, |all, _| first(all, |ms| ms.p95)),
+    ("first p99", Scope::Full, |all, _| first(all, |ms| ms.p99)),
+    ("gap p50", Scope::Usual, |all, _| gap(all, |ms| ms.p50)),
+    ("gap p99", Scope::Usual, |all, _| gap(all, |ms| ms.p99)),
+    ("gap max", Scope::Usual, |all, _| gap(all, |ms| ms.max)),
 ];
 
 const PHASES: [Figure; 6] = [
@@ -139,6 +118,22 @@ const PHASES: [Figure; 6] = [
 
 fn phase(ms: Option<f64>) -> Cell {
     Cell::of(ms, Cell::duration)
+}
+
+fn duration(latency: Option<Latency>, value: fn(&Latency) -> f64) -> Cell {
+    Cell::of(latency, |latency| Cell::duration(value(&latency)))
+}
+
+fn latency(all: &Figures, value: fn(&Latency) -> f64) -> Cell {
+    duration(all.latency_ms, value)
+}
+
+fn first(all: &Figures, value: fn(&Latency) -> f64) -> Cell {
+    duration(all.first_event_ms, value)
+}
+
+fn gap(all: &Figures, value: fn(&Latency) -> f64) -> Cell {
+    duration(all.event_gap_ms, value)
 }
 
 /// Returns the figures of each name: the most important ones in the first table, more in the others.

@@ -1,12 +1,11 @@
 //! The lines below the header of a run in which something fails: since when, where, why, and whether it is lgoose itself.
 
 use super::super::ViewContext;
-use super::super::style::{Styles, TextMeaning};
+use super::super::style::TextMeaning;
 use super::super::text::broken;
-use super::paint::{cut, put};
+use super::paint::{Painter, cut};
 use lgoose_judgement::{Diagnosis, measured_until_now};
 use lgoose_metrics::Snapshot;
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// The columns of a question: `  where `.
@@ -18,8 +17,7 @@ pub(super) fn draw(
     snapshot: &Snapshot,
     most: usize,
     rest: &mut Rect,
-    buffer: &mut Buffer,
-    styles: Styles,
+    painter: &mut Painter<'_>,
 ) {
     let Some(diagnosis) = Diagnosis::of_snapshot(snapshot) else {
         return;
@@ -43,6 +41,6 @@ pub(super) fn draw(
     }
     for (line, meaning) in lines.into_iter().take(most) {
         let area = cut(rest, 1);
-        put(buffer, area, area.x, &line, meaning, styles);
+        painter.put(area, area.x, &line, meaning);
     }
 }

@@ -4,12 +4,11 @@ use super::super::by_tag::matching;
 use super::super::layout::ScreenLayout;
 use super::super::loads::{self, describe_load, whose};
 use super::super::state::{Dialog, ViewState};
-use super::super::style::{Styles, TextMeaning};
+use super::super::style::TextMeaning;
 use super::super::text::{broken, one_line};
-use super::paint::StyledLines;
+use super::paint::{Painter, StyledLines};
 use lgoose_base::line::cut_middle;
 use lgoose_metrics::{LiveLoad, Snapshot};
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Block, Clear, Paragraph, Widget as _, Wrap};
@@ -103,13 +102,7 @@ pub(super) fn warnings(snapshot: &Snapshot) -> StyledLines {
     lines
 }
 
-pub(super) fn draw(
-    state: &ViewState,
-    snapshot: &Snapshot,
-    area: Rect,
-    buffer: &mut Buffer,
-    styles: Styles,
-) {
+pub(super) fn draw(state: &ViewState, snapshot: &Snapshot, area: Rect, painter: &mut Painter<'_>) {
     let (title, text) = match &state.dialog {
         Dialog::Quit => (
             "stop the run?".to_owned(),
@@ -147,7 +140,7 @@ pub(super) fn draw(
         width,
         height,
     };
-    framed(&title, &lines, 0, place, buffer, styles);
+    framed(&title, &lines, 0, place, painter);
 }
 
 /// Returns the title and the text of the question for a number of a load.
@@ -174,8 +167,7 @@ pub(super) fn tags(
     snapshot: &Snapshot,
     area: Rect,
     layout: &mut ScreenLayout,
-    buffer: &mut Buffer,
-    styles: Styles,
+    painter: &mut Painter<'_>,
 ) {
     let tags = matching(snapshot, typed);
     let all = tags.iter().map(|tag| one_line(tag)).collect::<Vec<_>>();
@@ -219,7 +211,7 @@ pub(super) fn tags(
     } else {
         "by tag".to_owned()
     };
-    framed(&title, &lines, 0, place, buffer, styles);
+    framed(&title, &lines, 0, place, painter);
 }
 
 /// Draws a text over nearly all of the screen, scrolled no further than to its end.
@@ -228,8 +220,7 @@ pub(super) fn page(
     lines: &[(TextMeaning, String)],
     area: Rect,
     layout: &mut ScreenLayout,
-    buffer: &mut Buffer,
-    styles: Styles,
+    painter: &mut Painter<'_>,
 ) {
     let place = Rect {
         y: area.y + 1.min(area.height),
@@ -271,7 +262,7 @@ pub(super) fn page(
         ),
         _ => "/ search · y copy · Esc back".to_owned(),
     };
-    framed(&title, &lines, from, place, buffer, styles);
+    framed(&title, &lines, from, place, painter);
 }
 
 fn framed(
@@ -279,21 +270,20 @@ fn framed(
     lines: &[(TextMeaning, String)],
     from: u16,
     place: Rect,
-    buffer: &mut Buffer,
-    styles: Styles,
+    painter: &mut Painter<'_>,
 ) {
-    Clear.render(place, buffer);
+    Clear.render(place, painter.buffer);
     let block = Block::bordered().title(match title {
         "" => String::new(),
         title => format!(" {title} "),
     });
     let text: Vec<Line> = lines
         .iter()
-        .map(|(meaning, line)| Line::styled(format!(" {line}"), styles.of(*meaning)))
+        .map(|(meaning, line)| Line::styled(format!(" {line}"), painter.styles.of(*meaning)))
         .collect();
     Paragraph::new(Text::from(text))
         .block(block)
         .wrap(Wrap { trim: false })
         .scroll((from, 0))
-        .render(place, buffer);
+        .render(place, painter.buffer);
 }

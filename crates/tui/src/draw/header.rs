@@ -3,14 +3,13 @@
 use super::super::ViewContext;
 use super::super::pages::{is_broken, ms_text, rate, tight};
 use super::super::state::ViewState;
-use super::super::style::{Styles, TextMeaning};
+use super::super::style::TextMeaning;
 use super::super::text::one_line;
 use super::graphs::LONG_MS;
-use super::paint::{put, put_right};
+use super::paint::Painter;
 use lgoose_base::line::cut_middle;
 use lgoose_base::units::{counted, show_count, show_duration, show_long, show_size};
 use lgoose_metrics::{LiveRequests, RunPhase, Snapshot};
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr as _;
@@ -28,8 +27,7 @@ pub(super) fn draw(
     live: &Snapshot,
     shown: &Snapshot,
     area: Rect,
-    buffer: &mut Buffer,
-    styles: Styles,
+    painter: &mut Painter<'_>,
 ) {
     let line = |at: u16| Rect {
         y: area.y + at,
@@ -40,41 +38,27 @@ pub(super) fn draw(
     let users = users(live);
     let room = width.saturating_sub(users.width() + 9);
     let what = format!("{} → {}", one_line(&facts.plan), one_line(&facts.host));
-    let x = put(
-        buffer,
-        line(0),
-        area.x,
-        "lgoose ",
-        TextMeaning::Title,
-        styles,
-    );
+    let x = painter.put(line(0), area.x, "lgoose ", TextMeaning::Title);
     let what = cut_middle(&what, room);
-    put(buffer, line(0), x, &what, TextMeaning::Strong, styles);
-    put_right(buffer, line(0), &users, TextMeaning::Strong, styles);
+    painter.put(line(0), x, &what, TextMeaning::Strong);
+    painter.put_right(line(0), &users, TextMeaning::Strong);
 
     let x = match state.figures.finished {
         Some(_) => area.x,
-        None => put(
-            buffer,
-            line(1),
-            area.x,
-            &bar(live),
-            TextMeaning::Graph,
-            styles,
-        ),
+        None => painter.put(line(1), area.x, &bar(live), TextMeaning::Graph),
     };
     let (texts, meaning) = phase(state, live);
     let room = area.right().saturating_sub(x) as usize;
     let fits = texts.iter().find(|text| text.width() <= room);
     let text = fits.or(texts.last()).map_or("", String::as_str);
-    let end = put(buffer, line(1), x, text, meaning, styles);
+    let end = painter.put(line(1), x, text, meaning);
     let room = area.right().saturating_sub(end + 2) as usize;
     let (texts, busy) = generator(live);
     if let Some(text) = texts.iter().find(|text| text.width() <= room) {
-        put_right(buffer, line(1), text, busy, styles);
+        painter.put_right(line(1), text, busy);
     }
 
-    figures(state, shown, line(2), buffer, styles);
+    figures(state, shown, line(2), painter);
 }
 
 /// Returns `12 users` or, while they change, where they are going: `1,738 → 100 users`.
@@ -209,13 +193,7 @@ struct HeaderFigure {
     meaning: TextMeaning,
 }
 
-fn figures(
-    state: &ViewState,
-    snapshot: &Snapshot,
-    area: Rect,
-    buffer: &mut Buffer,
-    styles: Styles,
-) {
+fn figures(state: &ViewState, snapshot: &Snapshot, area: Rect, painter: &mut Painter<'_>) {
     let mut parts = parts(snapshot, state.requests(snapshot));
     parts.splice(0..0, chosen(state));
     let between = " · ";
@@ -239,9 +217,9 @@ fn figures(
     let mut x = area.x;
     for (at, part) in parts.iter().enumerate() {
         if at > 0 {
-            x = put(buffer, area, x, between, TextMeaning::Faint, styles);
+            x = painter.put(area, x, between, TextMeaning::Faint);
         }
-        x = put(buffer, area, x, &part.text, part.meaning, styles);
+        x = painter.put(area, x, &part.text, part.meaning);
     }
 }
 
@@ -274,11 +252,8 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<HeaderFigure> {
             meaning,
         });
     };
-    add(
-        0,
-        format!("{} req/s (last 10 s)", rate(total.rate_now)),
-        TextMeaning::Strong,
-    );
+    let text = format!("{} req/s (last 10 s)", rate(total.rate_now));
+    add(0, text, TextMeaning::Strong);
     let share = 100.0 * total.failures as f64 / total.count.max(1) as f64;
     match (total.count, total.failures) {
         (0, _) => {}
@@ -295,16 +270,11 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<HeaderFigure> {
             add(0, text, TextMeaning::Bad);
         }
     }
-    let (ok, of) = match total.failures {
-        0 => (total.p50, ""),
-        _ => (requests.ok[0], "ok "),
+    let (p50, p95, of) = match total.failures {
+        0 => (total.p50, total.p95, ""),
+        _ => (requests.ok[0], requests.ok[1], "ok "),
     };
-    let p95 = if total.failures == 0 {
-        total.p95
-    } else {
-        requests.ok[1]
-    };
-    add(6, format!("{of}p50 {}", tight(ok)), TextMeaning::Plain);
+    add(6, format!("{of}p50 {}", tight(p50)), TextMeaning::Plain);
     add(2, format!("{of}p95 {}", tight(p95)), TextMeaning::Plain);
     let has_started = snapshot.requests.total.count > 0;
     let broken = snapshot
@@ -314,20 +284,13 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<HeaderFigure> {
     match broken.count() {
         0 => {}
         broken => {
-            let of = snapshot.thresholds.len();
-            add(
-                1,
-                format!("✗ {broken} of {of} thresholds"),
-                TextMeaning::Bad,
-            );
+            let text = format!("✗ {broken} of {} thresholds", snapshot.thresholds.len());
+            add(1, text, TextMeaning::Bad);
         }
     }
     if snapshot.arrivals.dropped > 0 {
-        add(
-            2,
-            format!("✗ {} dropped", show_count(snapshot.arrivals.dropped)),
-            TextMeaning::Bad,
-        );
+        let text = format!("✗ {} dropped", show_count(snapshot.arrivals.dropped));
+        add(2, text, TextMeaning::Bad);
     }
     if snapshot.progress.wanted.rate.is_some() && has_started {
         let text = format!("starts {} late", tight(snapshot.arrivals.late_p99));
@@ -349,11 +312,8 @@ fn parts(snapshot: &Snapshot, requests: &LiveRequests) -> Vec<HeaderFigure> {
         let text = counted(snapshot.warnings.len() as u64, "warning");
         add(4, format!("! {text}"), TextMeaning::Warning);
     }
-    add(
-        8,
-        format!("{} reqs", show_count(total.count)),
-        TextMeaning::Plain,
-    );
+    let text = format!("{} reqs", show_count(total.count));
+    add(8, text, TextMeaning::Plain);
     add(9, show_size(requests.bytes as f64), TextMeaning::Plain);
     for part in &mut parts {
         // `✗ 48 (0.12%)`, `✗ 1/2 thresholds`, `715 req/s`.

@@ -17,6 +17,7 @@ use super::layout::ScreenLayout;
 use super::state::{Dialog, Tab, ViewState};
 use super::style::Styles;
 use lgoose_metrics::Snapshot;
+pub(crate) use paint::Painter;
 use paint::{StyledLines, cut, cut_below};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -31,20 +32,23 @@ pub(crate) fn draw(
     area: Rect,
     buffer: &mut Buffer,
 ) -> ScreenLayout {
-    let styles = Styles {
-        colours: facts.colours,
+    let painter = &mut Painter {
+        buffer,
+        styles: Styles {
+            colours: facts.colours,
+        },
     };
     let shown = state.figures.moment.as_deref().unwrap_or(snapshot);
     let mut layout = ScreenLayout::default();
     let mut rest = area;
     let head = cut(&mut rest, 3);
-    header::draw(facts, state, snapshot, shown, head, buffer, styles);
+    header::draw(facts, state, snapshot, shown, head, painter);
     let most = match area.height {
         ..18 => 2,
         18..28 => 4,
         _ => 5,
     };
-    diagnosis::draw(facts, snapshot, most, &mut rest, buffer, styles);
+    diagnosis::draw(facts, snapshot, most, &mut rest, painter);
     let graphs = match area.height {
         ..18 => 0,
         18..28 => 5,
@@ -52,24 +56,24 @@ pub(crate) fn draw(
         34..50 => 10,
         _ => 12,
     };
-    graphs::graphs(state, snapshot, cut(&mut rest, graphs), buffer, styles);
-    page::tabs(state, shown, cut(&mut rest, 1), &mut layout, buffer, styles);
+    graphs::graphs(state, snapshot, cut(&mut rest, graphs), painter);
+    page::tabs(state, shown, cut(&mut rest, 1), &mut layout, painter);
     let keys = cut_below(&mut rest, 1);
-    page::draw(state, shown, rest, &mut layout, buffer, styles);
-    page::last_line(state, shown, keys, buffer, styles);
+    page::draw(state, shown, rest, &mut layout, painter);
+    page::last_line(state, shown, keys, painter);
     match &state.dialog {
         Dialog::None => {}
         dialog if dialog.scrolls() => {
             let lines = scrolled_text(state, shown, area.width);
-            dialogs::page(state, &lines, area, &mut layout, buffer, styles);
+            dialogs::page(state, &lines, area, &mut layout, painter);
         }
         Dialog::Tags(typed, at) => {
-            dialogs::tags(typed, *at, shown, area, &mut layout, buffer, styles);
+            dialogs::tags(typed, *at, shown, area, &mut layout, painter);
         }
-        _ => dialogs::draw(state, shown, area, buffer, styles),
+        _ => dialogs::draw(state, shown, area, painter),
     }
     if facts.ascii {
-        ascii::replace(buffer, area);
+        ascii::replace(painter.buffer, area);
     }
     layout
 }

@@ -6,14 +6,13 @@ use super::super::loads::{self, whose};
 use super::super::log::{LineLevel, time};
 use super::super::pages::listing;
 use super::super::state::{RowReference, Tab, ViewState};
-use super::super::style::{Styles, TextMeaning};
+use super::super::style::TextMeaning;
 use super::super::text::broken;
 use super::detail;
-use super::paint::{cut_below, put, put_right};
+use super::paint::{self, Painter, cut_below, line};
 use lgoose_base::line::cut_middle;
 use lgoose_base::units::counted;
 use lgoose_metrics::Snapshot;
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -31,8 +30,7 @@ pub(super) fn tabs(
     snapshot: &Snapshot,
     area: Rect,
     layout: &mut ScreenLayout,
-    buffer: &mut Buffer,
-    styles: Styles,
+    painter: &mut Painter<'_>,
 ) {
     let tabs = Tab::of(snapshot);
     let mut titles: Vec<String> = tabs
@@ -71,7 +69,7 @@ pub(super) fn tabs(
             TextMeaning::Faint
         };
         let from = x;
-        x = put(buffer, area, x, title, meaning, styles);
+        x = painter.put(area, x, title, meaning);
         layout.tabs.push((from, x));
     }
 }
@@ -81,11 +79,10 @@ pub(super) fn draw(
     snapshot: &Snapshot,
     mut area: Rect,
     layout: &mut ScreenLayout,
-    buffer: &mut Buffer,
-    styles: Styles,
+    painter: &mut Painter<'_>,
 ) {
     if state.tab == Tab::Log {
-        layout.rows = log(state, area, buffer, styles);
+        layout.rows = log(state, area, painter);
         return;
     }
     let rows = listing(state, snapshot);
@@ -105,22 +102,17 @@ pub(super) fn draw(
             tab: state.tab,
             key,
         });
-        beside(state, snapshot, subject, pane, buffer, styles);
+        beside(state, snapshot, subject, pane, painter);
     } else if state.tab == Tab::Errors && area.height > MESSAGE + 3 {
         let message = current.map(|at| rows.rows[at].name.as_str());
         let below = cut_below(&mut area, MESSAGE);
         let lines = broken(message.unwrap_or_default(), below.width.into());
         for (at, text) in lines.iter().take(MESSAGE.into()).enumerate() {
-            let line = Rect {
-                y: below.y + at as u16,
-                height: 1,
-                ..below
-            };
-            put(buffer, line, line.x, text, TextMeaning::Bad, styles);
+            painter.put(line(below, at as u16), below.x, text, TextMeaning::Bad);
         }
     }
     let (sorted, reversed) = (state.sorted(), state.reversed);
-    layout.rows = rows.draw(area, buffer, current, sorted, reversed, styles);
+    layout.rows = rows.draw(area, painter, current, sorted, reversed);
 }
 
 /// Draws the details of the selected row, as many lines as there is room for.
@@ -129,8 +121,7 @@ fn beside(
     snapshot: &Snapshot,
     subject: Option<RowReference>,
     area: Rect,
-    buffer: &mut Buffer,
-    styles: Styles,
+    painter: &mut Painter<'_>,
 ) {
     let lines = subject.map(|subject| detail::lines(state, snapshot, &subject));
     let inner = usize::from(area.width).saturating_sub(2);
@@ -143,19 +134,15 @@ fn beside(
         .collect();
     let room = usize::from(area.height);
     for y in 0..area.height {
-        let line = Rect {
-            y: area.y + y,
-            height: 1,
-            ..area
-        };
-        let x = put(buffer, line, line.x, "│ ", TextMeaning::Faint, styles);
+        let line = line(area, y);
+        let x = painter.put(line, line.x, "│ ", TextMeaning::Faint);
         let last = usize::from(y) + 1 == room && all.len() > room;
         match all.get(usize::from(y)) {
             Some(_) if last => {
-                put(buffer, line, x, "… ↵ shows all", TextMeaning::Faint, styles);
+                painter.put(line, x, "… ↵ shows all", TextMeaning::Faint);
             }
             Some((meaning, text)) => {
-                put(buffer, line, x, text, *meaning, styles);
+                painter.put(line, x, text, *meaning);
             }
             None => {}
         }
@@ -163,8 +150,7 @@ fn beside(
 }
 
 /// Draws the log, with the newest line at the bottom.
-fn log(state: &ViewState, area: Rect, buffer: &mut Buffer, styles: Styles) -> DrawnRows {
-    let mut area = area;
+fn log(state: &ViewState, mut area: Rect, painter: &mut Painter<'_>) -> DrawnRows {
     let foot = cut_below(&mut area, 1);
     let room = usize::from(area.height);
     let (lines, newer) = state.log.page(&state.filter, room);
@@ -173,28 +159,17 @@ fn log(state: &ViewState, area: Rect, buffer: &mut Buffer, styles: Styles) -> Dr
             "" => "nothing has been logged".to_owned(),
             filter => format!("no line matches '{filter}'"),
         };
-        put(buffer, area, area.x, &text, TextMeaning::Faint, styles);
+        painter.put(area, area.x, &text, TextMeaning::Faint);
     }
     for (at, line) in lines.iter().enumerate() {
-        let place = Rect {
-            y: area.y + at as u16,
-            height: 1,
-            ..area
-        };
-        let x = put(
-            buffer,
-            place,
-            place.x,
-            &time(line.at),
-            TextMeaning::Faint,
-            styles,
-        ) + 1;
+        let place = paint::line(area, at as u16);
+        let x = painter.put(place, place.x, &time(line.at), TextMeaning::Faint) + 1;
         let meaning = match line.level {
             LineLevel::Error => TextMeaning::Bad,
             LineLevel::Warning => TextMeaning::Warning,
             LineLevel::Plain => TextMeaning::Plain,
         };
-        put(buffer, place, x, &line.text, meaning, styles);
+        painter.put(place, x, &line.text, meaning);
     }
     let count = state.log.count();
     if count > lines.len() as u64 {
@@ -207,7 +182,7 @@ fn log(state: &ViewState, area: Rect, buffer: &mut Buffer, styles: Styles) -> Dr
                 counted(rounded(count), "line")
             )
         };
-        put_right(buffer, foot, &text, TextMeaning::Faint, styles);
+        painter.put_right(foot, &text, TextMeaning::Faint);
     }
     DrawnRows {
         y: area.y,
@@ -227,8 +202,7 @@ pub(super) fn last_line(
     state: &ViewState,
     snapshot: &Snapshot,
     area: Rect,
-    buffer: &mut Buffer,
-    styles: Styles,
+    painter: &mut Painter<'_>,
 ) {
     const KEYS: [&str; 12] = [
         "? help",
@@ -261,7 +235,7 @@ pub(super) fn last_line(
             "  (Esc drops it)"
         };
         let text = format!("filter: {}{hint}", state.filter);
-        put(buffer, area, area.x, &text, TextMeaning::Strong, styles);
+        painter.put(area, area.x, &text, TextMeaning::Strong);
     } else if state.notice.is_empty() {
         let mut keys: Vec<String> = match state.figures.finished {
             Some(_) => AFTERWARDS.map(str::to_owned).to_vec(),
@@ -284,11 +258,11 @@ pub(super) fn last_line(
         let mut x = area.x;
         for key in &keys {
             if (x as usize) + key.width() <= area.right() as usize {
-                x = put(buffer, area, x, key, TextMeaning::Faint, styles) + 2;
+                x = painter.put(area, x, key, TextMeaning::Faint) + 2;
             }
         }
     } else {
         let text = cut_middle(&state.notice, area.width as usize);
-        put(buffer, area, area.x, &text, TextMeaning::Strong, styles);
+        painter.put(area, area.x, &text, TextMeaning::Strong);
     }
 }

@@ -28,31 +28,35 @@ pub(super) fn cut_below(rest: &mut Rect, height: u16) -> Rect {
     }
 }
 
-/// Writes a text into a line, from column `x` on, and returns the column after it.
-pub(super) fn put(
-    buffer: &mut Buffer,
-    area: Rect,
-    x: u16,
-    text: &str,
-    meaning: TextMeaning,
-    styles: Styles,
-) -> u16 {
-    if area.height == 0 || x >= area.right() {
-        return x;
+/// Returns a line of an area by its place from the top.
+pub(super) fn line(area: Rect, at: u16) -> Rect {
+    Rect {
+        y: area.y + at,
+        height: 1,
+        ..area
     }
-    let room = (area.right() - x) as usize;
-    let (end, _) = buffer.set_stringn(x, area.y, text, room, styles.of(meaning));
-    end
 }
 
-/// Writes a text at the right end of a line.
-pub(super) fn put_right(
-    buffer: &mut Buffer,
-    area: Rect,
-    text: &str,
-    meaning: TextMeaning,
-    styles: Styles,
-) {
-    let x = area.right().saturating_sub(text.width() as u16);
-    put(buffer, area, x, text, meaning, styles);
+/// The screen that is drawn, and the looks of meanings on it.
+pub(crate) struct Painter<'b> {
+    pub(crate) buffer: &'b mut Buffer,
+    pub(crate) styles: Styles,
+}
+
+impl Painter<'_> {
+    /// Writes a text into a line, from column `x` on, and returns the column after it.
+    pub(super) fn put(&mut self, area: Rect, x: u16, text: &str, meaning: TextMeaning) -> u16 {
+        if area.height == 0 || x >= area.right() {
+            return x;
+        }
+        let room = (area.right() - x) as usize;
+        let style = self.styles.of(meaning);
+        self.buffer.set_stringn(x, area.y, text, room, style).0
+    }
+
+    /// Writes a text at the right end of a line.
+    pub(super) fn put_right(&mut self, area: Rect, text: &str, meaning: TextMeaning) {
+        let x = area.right().saturating_sub(text.width() as u16);
+        self.put(area, x, text, meaning);
+    }
 }

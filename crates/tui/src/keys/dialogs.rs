@@ -28,8 +28,8 @@ pub(super) fn press_in_dialog(
                 return Some(KeyAction::Command(Command::ResetStatistics));
             }
         }
-        Dialog::Users(text) => return type_users(state, key, text, snapshot),
-        Dialog::Rate(text) => return type_rate(state, key, text, snapshot),
+        Dialog::Users(text) => return type_number(state, key, text, false, snapshot),
+        Dialog::Rate(text) => return type_number(state, key, text, true, snapshot),
         Dialog::Tags(typed, at) => choose_from_tags(state, key, typed, at, snapshot),
         // Only these keys close it: a person who was typing when it came has not read it.
         Dialog::Message(_) => match key {
@@ -107,57 +107,30 @@ fn next_found(state: &ViewState, after: u16) -> u16 {
     next.or(found.first()).copied().unwrap_or(state.scroll)
 }
 
-fn type_users(
+/// Takes a key of the question for a number of a load: its rate, or its users.
+fn type_number(
     state: &mut ViewState,
     key: KeyCode,
     mut text: String,
+    is_rate: bool,
     snapshot: &Snapshot,
 ) -> Option<KeyAction> {
+    let most = if is_rate { 9 } else { 7 };
+    let length = text.len();
     match key {
-        KeyCode::Char(digit @ '0'..='9') if text.len() < 7 => text.push(digit),
-        KeyCode::Enter => {
-            state.dialog = Dialog::None;
-            let users = text.parse().ok()?;
-            return Some(KeyAction::Command(loads::set_users(state, users, snapshot)));
-        }
-        _ => return type_number(state, key, text, Dialog::Users, snapshot),
-    }
-    state.dialog = Dialog::Users(text);
-    None
-}
-
-fn type_rate(
-    state: &mut ViewState,
-    key: KeyCode,
-    mut text: String,
-    snapshot: &Snapshot,
-) -> Option<KeyAction> {
-    match key {
-        KeyCode::Char(digit @ '0'..='9') if text.len() < 9 => text.push(digit),
-        KeyCode::Char('.') if !text.contains('.') => text.push('.'),
+        KeyCode::Char(digit @ '0'..='9') if length < most => text.push(digit),
+        KeyCode::Char('.') if is_rate && !text.contains('.') => text.push('.'),
         KeyCode::Enter => {
             state.dialog = Dialog::None;
             if text == "." {
                 state.notice = "'.' is no rate".to_owned();
             }
-            let rate = text.parse().ok()?;
-            return Some(KeyAction::Command(loads::set_rate(state, rate, snapshot)));
+            return Some(KeyAction::Command(if is_rate {
+                loads::set_rate(state, text.parse().ok()?, snapshot)
+            } else {
+                loads::set_users(state, text.parse().ok()?, snapshot)
+            }));
         }
-        _ => return type_number(state, key, text, Dialog::Rate, snapshot),
-    }
-    state.dialog = Dialog::Rate(text);
-    None
-}
-
-/// Handles the keys that all questions for a number have.
-fn type_number(
-    state: &mut ViewState,
-    key: KeyCode,
-    mut text: String,
-    to_dialog: fn(String) -> Dialog,
-    snapshot: &Snapshot,
-) -> Option<KeyAction> {
-    match key {
         KeyCode::Backspace => drop(text.pop()),
         KeyCode::Tab | KeyCode::Char('o') => {
             loads::next_load(state, snapshot);
@@ -169,10 +142,12 @@ fn type_number(
         }
         _ => {}
     }
-    state.dialog = match loads::rate(state, snapshot) {
-        // The other load has no rate.
-        None => Dialog::Users(text),
-        Some(_) => to_dialog(text),
+    // The load that another key has chosen may have no rate.
+    let is_typed = text.len() > length;
+    state.dialog = if is_rate && (is_typed || loads::rate(state, snapshot).is_some()) {
+        Dialog::Rate(text)
+    } else {
+        Dialog::Users(text)
     };
     None
 }

@@ -7,7 +7,7 @@ mod protobuf;
 mod tests;
 mod text;
 
-use super::responses::ErrorResponse;
+use super::responses::WebResult;
 use super::scrapes::Scrapes;
 use super::site::WebState;
 use axum::extract::State;
@@ -27,10 +27,7 @@ pub(super) fn none() -> Response {
 }
 
 /// `GET /metrics`.
-pub(super) async fn metrics(
-    State(site): State<Arc<WebState>>,
-    headers: HeaderMap,
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn metrics(State(site): State<Arc<WebState>>, headers: HeaderMap) -> WebResult {
     let accepted = headers
         .get_all(ACCEPT)
         .iter()

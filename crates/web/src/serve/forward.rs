@@ -2,8 +2,9 @@
 //! on this machine, which ends with the request. Measures nothing.
 
 use super::super::metrics::none;
-use super::super::responses::ErrorResponse;
+use super::super::responses::{ErrorResponse, WebResult};
 use super::super::{commands, status};
+use super::routes::ServedRuns;
 use super::{ServeSite, runs};
 use crate::queue::CurrentRun;
 use axum::body::Body;
@@ -12,7 +13,6 @@ use axum::http::header::{
     ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderName, TRANSFER_ENCODING,
 };
 use axum::http::{self, StatusCode};
-use axum::response::Response;
 use http_body_util::Full;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -37,20 +37,14 @@ const START: Duration = Duration::from_secs(10);
 const RESPONSE_LIMIT: Duration = Duration::from_secs(70);
 
 /// Forwards `GET` and `POST` to a run.
-pub(super) async fn forward(
-    State(site): State<Arc<ServeSite>>,
-    request: Request,
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn forward(State(site): ServedRuns, request: Request) -> WebResult {
     let run = site.runs.current().ok_or_else(idle)?;
     let address = address(&run).await?;
     exchange(&run, address, request).await
 }
 
 /// `GET /api/v1/status`, which there always is.
-pub(super) async fn status(
-    State(site): State<Arc<ServeSite>>,
-    request: Request,
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn status(State(site): ServedRuns, request: Request) -> WebResult {
     let read_only = site.access.read_only;
     let Some(run) = site.runs.current() else {
         return Ok(status::without_figures("idle", "", read_only));
@@ -64,10 +58,7 @@ pub(super) async fn status(
 }
 
 /// `GET /metrics`: none, if no run is in progress.
-pub(super) async fn metrics(
-    State(site): State<Arc<ServeSite>>,
-    request: Request,
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn metrics(State(site): ServedRuns, request: Request) -> WebResult {
     if site.runs.current().is_none() {
         return Ok(none());
     }
@@ -75,11 +66,7 @@ pub(super) async fn metrics(
 }
 
 /// `GET /api/v1/report.…`: if no run is in progress, that of the last one here.
-pub(super) async fn report(
-    site: Arc<ServeSite>,
-    request: Request,
-    format: Format,
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn report(site: Arc<ServeSite>, request: Request, format: Format) -> WebResult {
     match (site.runs.current(), site.runs.last()) {
         (None, Some(id)) => runs::send_report(&site, id, format).await,
         _ => forward(State(site), request).await,
@@ -106,11 +93,7 @@ async fn address(run: &CurrentRun) -> Result<SocketAddr, ErrorResponse> {
 }
 
 /// Sends a request to a run, and returns its response.
-async fn exchange(
-    run: &CurrentRun,
-    address: SocketAddr,
-    request: Request,
-) -> Result<Response, ErrorResponse> {
+async fn exchange(run: &CurrentRun, address: SocketAddr, request: Request) -> WebResult {
     let (head, body) = request.into_parts();
     let body = commands::whole(body).await?;
     let mut handed_on = http::Request::builder()

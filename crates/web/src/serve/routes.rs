@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// A route.
 pub(crate) struct ServeRoute {
-    pub(crate) path: &'static str,
+    pub(crate) path: String,
     pub(crate) response: ServeAction,
     /// Summary for the document.
     #[cfg_attr(
@@ -42,13 +42,17 @@ pub(crate) enum ServeAction {
 
 /// Returns the table.
 pub(crate) fn table() -> Vec<ServeRoute> {
-    let route = |path, response, summary| ServeRoute {
-        path,
+    let route = |path: &str, response, summary| ServeRoute {
+        path: path.to_owned(),
         response,
         summary,
     };
     use ServeAction::{Compare, List, Plan, Plans, Remove, Report, Run, Start};
-    vec![
+    let reports = of_run::REPORTS.map(|(ending, format, summary)| {
+        let path = format!("/api/v1/runs/{{id}}/report.{ending}");
+        route(&path, Report(format), summary)
+    });
+    let mut routes = vec![
         route("/api/v1/plans", Plans, "The plans that may be run"),
         route(
             "/api/v1/runs",
@@ -71,31 +75,9 @@ pub(crate) fn table() -> Vec<ServeRoute> {
             Report(Format::Json),
             "The report of a run; while it runs, the report so far",
         ),
-        route(
-            "/api/v1/runs/{id}/report.yaml",
-            Report(Format::Yaml),
-            "The report as YAML",
-        ),
-        route(
-            "/api/v1/runs/{id}/report.csv",
-            Report(Format::Csv),
-            "The rows of the report as CSV",
-        ),
-        route(
-            "/api/v1/runs/{id}/report.html",
-            Report(Format::Html),
-            "The report as a page",
-        ),
-        route(
-            "/api/v1/runs/{id}/report.md",
-            Report(Format::Md),
-            "The report as Markdown",
-        ),
-        route(
-            "/api/v1/runs/{id}/report.hdr",
-            Report(Format::Hdr),
-            "The latencies as a log of HdrHistogram",
-        ),
+    ];
+    routes.extend(reports);
+    routes.extend([
         route(
             "/api/v1/runs/{id}/comparison.json",
             Compare(Format::Json),
@@ -116,7 +98,8 @@ pub(crate) fn table() -> Vec<ServeRoute> {
             Plan,
             "The text of the plan, as it was when the run began",
         ),
-    ]
+    ]);
+    routes
 }
 
 /// Returns the router of a server.
@@ -128,10 +111,10 @@ pub(crate) fn router(runs: Arc<Runs>, access: Arc<Access>) -> Router {
     };
     let mut router = Router::new();
     for route in of_run::table() {
-        router = router.route(route.path, handed_on(route.response));
+        router = router.route(&route.path, handed_on(route.response));
     }
     for route in table() {
-        router = router.route(route.path, handler(route.response));
+        router = router.route(&route.path, handler(route.response));
     }
     for file in &page::FILES {
         router = router.route(file.path, get(|| async { file.respond() }));
@@ -139,7 +122,8 @@ pub(crate) fn router(runs: Arc<Runs>, access: Arc<Access>) -> Router {
     guarded(with_page(router, "/run"), access).with_state(Arc::new(site))
 }
 
-type ServedRuns = State<Arc<ServeSite>>;
+/// The runs, as a handler takes them.
+pub(super) type ServedRuns = State<Arc<ServeSite>>;
 
 /// Returns the handler that passes a request to the run that goes on.
 fn handed_on(response: of_run::RouteAction) -> MethodRouter<Arc<ServeSite>> {

@@ -1,13 +1,14 @@
 //! The list of plans and runs: plans that can be run, the queue, and finished runs.
 
-use super::super::responses::{ErrorResponse, PathParameter, json};
+use super::super::responses::{ErrorResponse, PathParameter, WebResult, json};
 use super::super::{commands, reports};
+use super::routes::ServedRuns;
 use super::{ServeSite, forward};
 use crate::queue::{RunRefusal, RunRequest, RunRow, Runs};
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use axum::http::{StatusCode, Uri};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::IntoResponse as _;
 use lgoose_metrics::Report;
 use lgoose_metrics::compare::{self, NamedReport};
 use lgoose_plan::config::Format;
@@ -39,14 +40,14 @@ pub(crate) struct RunList {
 }
 
 /// `GET /api/v1/plans`.
-pub(super) async fn plans(State(site): State<Arc<ServeSite>>) -> Result<Response, ErrorResponse> {
+pub(super) async fn plans(State(site): ServedRuns) -> WebResult {
     let runs = site.runs.clone();
     let plans = site.make(move || Ok(runs.plans.list())).await?;
     Ok(json(StatusCode::OK, &PlanList { plans }))
 }
 
 /// `GET /api/v1/runs`.
-pub(super) async fn list(State(site): State<Arc<ServeSite>>) -> Result<Response, ErrorResponse> {
+pub(super) async fn list(State(site): ServedRuns) -> WebResult {
     let runs = site.runs.clone();
     let (runs, error) = site.make(move || Ok(runs.rows())).await?;
     let list = RunList {
@@ -58,10 +59,7 @@ pub(super) async fn list(State(site): State<Arc<ServeSite>>) -> Result<Response,
 }
 
 /// `POST /api/v1/runs`.
-pub(super) async fn start(
-    State(site): State<Arc<ServeSite>>,
-    request: Request,
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn start(State(site): ServedRuns, request: Request) -> WebResult {
     let submission: RunRequest = commands::read(request, EXAMPLE).await?;
     let row = site.runs.add(submission).await?;
     let mut response = json(StatusCode::CREATED, &row);
@@ -72,30 +70,21 @@ pub(super) async fn start(
 }
 
 /// `GET /api/v1/runs/{id}`.
-pub(super) async fn run(
-    State(site): State<Arc<ServeSite>>,
-    PathParameter(id): PathParameter,
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn run(State(site): ServedRuns, PathParameter(id): PathParameter) -> WebResult {
     let runs = site.runs.clone();
     let row = site.make(move || Ok(runs.row(&id)?)).await?;
     Ok(json(StatusCode::OK, &row))
 }
 
 /// `DELETE /api/v1/runs/{id}`.
-pub(super) async fn remove(
-    State(site): State<Arc<ServeSite>>,
-    PathParameter(id): PathParameter,
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn remove(State(site): ServedRuns, PathParameter(id): PathParameter) -> WebResult {
     let runs = site.runs.clone();
     site.make(move || Ok(runs.remove(&id)?)).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// `GET /api/v1/runs/{id}/plan`.
-pub(super) async fn plan(
-    State(site): State<Arc<ServeSite>>,
-    PathParameter(id): PathParameter,
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn plan(State(site): ServedRuns, PathParameter(id): PathParameter) -> WebResult {
     let runs = site.runs.clone();
     let text = site.make(move || Ok(runs.plan(&id)?)).await?;
     Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
@@ -107,7 +96,7 @@ pub(super) async fn report(
     id: String,
     format: Format,
     mut request: Request,
-) -> Result<Response, ErrorResponse> {
+) -> WebResult {
     if site.runs.current().is_some_and(|run| run.id == id) {
         // Its own interface knows it as the only one.
         let path = format!("/api/v1/report.{}", reports::file(format).0);
@@ -118,11 +107,7 @@ pub(super) async fn report(
 }
 
 /// Responds with the report of a finished run.
-pub(super) async fn send_report(
-    site: &ServeSite,
-    id: String,
-    format: Format,
-) -> Result<Response, ErrorResponse> {
+pub(super) async fn send_report(site: &ServeSite, id: String, format: Format) -> WebResult {
     let runs = site.runs.clone();
     let bytes = site.make(move || {
         let (text, report) = read(&runs, &id)?;
@@ -141,7 +126,7 @@ pub(super) async fn compare(
     id: String,
     format: Format,
     uri: Uri,
-) -> Result<Response, ErrorResponse> {
+) -> WebResult {
     let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     let mut after = query.filter(|(name, _)| name == "after").map(|(_, id)| id);
     let Some(after) = after.next().map(|id| id.into_owned()) else {

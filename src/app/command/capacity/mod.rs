@@ -26,6 +26,7 @@ use lgoose_metrics::capacity::{
 use lgoose_metrics::control::Handle;
 use lgoose_metrics::{CapacityOutcome, CapacityStep, StepResult};
 use progress::SearchProgress;
+use std::cell::Cell;
 use std::time::Duration;
 use step::{FinishedStep, StepRunner, TimeLeft};
 
@@ -66,7 +67,15 @@ pub(super) fn capacity(options: &cli::CapacityArgs, handler: &SignalHandler) -> 
     }
     let progress = SearchProgress::new(aims.by, run.screen.quiet);
     let supervisor = Supervisor::new(Signals::ObeyedByAll(handler.clone()));
-    let steps = StepRunner::new(&supervisor, handler, &base, options, &run, &progress);
+    let steps = StepRunner {
+        supervisor: &supervisor,
+        handler,
+        base: &base,
+        options,
+        run: &run,
+        progress: &progress,
+        has_recruited: Cell::new(false),
+    };
     let mut search = Search::new(aims);
     let times = steps.times(None, &[]);
     let clock = SearchClock::start(options.time);

@@ -61,14 +61,14 @@ const LAST_SECONDS: usize = 5;
 
 /// Common parts of the steps of a search.
 pub(super) struct StepRunner<'a> {
-    supervisor: &'a Supervisor,
-    handler: &'a SignalHandler,
-    base: &'a PreparedRun,
-    options: &'a cli::CapacityArgs,
-    run: &'a cli::RunArgs,
-    progress: &'a SearchProgress,
+    pub(super) supervisor: &'a Supervisor,
+    pub(super) handler: &'a SignalHandler,
+    pub(super) base: &'a PreparedRun,
+    pub(super) options: &'a cli::CapacityArgs,
+    pub(super) run: &'a cli::RunArgs,
+    pub(super) progress: &'a SearchProgress,
     /// Whether workers were recruited before, so that messages about them are not repeated.
-    has_recruited: Cell<bool>,
+    pub(super) has_recruited: Cell<bool>,
 }
 
 /// Length of iterations, by the first step that held.
@@ -136,26 +136,7 @@ struct WatchedStep<'a> {
     first_ms: Option<f64>,
 }
 
-impl<'a> StepRunner<'a> {
-    pub(super) fn new(
-        supervisor: &'a Supervisor,
-        handler: &'a SignalHandler,
-        base: &'a PreparedRun,
-        options: &'a cli::CapacityArgs,
-        run: &'a cli::RunArgs,
-        progress: &'a SearchProgress,
-    ) -> StepRunner<'a> {
-        StepRunner {
-            supervisor,
-            handler,
-            base,
-            options,
-            run,
-            progress,
-            has_recruited: Cell::new(false),
-        }
-    }
-
+impl StepRunner<'_> {
     /// Runs a step or the confirming run; `None` if the search is over.
     ///
     /// # Errors
@@ -579,18 +560,18 @@ impl WatchedStep<'_> {
         let by_itself = self.confirms && cause == Some(Cause::TimeUp);
         let judgement = self.judgement.take();
         let judgement = judgement.or_else(|| by_itself.then(|| self.at_end.clone()));
+        let none = |reason| Judgement {
+            reason,
+            ..Judgement::default()
+        };
         match (judgement, broken) {
-            _ if ended.handle.is_stopped() || ended.outcome.trouble.is_some() => Judgement {
-                reason: text,
-                ..Judgement::default()
-            },
+            _ if ended.handle.is_stopped() || ended.outcome.trouble.is_some() => none(text),
             // With less than its load, a step says nothing about the site.
-            _ if ending.is_some_and(Ending::misses_load) => Judgement {
-                reason: ending
+            _ if ending.is_some_and(Ending::misses_load) => none(
+                ending
                     .and_then(Ending::missing)
                     .map(|missing| format!("{missing} of the load was missing: workers were lost")),
-                ..Judgement::default()
-            },
+            ),
             (Some(judgement), Some(row))
                 if self.confirms && judgement.result == StepResult::Held =>
             {
@@ -598,10 +579,7 @@ impl WatchedStep<'_> {
             }
             (Some(judgement), _) => judgement,
             (None, _) if matches!(cause, Some(Cause::StoppedByPlan | Cause::WorkersLost)) => {
-                Judgement {
-                    reason: text,
-                    ..Judgement::default()
-                }
+                none(text)
             }
             (None, _) => Judgement::failed("no answer", text.unwrap_or_default()),
         }

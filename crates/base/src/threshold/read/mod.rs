@@ -309,10 +309,8 @@ impl<'a> ThresholdParser<'a> {
                 place,
             ));
         }
-        let (sign, plain) = match digits.strip_prefix('-') {
-            Some(plain) => (-1.0, plain),
-            None => (1.0, digits),
-        };
+        let negative = digits.strip_prefix('-');
+        let (sign, plain) = negative.map_or((1.0, digits), |plain| (-1.0, plain));
         match decimal(plain) {
             Some(number) => Ok((sign * number, place)),
             None => Err(ThresholdMistake::new(

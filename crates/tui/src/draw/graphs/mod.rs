@@ -9,14 +9,13 @@ mod scale;
 
 use super::super::pages::{ms_text, rate};
 use super::super::state::ViewState;
-use super::super::style::{Styles, TextMeaning};
+use super::super::style::TextMeaning;
 use super::super::timeline::{Timeline, TimelineColumn};
-use super::paint::put;
+use super::paint::Painter;
 use lgoose_base::threshold::{FigureKind, LatencySubset, Unit};
 use lgoose_base::units::{show_count, show_long};
 use lgoose_metrics::{Snapshot, ThresholdRow};
 use plot::{Bar, Plot};
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr as _;
@@ -52,8 +51,7 @@ pub(super) fn graphs(
     state: &ViewState,
     snapshot: &Snapshot,
     area: Rect,
-    buffer: &mut Buffer,
-    styles: Styles,
+    painter: &mut Painter<'_>,
 ) {
     if area.height < 3 || area.width < 24 {
         return;
@@ -74,7 +72,7 @@ pub(super) fn graphs(
             width: each - GAP,
             ..area
         };
-        graph(kind, state, snapshot, place, buffer, styles);
+        graph(kind, state, snapshot, place, painter);
     }
 }
 
@@ -83,8 +81,7 @@ fn graph(
     state: &ViewState,
     snapshot: &Snapshot,
     area: Rect,
-    buffer: &mut Buffer,
-    styles: Styles,
+    painter: &mut Painter<'_>,
 ) {
     let timeline = &state.figures.timeline;
     let width = usize::from(area.width).saturating_sub(plot::LABELS);
@@ -101,14 +98,14 @@ fn graph(
         },
     };
     let title = title(kind, state, snapshot, &columns, window, limit);
-    write_title(&title, area, buffer, styles);
+    write_title(&title, area, painter);
     let rest = Rect {
         y: area.y + 1,
         height: area.height - 1,
         ..area
     };
-    plot.draw(rest, buffer, styles);
-    time_axis(timeline, window, rest, buffer, styles);
+    plot.draw(rest, painter);
+    time_axis(timeline, window, rest, painter);
 }
 
 fn window(timeline: &Timeline, width: usize, whole: bool) -> GraphWindow {
@@ -254,10 +251,8 @@ fn title(
                 part(format!("✗ {}", ms_text(failed)), TextMeaning::Bad);
             }
             if let Some(limit) = limit {
-                part(
-                    format!("limit {}", scale::short_ms(limit)),
-                    TextMeaning::Faint,
-                );
+                let text = format!("limit {}", scale::short_ms(limit));
+                part(text, TextMeaning::Faint);
             }
             if let Some(most) = highest(|column| column.ok_p95_ms) {
                 part(format!("max {} {over}", ms_text(most)), TextMeaning::Faint);
@@ -265,10 +260,8 @@ fn title(
         }
         GraphKind::UnderWay => {
             let (count, oldest) = now.map_or((0, 0.0), |now| (now.under_way, now.oldest_ms));
-            part(
-                format!("in flight {}", show_count(count)),
-                TextMeaning::Strong,
-            );
+            let text = format!("in flight {}", show_count(count));
+            part(text, TextMeaning::Strong);
             let (sign, meaning) = if oldest >= LONG_MS {
                 (" ⚠", TextMeaning::Warning)
             } else {
@@ -279,44 +272,34 @@ fn title(
             }
         }
         GraphKind::Users => {
-            part(
-                format!("users {}", show_count(snapshot.users)),
-                TextMeaning::Strong,
-            );
+            let text = format!("users {}", show_count(snapshot.users));
+            part(text, TextMeaning::Strong);
             if let Some(limit) = limit.filter(|limit| *limit != snapshot.users as f64) {
                 part(format!("→ {}", scale::short(limit)), TextMeaning::Strong);
             }
             if let Some(most) = highest(|column| Some(column.users as f64)) {
-                part(
-                    format!("max {} {over}", scale::short(most)),
-                    TextMeaning::Faint,
-                );
+                let text = format!("max {} {over}", scale::short(most));
+                part(text, TextMeaning::Faint);
             }
         }
     }
     parts
 }
 
-fn write_title(parts: &[(String, TextMeaning)], area: Rect, buffer: &mut Buffer, styles: Styles) {
+fn write_title(parts: &[(String, TextMeaning)], area: Rect, painter: &mut Painter<'_>) {
     let mut x = area.x;
     for (text, meaning) in parts {
         let between = if x == area.x { "" } else { " · " };
         let end = usize::from(x) + between.width() + text.width();
         if end <= usize::from(area.right()) {
-            x = put(buffer, area, x, between, TextMeaning::Faint, styles);
-            x = put(buffer, area, x, text, *meaning, styles);
+            x = painter.put(area, x, between, TextMeaning::Faint);
+            x = painter.put(area, x, text, *meaning);
         }
     }
 }
 
 /// Draws the last line: times into the run, and over them the marks of events.
-fn time_axis(
-    timeline: &Timeline,
-    window: GraphWindow,
-    area: Rect,
-    buffer: &mut Buffer,
-    styles: Styles,
-) {
+fn time_axis(timeline: &Timeline, window: GraphWindow, area: Rect, painter: &mut Painter<'_>) {
     let line = Rect {
         y: area.bottom() - 1,
         height: 1,
@@ -331,14 +314,7 @@ fn time_axis(
         let second = window.from + place as u64 * window.each;
         let text = format!("╵{}", show_long(Duration::from_secs(second)));
         if place + text.width() <= room {
-            put(
-                buffer,
-                line,
-                line.x + place as u16,
-                &text,
-                TextMeaning::Faint,
-                styles,
-            );
+            painter.put(line, line.x + place as u16, &text, TextMeaning::Faint);
         }
     }
     let to = window.from + window.each * window.columns as u64;
@@ -349,14 +325,7 @@ fn time_axis(
         let fits = place + text.width() <= room;
         let text = if fits { text.as_str() } else { "↑" };
         if place >= free {
-            put(
-                buffer,
-                line,
-                line.x + place as u16,
-                text,
-                TextMeaning::Warning,
-                styles,
-            );
+            painter.put(line, line.x + place as u16, text, TextMeaning::Warning);
             free = place + text.width();
         }
     }

@@ -1,8 +1,8 @@
 //! Bars over an axis with numbers: clipped where they leave the scale, with a line at a limit.
 
 use super::super::super::style::{Styles, TextMeaning};
+use super::super::paint::Painter;
 use super::scale;
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr as _;
@@ -60,7 +60,7 @@ impl PlotArea {
 
 impl Plot<'_> {
     /// Draws the graph; the last line is left for times.
-    pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer, styles: Styles) {
+    pub(super) fn draw(&self, area: Rect, painter: &mut Painter<'_>) {
         let values = self.bars.iter().filter_map(|bar| bar.value.or(bar.waiting));
         let place = PlotArea {
             area: Rect {
@@ -71,19 +71,19 @@ impl Plot<'_> {
             },
             top: scale::top(values, self.limit),
         };
-        self.axis(&place, area.x, buffer, styles);
+        self.axis(&place, area.x, painter);
         for (at, bar) in self.bars.iter().enumerate() {
             let x = place.area.x + at as u16;
             if x < place.area.right() {
-                draw_bar(bar, &place, x, buffer, styles);
+                draw_bar(bar, &place, x, painter);
             }
         }
-        self.line_of_limit(&place, buffer, styles);
-        self.clipped(&place, buffer, styles);
+        self.line_of_limit(&place, painter);
+        self.clipped(&place, painter);
     }
 
-    fn axis(&self, place: &PlotArea, x: u16, buffer: &mut Buffer, styles: Styles) {
-        let style = styles.of(TextMeaning::Faint);
+    fn axis(&self, place: &PlotArea, x: u16, painter: &mut Painter<'_>) {
+        let style = painter.styles.of(TextMeaning::Faint);
         let height = place.area.height;
         for line in 0..height {
             let middle = height >= 4 && height.is_multiple_of(2) && line == height / 2;
@@ -97,27 +97,29 @@ impl Plot<'_> {
                 Some(value) => format!("{:>5}┤", (self.show)(value)),
                 None => "     │".to_owned(),
             };
-            buffer.set_stringn(x, place.area.y + line, text, LABELS, style);
+            painter
+                .buffer
+                .set_stringn(x, place.area.y + line, text, LABELS, style);
         }
     }
 
     /// Draws the line of the limit where nothing else stands.
-    fn line_of_limit(&self, place: &PlotArea, buffer: &mut Buffer, styles: Styles) {
+    fn line_of_limit(&self, place: &PlotArea, painter: &mut Painter<'_>) {
         let Some(limit) = self.limit.filter(|limit| *limit <= place.top) else {
             return;
         };
         let y = place.line(limit);
         for x in place.area.x..place.area.right() {
-            if buffer[(x, y)].symbol() == " " {
-                buffer[(x, y)]
+            if painter.buffer[(x, y)].symbol() == " " {
+                painter.buffer[(x, y)]
                     .set_char('╌')
-                    .set_style(styles.of(TextMeaning::Warning));
+                    .set_style(painter.styles.of(TextMeaning::Warning));
             }
         }
     }
 
     /// Marks values beyond the scale, the highest with its value.
-    fn clipped(&self, place: &PlotArea, buffer: &mut Buffer, styles: Styles) {
+    fn clipped(&self, place: &PlotArea, painter: &mut Painter<'_>) {
         let of = |bar: &Bar| {
             bar.value
                 .or(bar.waiting)
@@ -128,10 +130,10 @@ impl Plot<'_> {
             .filter_map(|(at, bar)| Some((place.area.x + at as u16, of(bar)?)))
             .filter(|(x, _)| *x < place.area.right())
             .collect();
-        let style = styles.of(TextMeaning::Warning);
+        let style = painter.styles.of(TextMeaning::Warning);
         let y = place.area.y;
         for (x, _) in &clipped {
-            buffer[(*x, y)].set_char('▲').set_style(style);
+            painter.buffer[(*x, y)].set_char('▲').set_style(style);
         }
         let highest = clipped
             .iter()
@@ -144,19 +146,19 @@ impl Plot<'_> {
             } else {
                 x.saturating_sub(width).max(place.area.x)
             };
-            buffer.set_stringn(at, y, text, width.into(), style);
+            painter.buffer.set_stringn(at, y, text, width.into(), style);
         }
     }
 }
 
-fn draw_bar(bar: &Bar, place: &PlotArea, x: u16, buffer: &mut Buffer, styles: Styles) {
+fn draw_bar(bar: &Bar, place: &PlotArea, x: u16, painter: &mut Painter<'_>) {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let bottom = place.area.bottom() - 1;
     if bar.paused {
         for y in place.area.y..=bottom {
-            buffer[(x, y)]
+            painter.buffer[(x, y)]
                 .set_char('░')
-                .set_style(styles.of(TextMeaning::Faint));
+                .set_style(painter.styles.of(TextMeaning::Faint));
         }
         return;
     }
@@ -174,32 +176,32 @@ fn draw_bar(bar: &Bar, place: &PlotArea, x: u16, buffer: &mut Buffer, styles: St
             break;
         }
         let (sign, style) = match bad {
-            0 => (BARS[all], styles.of(meaning)),
-            8 => ('█', styles.of(TextMeaning::Bad)),
-            _ if all == 8 => (BARS[bad], over(styles)),
-            _ => (BARS[all], styles.of(TextMeaning::Bad)),
+            0 => (BARS[all], painter.styles.of(meaning)),
+            8 => ('█', painter.styles.of(TextMeaning::Bad)),
+            _ if all == 8 => (BARS[bad], over(painter.styles)),
+            _ => (BARS[all], painter.styles.of(TextMeaning::Bad)),
         };
-        buffer[(x, bottom - line as u16)]
+        painter.buffer[(x, bottom - line as u16)]
             .set_char(sign)
             .set_style(style);
     }
     // Without colours, a sign marks bad values.
-    if bad > 0 && !styles.colours {
-        buffer[(x, bottom)].set_char('✗');
+    if bad > 0 && !painter.styles.colours {
+        painter.buffer[(x, bottom)].set_char('✗');
     }
     if let Some(value) = bar.waiting {
         for y in place.line(value)..=bottom {
-            buffer[(x, y)]
+            painter.buffer[(x, y)]
                 .set_char('┊')
-                .set_style(styles.of(TextMeaning::Warning));
+                .set_style(painter.styles.of(TextMeaning::Warning));
         }
     }
     if let Some(value) = bar.point {
-        let cell = &mut buffer[(x, place.line(value))];
+        let cell = &mut painter.buffer[(x, place.line(value))];
         // A hole in a bar would read as a lower value.
         let style = match cell.symbol() {
-            "█" => over(styles),
-            _ => styles.of(TextMeaning::Bad),
+            "█" => over(painter.styles),
+            _ => painter.styles.of(TextMeaning::Bad),
         };
         cell.set_char('✗').set_style(style);
     }
@@ -208,8 +210,6 @@ fn draw_bar(bar: &Bar, place: &PlotArea, x: u16, buffer: &mut Buffer, styles: St
 /// Returns the style of a cell that is bad below and good above.
 fn over(styles: Styles) -> Style {
     let style = styles.of(TextMeaning::Bad);
-    match styles.of(TextMeaning::Graph).fg {
-        Some(colour) => style.bg(colour),
-        None => style,
-    }
+    let above = styles.of(TextMeaning::Graph).fg;
+    above.map_or(style, |colour| style.bg(colour))
 }

@@ -1,7 +1,9 @@
 //! Tests of graphs, by the characters on the screen.
 
+use super::super::super::style::Styles;
 use super::*;
 use lgoose_metrics::{PointLatency, Progress, RunPhase, SeriesPoint, ThresholdRow};
+use ratatui::buffer::Buffer;
 use std::sync::Arc;
 
 fn point(second: u64) -> SeriesPoint {
@@ -48,7 +50,11 @@ fn drawn(
 ) -> (String, Buffer) {
     let area = Rect::new(0, 0, 46, 8);
     let mut buffer = Buffer::empty(area);
-    graph(kind, state, snapshot, area, &mut buffer, Styles { colours });
+    let mut painter = Painter {
+        buffer: &mut buffer,
+        styles: Styles { colours },
+    };
+    graph(kind, state, snapshot, area, &mut painter);
     let line = |y| -> String { (0..area.width).map(|x| buffer[(x, y)].symbol()).collect() };
     let text: Vec<String> = (0..area.height)
         .map(|y| line(y).trim_end().to_owned())

@@ -13,9 +13,16 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=Cargo.lock");
     println!("cargo::rerun-if-env-changed=LGOOSE_COMMIT");
+    println!("cargo::rerun-if-env-changed=LGOOSE_GUIDED");
     let profile = std::env::var("PROFILE").unwrap_or_default();
     let target = std::env::var("TARGET").unwrap_or_default();
-    let mut told = format!("\ncommit: {}\nbuild: {profile}, {target}", commit(&profile));
+    // Set by what builds packages with a profile of lgoose itself: benches/pgo.sh.
+    let guided = match std::env::var_os("LGOOSE_GUIDED") {
+        Some(_) => "guided by a profile",
+        None => "not guided by a profile",
+    };
+    let commit = commit(&profile);
+    let mut told = format!("\ncommit: {commit}\nbuild: {profile}, {guided}, {target}");
     let lock = std::fs::read_to_string("Cargo.lock").unwrap_or_default();
     for (what, packages) in EMBEDDED {
         let versions = packages.iter().filter_map(|name| {

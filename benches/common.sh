@@ -74,10 +74,10 @@ free_port() {
   fail "no free port between 20000 and 30000"
 }
 
-# start_demo: runs the demo site on the target's core; sets 'demo_port' and 'demo_pid'.
+# start_demo [SITE]: runs a demo site, by default drupal, on the target's core; sets 'demo_port' and 'demo_pid'.
 start_demo() {
   demo_port="$(free_port)"
-  taskset -c "$target_core" "$lgoose" demo drupal --port "$demo_port" >"$work/demo.log" 2>&1 &
+  taskset -c "$target_core" "$lgoose" demo "${1:-drupal}" --port "$demo_port" >"$work/demo.log" 2>&1 &
   demo_pid=$!
   running+=("$demo_pid")
   wait_for "$demo_port"

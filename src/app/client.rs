@@ -52,7 +52,7 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
             DiscardedBodies::All => Discard::All,
         },
         sticky_follow: config.sticky_follow,
-        local_address: local.local_address,
+        local_addresses: local.local_addresses.clone(),
         trace_sample: config.trace_sample,
         allowed: AllowedHosts::default(),
     };

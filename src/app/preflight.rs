@@ -32,11 +32,12 @@ struct ResourceSupply {
 }
 
 impl ResourceSupply {
-    /// Raises the limits that this process may raise itself, and returns the resources, with this much memory.
-    fn of_machine(memory: Option<u64>) -> ResourceSupply {
+    /// Raises the limits that this process may raise itself, and returns the resources, with this much memory. Each local
+    /// address has its own ports.
+    fn of_machine(memory: Option<u64>, local_addresses: usize) -> ResourceSupply {
         ResourceSupply {
             descriptors: machine::raise_descriptor_limit(),
-            ports: machine::local_ports(),
+            ports: machine::local_ports().map(|ports| ports * local_addresses.max(1) as u64),
             memory,
         }
     }
@@ -45,7 +46,10 @@ impl ResourceSupply {
 /// Raises the limits that this process may raise itself, and returns warnings for those that are too low for the run.
 pub(super) fn preflight(prepared: &PreparedRun) -> Vec<Diagnostic> {
     let memory = prepared.run.local.memory;
-    let supply = ResourceSupply::of_machine(memory.or_else(machine::usual_memory));
+    let supply = ResourceSupply::of_machine(
+        memory.or_else(machine::usual_memory),
+        prepared.run.local.local_addresses.len(),
+    );
     let mut at_hosts = BTreeMap::<&str, u64>::new();
     let (lanes, hosts) = (
         &prepared.run.plan_version.lanes,
@@ -75,7 +79,10 @@ pub(super) fn for_users(users: u64) -> Vec<Diagnostic> {
         at_one_host: users,
         own_site: false,
     };
-    shortages(&need, &ResourceSupply::of_machine(machine::usual_memory()))
+    shortages(
+        &need,
+        &ResourceSupply::of_machine(machine::usual_memory(), 1),
+    )
 }
 
 fn shortages(need: &ResourceNeed, supply: &ResourceSupply) -> Vec<Diagnostic> {
@@ -105,8 +112,8 @@ fn shortages(need: &ResourceNeed, supply: &ResourceSupply) -> Vec<Diagnostic> {
             show_count(ports)
         );
         diagnostics.push(Diagnostic::new(message).help(
-            "allow more: 'sudo sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"'; beyond 64,000 run lgoose \
-             several times, each with its '--local-address'",
+            "allow more: 'sudo sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"'; connect from several \
+             addresses of this machine: '--local-address 127.0.0.2,127.0.0.3'",
         ));
     }
     let memory = need.users * PER_USER;

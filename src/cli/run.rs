@@ -127,9 +127,9 @@ pub(crate) struct TargetArgs {
     /// Repeat DNS lookups after this time [default: once per run]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub dns_ttl: Option<Duration>,
-    /// Connect from this local address
-    #[arg(long, value_name = "IP", value_parser = address)]
-    pub local_address: Option<IpAddr>,
+    /// Connect from this local address; from several in turns (repeatable, or with commas)
+    #[arg(long, value_name = "IP", value_parser = address, value_delimiter = ',')]
+    pub local_address: Vec<IpAddr>,
     /// Open a new connection for each request
     #[arg(long)]
     pub no_keepalive: bool,
@@ -328,7 +328,8 @@ impl RunArgs {
             key: self.target.key.clone().map(Into::into),
             resolve: (!self.target.resolve.is_empty()).then(|| self.target.resolve.clone()),
             dns_ttl: self.target.dns_ttl,
-            local_address: self.target.local_address,
+            local_address: (!self.target.local_address.is_empty())
+                .then(|| self.target.local_address.clone()),
             no_keepalive: self.target.no_keepalive.then_some(true),
             no_cookies: self.target.no_cookies.then_some(true),
             max_redirects: self.target.max_redirects,

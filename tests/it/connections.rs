@@ -374,6 +374,34 @@ fn connections_come_from_the_address_that_was_asked_for() {
         (report.errors(), report.json["checks"][0]["passes"].as_u64()),
         (vec![], Some(1))
     );
+    let body = "for _ = 1, 3 do for from = 2, 4 do\n\
+                check(user:get('/', { name = 'page' }).body == '127.0.0.' .. from, 'in turns') end end";
+    for client in ["direct", "reqwest"] {
+        // A client of reqwest belongs to a user and keeps to one address.
+        let body = if client == "direct" {
+            body
+        } else {
+            "check(user:get('/', { name = 'page' }).body == '127.0.0.' .. user.id + 1, 'in turns')"
+        };
+        let report = visit(
+            "local_addresses.lua",
+            &site.url(),
+            body,
+            &[
+                "--local-address",
+                "127.0.0.2,127.0.0.3",
+                "--local-address",
+                "127.0.0.4",
+                "--no-keepalive",
+                "--threads=1",
+                "--client",
+                client,
+            ],
+        );
+        assert_eq!(report.errors(), Vec::<String>::new(), "{client}");
+        let settings = &report.json["settings"]["local_address"];
+        assert_eq!(settings, "127.0.0.2,127.0.0.3,127.0.0.4");
+    }
     let report = visit(
         "foreign_address.lua",
         &site.url(),

@@ -71,7 +71,7 @@ impl Client {
             joined_cookies(all.as_ref(), line.as_bytes())
         });
         let transport = config.transport.clone();
-        let connector = Connector::new(resolver, config.local_address, transport);
+        let connector = Connector::new(resolver, config.local_addresses.clone(), transport);
         let sample = config.trace_sample;
         let tracer = sample.map(|sample| Tracer::new(sample, &config.headers));
         Rc::new(Client {

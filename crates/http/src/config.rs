@@ -41,8 +41,8 @@ pub struct ClientConfig {
     pub discard: Discard,
     /// Whether a user whose request is redirected to another host stays on that host.
     pub sticky_follow: bool,
-    /// The local address that connections come from.
-    pub local_address: Option<IpAddr>,
+    /// The local addresses that connections come from, in turns; empty for any.
+    pub local_addresses: Vec<IpAddr>,
     /// The share of traces that is sampled; `None`: requests have no trace context.
     pub trace_sample: Option<f64>,
     /// The hosts that requests may go to.
@@ -67,7 +67,7 @@ impl Default for ClientConfig {
             referer: true,
             cache: false,
             sticky_follow: false,
-            local_address: None,
+            local_addresses: Vec::new(),
             trace_sample: None,
             allowed: AllowedHosts::default(),
         }

@@ -221,7 +221,7 @@ pub(super) fn local(part: LoadPart, threads: usize, memory: Option<u64>) -> Loca
         ca: None,
         cert: None,
         key: None,
-        local_address: None,
+        local_addresses: Vec::new(),
         logs: Logs::default(),
         part,
         threads,

@@ -112,7 +112,7 @@ pub(super) async fn recruit(
 
 /// Checks that no option is set that only makes sense on one machine.
 fn fits(local: &LocalConfig) -> Result<(), Error> {
-    if local.local_address.is_some() {
+    if !local.local_addresses.is_empty() {
         let diagnostic = Diagnostic::new(
             "'--local-address' is an address of one machine, and workers are others",
         );

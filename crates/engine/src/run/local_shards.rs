@@ -61,7 +61,7 @@ impl LocalShards {
             threads: Vec::new(),
             emptied: Vec::new(),
             watchdog: Watchdog::new(&context.heartbeats, context.config.lua_time, context.start),
-            ports: PortWatch::new(context.start),
+            ports: PortWatch::new(context.start, context.local.local_addresses.len()),
         };
         let lines: Vec<_> = (0..context.shards)
             .map(|_| mpsc::unbounded_channel())

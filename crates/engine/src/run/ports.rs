@@ -22,9 +22,10 @@ pub(crate) struct PortWatch {
 }
 
 impl PortWatch {
-    pub(crate) fn new(now: Instant) -> PortWatch {
+    /// Makes a watch over connections from so many local addresses, each of which has its own ports; none for any.
+    pub(crate) fn new(now: Instant, local_addresses: usize) -> PortWatch {
         PortWatch {
-            ports: machine::local_ports(),
+            ports: machine::local_ports().map(|ports| ports * local_addresses.max(1) as u64),
             next: now,
         }
     }

@@ -6,6 +6,7 @@ use lgoose_metrics::{MachineRow, RunSettings};
 use lgoose_plan::config::{
     ClientKind, Http, Load, LocalConfig, MitigationCadence, Proxy, RunConfig, ShowLevel, Spacing,
 };
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// Returns the settings of a run of that plan for its report: of headers only the names, of a proxy no user and no
@@ -58,7 +59,7 @@ pub(super) fn settings_of(
         headers: config.headers.keys().cloned().collect(),
         resolve: config.resolve.iter().map(ToString::to_string).collect(),
         dns_ttl: config.dns_ttl.map(seconds),
-        local_address: local.local_address.map(|address| address.to_string()),
+        local_address: local_address(&local.local_addresses),
         no_keepalive: !config.keep_alive,
         no_cookies: !config.cookies,
         max_redirects: config.max_redirects,
@@ -115,6 +116,12 @@ fn load(load: &Load) -> (Vec<String>, Option<f64>, Option<&'static str>) {
             }
         }
     }
+}
+
+/// Returns the addresses as the command line takes them; `None` for none.
+fn local_address(addresses: &[IpAddr]) -> Option<String> {
+    let texts: Vec<String> = addresses.iter().map(IpAddr::to_string).collect();
+    (!texts.is_empty()).then(|| texts.join(","))
 }
 
 fn proxy(proxy: &Proxy) -> String {

@@ -134,7 +134,7 @@ impl Shard {
             };
             let shared = self.shared.clone();
             let is_idle =
-                move || !shared.turn.takes_begun() && !shared.recorder.borrow().has_requests();
+                move || !shared.turn.take_had_turns() && !shared.recorder.borrow().has_requests();
             tokio::task::spawn_local(probe(self.meter.lateness(), standstill, is_idle));
         }
         // In step with the full seconds of the first measurement, so that the figures of a tick seldom belong to two

@@ -20,7 +20,7 @@ const TICKS: u32 = 2;
 pub(crate) struct Turn {
     remaining: Cell<u32>,
     begun: Cell<u32>,
-    has_begun: Cell<bool>,
+    had_turns: Cell<bool>,
 }
 
 impl Turn {
@@ -28,12 +28,12 @@ impl Turn {
     pub(super) fn begin(&self) {
         self.remaining.set(STEPS);
         self.begun.set(processor_ticks());
-        self.has_begun.set(true);
+        self.had_turns.set(true);
     }
 
     /// Returns whether a user has had a turn since this was last called.
-    pub(crate) fn takes_begun(&self) -> bool {
-        self.has_begun.take()
+    pub(crate) fn take_had_turns(&self) -> bool {
+        self.had_turns.take()
     }
 
     /// Returns whether the user has to let the others of its thread go on.

@@ -3,6 +3,7 @@
 
 use super::handshake::{Peer, handshake_failure, server_name};
 use super::happy_eyeballs::race;
+use super::local_addresses::LocalAddresses;
 use super::resolver::Resolver;
 use super::stream::{NetStream, OpenConnections};
 #[cfg(feature = "reqwest")]
@@ -12,7 +13,7 @@ use crate::stopwatch::Stopwatch;
 use crate::target::Origin;
 use crate::transport::Transport;
 use rustls::ClientConfig;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::net::{TcpStream, UdpSocket};
 
@@ -20,7 +21,7 @@ use tokio::net::{TcpStream, UdpSocket};
 #[derive(Debug)]
 pub(crate) struct Connector {
     resolver: Arc<Resolver>,
-    local_address: Option<IpAddr>,
+    local: LocalAddresses,
     #[cfg_attr(
         not(feature = "reqwest"),
         expect(dead_code, reason = "without reqwest there are no proxies")
@@ -30,16 +31,16 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    /// A connector whose connections come from `local_address`, if there is one, and go through the proxies of
-    /// `transport`.
+    /// A connector whose connections come from `local_addresses` in turns, if there are any, and go through the proxies
+    /// of `transport`.
     pub(crate) fn new(
         resolver: Arc<Resolver>,
-        local_address: Option<IpAddr>,
+        local_addresses: Vec<IpAddr>,
         transport: Transport,
     ) -> Self {
         Connector {
             resolver,
-            local_address,
+            local: LocalAddresses::new(local_addresses),
             transport,
             open: OpenConnections::default(),
         }
@@ -104,13 +105,8 @@ impl Connector {
         let Some(address) = addresses.first() else {
             return Err(Failure::new(ErrorClass::Dns, "no address"));
         };
-        let any = match address {
-            SocketAddr::V4(_) => IpAddr::from(Ipv4Addr::UNSPECIFIED),
-            SocketAddr::V6(_) => IpAddr::from(Ipv6Addr::UNSPECIFIED),
-        };
-        let local = SocketAddr::new(self.local_address.unwrap_or(any), 0);
         let failed = |error| Failure::from_connect_error(&error, &address.to_string());
-        let socket = UdpSocket::bind(local).await.map_err(failed)?;
+        let socket = self.local.udp_socket(address).await.map_err(failed)?;
         socket.connect(*address).await.map_err(failed)?;
         Ok(socket)
     }
@@ -133,13 +129,22 @@ impl Connector {
         let addresses = addresses?;
         #[cfg(feature = "reqwest")]
         let opened = match (&proxy, &addresses[..]) {
-            (Some(proxy), [first, ..]) => tunnel(proxy, *first, origin, self.local_address).await,
-            _ => race(&addresses, self.local_address).await,
+            (Some(proxy), [first, ..]) => {
+                let local = self.local.next_to(first);
+                tunnel(proxy, *first, origin, local).await
+            }
+            _ => race(&addresses, &self.local).await,
         };
         #[cfg(not(feature = "reqwest"))]
-        let opened = race(&addresses, self.local_address).await;
+        let opened = race(&addresses, &self.local).await;
         stopwatch.lap(|phases| &mut phases.connect);
         opened
+    }
+
+    /// The addresses that its connections come from.
+    #[cfg(feature = "reqwest")]
+    pub(crate) fn local(&self) -> &LocalAddresses {
+        &self.local
     }
 
     /// The resolver, which is shared by the whole process.

@@ -1,12 +1,12 @@
 //! TCP connections to a host with several addresses, raced as RFC 8305 ("Happy Eyeballs") describes.
 
+use super::local_addresses::LocalAddresses;
 use crate::failure::{ErrorClass, Failure};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpStream;
 
 /// The time to wait for an address before the next one is tried too (RFC 8305, section 5).
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
@@ -15,7 +15,7 @@ const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 /// has not responded for a quarter of a second, while earlier attempts go on.
 pub(super) async fn race(
     addresses: &[SocketAddr],
-    local: Option<IpAddr>,
+    local: &LocalAddresses,
 ) -> Result<TcpStream, Failure> {
     // One address is the usual case and needs no race.
     if let [address] = addresses {
@@ -55,34 +55,15 @@ fn interleaved(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
 }
 
 /// A connection to one address.
-async fn connect(address: SocketAddr, local: Option<IpAddr>) -> Result<TcpStream, Failure> {
+async fn connect(address: SocketAddr, local: &LocalAddresses) -> Result<TcpStream, Failure> {
     let failed = |error| Failure::from_connect_error(&error, &address.to_string());
-    let opened = match local {
+    let opened = match local.tcp_socket(&address) {
         None => TcpStream::connect(address).await,
-        Some(local) => bound(local, address)?.connect(address).await,
+        Some(socket) => socket?.connect(address).await,
     };
     let tcp = opened.map_err(failed)?;
     tcp.set_nodelay(true).map_err(failed)?;
     Ok(tcp)
-}
-
-/// A socket for connections to `address` that come from `local`.
-fn bound(local: IpAddr, address: SocketAddr) -> Result<TcpSocket, Failure> {
-    let socket = match address {
-        SocketAddr::V4(_) => TcpSocket::new_v4(),
-        SocketAddr::V6(_) => TcpSocket::new_v6(),
-    };
-    let socket =
-        socket.map_err(|error| Failure::from_connect_error(&error, &address.to_string()))?;
-    match socket.bind(SocketAddr::new(local, 0)) {
-        Ok(()) => Ok(socket),
-        // On a connection, the same error means a lack of ports; here it does not.
-        Err(error) if error.kind() == ErrorKind::AddrNotAvailable => Err(Failure::new(
-            ErrorClass::Connect,
-            format!("'--local-address {local}' is not an address of this machine"),
-        )),
-        Err(error) => Err(Failure::from_connect_error(&error, &address.to_string())),
-    }
 }
 
 #[cfg(test)]
@@ -113,9 +94,13 @@ mod tests {
         let address = |listener: &std::net::TcpListener| listener.local_addr().expect("bound");
         let (alive, dead) = (address(&listening), address(&gone));
         drop(gone);
-        let reached = race(&[dead, dead, alive], None).await.expect("one listens");
+        let reached = race(&[dead, dead, alive], &LocalAddresses::default())
+            .await
+            .expect("one listens");
         assert_eq!(reached.peer_addr().expect("connected"), alive);
-        let failure = race(&[dead, dead], None).await.expect_err("none listens");
+        let failure = race(&[dead, dead], &LocalAddresses::default())
+            .await
+            .expect_err("none listens");
         assert_eq!(failure.class, ErrorClass::Refused);
     }
 }

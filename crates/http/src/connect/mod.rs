@@ -5,6 +5,7 @@ mod connector;
 mod fixture;
 mod handshake;
 mod happy_eyeballs;
+mod local_addresses;
 mod plain;
 mod resolver;
 mod stream;
@@ -18,6 +19,8 @@ pub(super) use connector::Connector;
 pub use fixture::ResponseDelay;
 #[cfg(feature = "reqwest")]
 pub(super) use handshake::{Peer, handshake_error, handshake_failure};
+#[cfg(feature = "reqwest")]
+pub(super) use local_addresses::not_of_this_machine;
 pub use resolver::Resolver;
 pub(super) use stream::NetStream;
 pub use tls::{Tls, TlsOptions};

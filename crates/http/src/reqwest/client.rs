@@ -29,7 +29,7 @@ pub(crate) fn new_client(
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
         .retry(reqwest::retry::never())
-        .local_address(config.local_address)
+        .local_address(client.connector.local().next())
         .tcp_keepalive(None)
         .dns_resolver(Arc::new(resolver))
         .connector_layer(TraceLayer)

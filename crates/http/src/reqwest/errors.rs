@@ -5,7 +5,7 @@
 
 use super::connector::ResolveError;
 use crate::config::ClientConfig;
-use crate::connect::{Peer, handshake_error, handshake_failure};
+use crate::connect::{Peer, handshake_error, handshake_failure, not_of_this_machine};
 use crate::failure::{ErrorClass, Failure};
 use crate::target::Origin;
 use crate::transport::{ReqwestProxy, Transport};
@@ -108,11 +108,9 @@ impl ErrorCauses<'_> {
         match self.io {
             Some(error)
                 if error.kind() == AddrNotAvailable
-                    && let Some(local) = config.local_address
-                    && !is_of_this_machine(local) =>
+                    && let Some(local) = foreign(&config.local_addresses) =>
             {
-                let detail = format!("'--local-address {local}' is not an address of this machine");
-                Failure::new(ErrorClass::Connect, detail)
+                not_of_this_machine(local)
             }
             Some(error) if origin.secure && !self.came_before_handshake() => {
                 handshake_failure(error, Peer::Site(&origin.host))
@@ -195,9 +193,10 @@ fn is_refused(error: &SocksError) -> bool {
     }
 }
 
-/// Whether sockets can be bound to an address.
-fn is_of_this_machine(address: IpAddr) -> bool {
-    UdpSocket::bind((address, 0)).is_ok()
+/// The first of these addresses to which no socket can be bound.
+fn foreign(addresses: &[IpAddr]) -> Option<IpAddr> {
+    let mut addresses = addresses.iter().copied();
+    addresses.find(|address| UdpSocket::bind((*address, 0)).is_err())
 }
 
 /// Whether an error of a connection over which HTTP/2 is spoken is one of rustls: h2 keeps only its kind and words, and no

@@ -45,7 +45,7 @@
 ---@field key? string # PEM file with its private key (default: in the file of `cert`)
 ---@field resolve? string[] # each is "HOST:PORT:ADDRESS"; lgoose uses this address instead of DNS
 ---@field dns_ttl? lgoose.Duration # how long a DNS result is kept (default: the whole run)
----@field local_address? string # the local address for outgoing connections
+---@field local_address? string|string[] # the local address for outgoing connections, or several that take turns
 ---@field no_keepalive? boolean # open a new connection for each request (default: false)
 ---@field no_cookies? boolean # keep no cookies (default: false)
 ---@field max_redirects? integer # follow this many redirects; the next one is the response, with its status (default: 10, and one more is a failure)

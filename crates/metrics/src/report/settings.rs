@@ -64,7 +64,7 @@ pub struct RunSettings {
     pub resolve: Vec<String>,
     /// How long a DNS response was cached; `null` for the whole run.
     pub dns_ttl: Option<String>,
-    /// The local address that connections came from; `null` for any.
+    /// The local addresses that connections came from, with commas between them; `null` for any.
     pub local_address: Option<String>,
     /// Whether each request used a new connection.
     pub no_keepalive: bool,

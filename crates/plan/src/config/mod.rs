@@ -79,7 +79,7 @@ pub struct LocalConfig {
     /// The client's private key; if `None`, the file of the certificate contains it.
     pub key: Option<NamedFile>,
     /// The address that connections come from.
-    pub local_address: Option<IpAddr>,
+    pub local_addresses: Vec<IpAddr>,
     /// The logs that are kept.
     pub logs: Logs,
     /// The part of the load that this process drives.
@@ -127,7 +127,7 @@ impl Config {
             ca: settings.ca.take(),
             cert: settings.cert.take(),
             key: settings.key.take(),
-            local_address: settings.local_address,
+            local_addresses: settings.local_address.clone().unwrap_or_default(),
             logs,
             threads: settings
                 .threads

@@ -188,8 +188,8 @@ settings! {
     resolve: Vec<Pin> = |value| value.each(Pin::parse), or Vec::new();
     /// The time for which a DNS response is cached.
     dns_ttl: Duration = Value::duration => optional;
-    /// The address that connections come from.
-    local_address: IpAddr = |value| value.text().and_then(|text| address(&text));
+    /// The addresses that connections come from.
+    local_address: Vec<IpAddr> = |value| value.each(address);
     /// Whether each request opens a new connection.
     no_keepalive: bool = Value::flag;
     /// Whether cookies are ignored.

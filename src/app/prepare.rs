@@ -254,12 +254,11 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         &test.folder,
         typed.memory,
     )?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    places::contain_plan_files(&program, &mut settings, &mut typed, &test.folder)?;
+        places::contain_plan_files(&program, &mut settings, &mut typed, &test.folder)?;
     let own_limits = check_own_limits(&settings, &typed);
     own_limits.map_err(|mistake| mistake.at(&name, None, &test.source))?;
     let settings = typed.over(settings);
-    let mut config = Config::new(settings, cores, seed)?;
+    let mut config = Config::new(settings, machine::cores(), seed)?;
     let left_out = lgoose_plan::select(&mut plan, &config.run)?;
     let notes = left_out.take_thresholds(&mut config.run.thresholds);
     if let Some(show) = test.command.once {

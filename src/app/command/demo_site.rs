@@ -20,8 +20,7 @@ pub(super) fn serve(flags: &cli::DemoArgs) -> Result<u8, Error> {
     };
     let site = site_named(&flags.site)?;
     machine::raise_descriptor_limit();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let demo = Demo::start(site, flags.port, behaviour, threads)?;
+    let demo = Demo::start(site, flags.port, behaviour, machine::cores())?;
     print_text(&format!(
         "demo:{} is served at {}; Ctrl-C ends it",
         flags.site,

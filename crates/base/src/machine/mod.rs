@@ -18,6 +18,7 @@ pub use tuning::{
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Raises the limit on open descriptors as far as it goes; the limit from then on, `None` for no limit. Users
@@ -57,9 +58,10 @@ pub fn cpu_model() -> Option<String> {
     model(&read("/proc/cpuinfo")?)
 }
 
-/// Cores that this process may use.
+/// Cores that this process may use, as of the first call: each look reads six files.
 pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// The machine's name.

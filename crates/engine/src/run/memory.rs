@@ -26,8 +26,6 @@ pub struct MemoryWatch {
     halted: Arc<AtomicBool>,
     /// Name of the activity that ends when the process takes more.
     watched: &'static str,
-    /// Cores whose users take memory.
-    cores: usize,
 }
 
 impl MemoryWatch {
@@ -38,7 +36,6 @@ impl MemoryWatch {
             due: Instant::now(),
             halted,
             watched: "the run",
-            cores: machine::cores(),
         }
     }
 
@@ -61,7 +58,7 @@ impl MemoryWatch {
         let ceiling = self.ceiling?;
         let taken = machine::taken_memory()?;
         if taken <= ceiling {
-            self.due = Instant::now() + pause(ceiling - taken, self.cores);
+            self.due = Instant::now() + pause(ceiling - taken);
             return None;
         }
         self.halted.store(true, Ordering::Relaxed);
@@ -79,8 +76,8 @@ impl MemoryWatch {
 }
 
 /// Returns the time until the next look while so many bytes may still be taken.
-fn pause(remaining: u64, cores: usize) -> Duration {
-    let seconds = remaining as f64 / (PER_SECOND * cores as f64);
+fn pause(remaining: u64) -> Duration {
+    let seconds = remaining as f64 / (PER_SECOND * machine::cores() as f64);
     let (least, greatest) = PAUSE;
     Duration::from_secs_f64(seconds.min(1.0)).clamp(least, greatest)
 }
@@ -108,9 +105,10 @@ mod tests {
 
     #[test]
     fn the_less_remains_the_sooner_is_the_next_look() {
-        assert_eq!(pause(0, 2), Duration::from_millis(1));
-        assert_eq!(pause(1 << 60, 2), Duration::from_millis(300));
-        assert!(pause(40 << 20, 2) < pause(80 << 20, 2));
+        assert_eq!(pause(0), Duration::from_millis(1));
+        assert_eq!(pause(1 << 60), Duration::from_millis(300));
+        let in_between = machine::cores() as u64 * (20 << 20);
+        assert!(pause(in_between) < pause(2 * in_between));
         let mut watch = MemoryWatch::new(Some(1 << 50), Arc::default());
         let start = Instant::now();
         assert!(watch.look().is_none());

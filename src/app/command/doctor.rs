@@ -129,7 +129,7 @@ fn network() -> Vec<DoctorResult> {
         DoctorResult::fine(
             "local ports",
             format!(
-                "{}, for connections to one address",
+                "{} for connections to one address, from each '--local-address'",
                 count(machine::local_ports())
             ),
         ),

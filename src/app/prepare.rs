@@ -254,7 +254,7 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         &test.folder,
         typed.memory,
     )?;
-        places::contain_plan_files(&program, &mut settings, &mut typed, &test.folder)?;
+    places::contain_plan_files(&program, &mut settings, &mut typed, &test.folder)?;
     let own_limits = check_own_limits(&settings, &typed);
     own_limits.map_err(|mistake| mistake.at(&name, None, &test.source))?;
     let settings = typed.over(settings);

@@ -36,7 +36,7 @@ const OWNERS: [(&str, &[&str]); 15] = [
     ("hyper-util", &["demo", "http", "web"]),
     ("lgoose-html", &["http", "import", "lgoose", "lua"]),
     ("mlua", &["lua"]),
-    ("nix", &["lua"]),
+    ("nix", &["http", "lua"]),
     ("prost", &["otlp", "web"]),
     ("ratatui", &["tui"]),
     ("reqwest", &["http", "otlp"]),

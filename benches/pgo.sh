@@ -37,7 +37,7 @@ learn() {
   rm -f "$work/run.json"
   LLVM_PROFILE_FILE="$work/raw/%p-%m.profraw" "$lgoose" "$1" -H "$2" "${@:3}" -u 12 -r 1000 -t "${duration}s" -q \
     -o "json=$work/run.json" >"$work/out" 2>&1 || [ -s "$work/run.json" ] || fail "'$1' failed: $(tail -n 3 "$work/out")"
-  echo "$(basename "$1") ${*:3}: $(figure count "$work/run.json") requests" >&2
+  echo "$(basename "$1")${3:+ }${*:3}: $(figure count "$work/run.json") requests" >&2
 }
 
 # learn_tls: the smallest plan over TLS, by HTTP/1.1 and HTTP/2.

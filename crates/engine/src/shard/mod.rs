@@ -133,9 +133,13 @@ impl Shard {
                 shared.lost()
             };
             let shared = self.shared.clone();
-            let is_idle =
-                move || !shared.turn.take_had_turns() && !shared.recorder.borrow().has_requests();
-            tokio::task::spawn_local(probe(self.meter.lateness(), standstill, is_idle));
+            let rest = async move || {
+                if shared.turn.take_active() || shared.recorder.borrow().has_requests() {
+                    return None;
+                }
+                Some(shared.turn.next().await)
+            };
+            tokio::task::spawn_local(probe(self.meter.lateness(), standstill, rest));
         }
         // In step with the full seconds of the first measurement, so that the figures of a tick seldom belong to two
         // seconds. A late tick comes once; those that it missed are left out.

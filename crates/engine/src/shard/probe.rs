@@ -21,17 +21,15 @@ const SPAN: Duration = Lateness::GAP;
 /// again and again at the same place, and each run is probed alike.
 const TURN: f64 = 0.618_033_988_749_894_9;
 
-/// How much rarer samples are while the shard is idle. Each sample wakes the thread: on a virtual machine, 50 in a second take
-/// more than all else that a run does while its users wait.
-const IDLE_FACTOR: u32 = 10;
-
 /// Takes samples until it is dropped. Ends at once where no timer is precise enough. `standstill` takes a moment at which the shard
-/// is at work, and returns for how long the process has stood still until then; `is_idle` returns whether no user has run since
-/// the last sample and none waits for a response.
+/// is at work, and returns for how long the process has stood still until then.
+///
+/// While the shard is idle, there are no samples, each of which wakes the thread: `rest` waits as long as no user runs or waits
+/// for a response, and returns when one went on; `None` if it had not to wait.
 pub(crate) async fn probe(
     lateness: Rc<RefCell<Lateness>>,
     standstill: impl Fn(Instant) -> Duration,
-    is_idle: impl Fn() -> bool,
+    rest: impl AsyncFn() -> Option<Instant>,
 ) {
     let Some(mut alarm) = Alarm::precise() else {
         return;
@@ -39,7 +37,14 @@ pub(crate) async fn probe(
     let mut due = Instant::now();
     let mut lost = standstill(due);
     for turn in 0_u32.. {
-        due += gap(turn) * if is_idle() { IDLE_FACTOR } else { 1 };
+        due = match rest().await {
+            // At any moment from then on, as if samples had gone on: a user may hold the thread up from its first turn.
+            Some(at) => {
+                lost = standstill(at);
+                at + spread(turn)
+            }
+            None => due + SHORTEST + spread(turn),
+        };
         alarm.until(due).await;
         let now = Instant::now();
         let lost_before = std::mem::replace(&mut lost, standstill(now));
@@ -50,13 +55,15 @@ pub(crate) async fn probe(
     }
 }
 
-fn gap(turn: u32) -> Duration {
-    SHORTEST + SPAN.mul_f64((f64::from(turn) * TURN).fract())
+/// Returns an even part of the span between samples.
+fn spread(turn: u32) -> Duration {
+    SPAN.mul_f64((f64::from(turn) * TURN).fract())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::user::turn::Turn;
 
     #[test]
     fn samples_are_spread_over_every_rhythm() {
@@ -64,7 +71,7 @@ mod tests {
             let mut time = Duration::ZERO;
             let mut places = [0_u32; 10];
             for turn in 0..10_000 {
-                time += gap(turn);
+                time += SHORTEST + spread(turn);
                 let within = time.as_micros() % rhythm_us * 10 / rhythm_us;
                 places[within as usize] += 1;
             }
@@ -96,7 +103,7 @@ mod tests {
             if Alarm::precise().is_none() {
                 return;
             }
-            tokio::task::spawn_local(probe(lateness.clone(), standstill, || false));
+            tokio::task::spawn_local(probe(lateness.clone(), standstill, async || None));
             while lateness.borrow().count() == 0 {
                 tokio::task::yield_now().await;
             }
@@ -119,9 +126,47 @@ mod tests {
             if Alarm::precise().is_none() {
                 return;
             }
-            tokio::task::spawn_local(probe(lateness.clone(), |_| Duration::ZERO, || false));
+            tokio::task::spawn_local(probe(lateness.clone(), |_| Duration::ZERO, async || None));
             tokio::task::yield_now().await;
             // Computes for 60 ms and lets nobody else in.
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_millis(60) {
+                std::hint::spin_loop();
+            }
+            while lateness.borrow().count() == 0 {
+                tokio::task::yield_now().await;
+            }
+            let longest = lateness.borrow().longest();
+            assert!(longest >= Duration::from_millis(40), "{longest:?}");
+        });
+    }
+
+    #[test]
+    fn an_idle_shard_is_not_probed_and_one_that_is_held_up_from_its_first_turn_reports_it() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime can be made");
+        let lateness = Rc::new(RefCell::new(Lateness::default()));
+        let turn = Rc::new(Turn::default());
+        let rest = {
+            let turn = turn.clone();
+            async move || {
+                if turn.take_active() {
+                    return None;
+                }
+                Some(turn.next().await)
+            }
+        };
+        let local = tokio::task::LocalSet::new();
+        local.block_on(&runtime, async {
+            if Alarm::precise().is_none() {
+                return;
+            }
+            tokio::task::spawn_local(probe(lateness.clone(), |_| Duration::ZERO, rest));
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            assert_eq!(lateness.borrow().count(), 0);
+            turn.begin();
             let start = Instant::now();
             while start.elapsed() < Duration::from_millis(60) {
                 std::hint::spin_loop();

@@ -12,7 +12,7 @@ pub(super) mod run_state;
 mod shared;
 pub(super) mod stop;
 mod task_end;
-mod turn;
+pub(crate) mod turn;
 mod user_vm;
 
 pub(crate) use role::ScenarioContext;

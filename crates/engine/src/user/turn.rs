@@ -3,12 +3,13 @@
 //! ever. Knows none of them.
 
 use lgoose_lua::processor_ticks;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
+use tokio::time::Instant;
 
 /// The most steps of a turn. A user that sends requests takes two or three before it waits.
 const STEPS: u32 = 16;
@@ -20,20 +21,48 @@ const TICKS: u32 = 2;
 pub(crate) struct Turn {
     remaining: Cell<u32>,
     begun: Cell<u32>,
-    had_turns: Cell<bool>,
+    /// Whether a turn has begun since [`Turn::take_active`].
+    is_active: Cell<bool>,
+    /// When the first of them began.
+    first: Cell<Option<Instant>>,
+    /// The task that waits for the first.
+    waiting: RefCell<Option<Waker>>,
 }
 
 impl Turn {
     /// Begins a turn: the runtime has come to a user.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.remaining.set(STEPS);
         self.begun.set(processor_ticks());
-        self.had_turns.set(true);
+        if !self.is_active.replace(true) {
+            self.begin_first();
+        }
     }
 
-    /// Returns whether a user has had a turn since this was last called.
-    pub(crate) fn take_had_turns(&self) -> bool {
-        self.had_turns.take()
+    #[cold]
+    fn begin_first(&self) {
+        self.first.set(Some(Instant::now()));
+        if let Some(waiting) = self.waiting.borrow_mut().take() {
+            waiting.wake();
+        }
+    }
+
+    /// Returns whether a turn has begun since this was last called.
+    pub(crate) fn take_active(&self) -> bool {
+        self.first.set(None);
+        self.is_active.take()
+    }
+
+    /// Waits for the next turn after [`Turn::take_active`], and returns when it began.
+    pub(crate) async fn next(&self) -> Instant {
+        poll_fn(|context| match self.first.get() {
+            Some(at) => Poll::Ready(at),
+            None => {
+                self.waiting.replace(Some(context.waker().clone()));
+                Poll::Pending
+            }
+        })
+        .await
     }
 
     /// Returns whether the user has to let the others of its thread go on.

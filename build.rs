@@ -16,7 +16,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=LGOOSE_GUIDED");
     let profile = std::env::var("PROFILE").unwrap_or_default();
     let target = std::env::var("TARGET").unwrap_or_default();
-    // Set by what builds packages with a profile of lgoose itself: benches/pgo.sh.
+    // benches/pgo.sh sets it for the build that a profile guides.
     let guided = match std::env::var_os("LGOOSE_GUIDED") {
         Some(_) => "guided by a profile",
         None => "not guided by a profile",

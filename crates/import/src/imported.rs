@@ -8,22 +8,30 @@ use serde_json::{Map, Value};
 pub(super) const KINDS: &str = "give a HAR file (the browser's network view, 'Save all as HAR'), a curl command line ('Copy as cURL (bash)'), \
     a Postman collection v2.1, an OpenAPI document, a JMeter test plan, an Artillery test, a k6 script or a list of targets";
 
-/// Reads a file in YAML that is to be `what`, such as `OpenAPI document`; `noun` is the word for it in a remedy.
+/// Kind of a file in YAML, for messages.
+pub(super) struct YamlKind {
+    /// Its full name: `OpenAPI document`.
+    pub(super) name: &'static str,
+    /// The word for such a file in advice: `document`.
+    pub(super) noun: &'static str,
+}
+
+/// Reads a YAML file of that kind.
 ///
 /// # Errors
-/// A fault in the YAML, with its place; YAML that is something else.
+/// A fault in the YAML, with its place, or that it is YAML of another kind.
 pub(super) fn read_yaml(
     name: &str,
     text: &str,
-    (what, noun): (&str, &str),
+    kind: &YamlKind,
     is_one: fn(&Map<String, Value>) -> bool,
 ) -> Result<Map<String, Value>, Diagnostic> {
     match yaml::parse(text) {
         Ok(Value::Object(file)) if is_one(&file) => Ok(file),
-        Ok(_) => Err(Diagnostic::new(format!("{name} is YAML, and no {what}")).help(KINDS)),
+        Ok(_) => Err(Diagnostic::new(format!("{name} is YAML, and no {}", kind.name)).help(KINDS)),
         Err(fault) => {
             let message = format!("{name} is no YAML: {}", fault.what);
-            let help = format!("mend it there, or save the {noun} as JSON");
+            let help = format!("mend it there, or save the {} as JSON", kind.noun);
             Err(Diagnostic::new(message).help(help))
         }
     }

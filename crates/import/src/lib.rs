@@ -67,7 +67,7 @@ mod tests;
 use exchange::RecordedTraffic;
 use har::{DOCUMENT_BYTES, JsonFile};
 pub(crate) use imported::Imported;
-use imported::{KINDS, read_yaml};
+use imported::{KINDS, YamlKind, read_yaml};
 use lgoose_base::error::Diagnostic;
 use lgoose_base::foreign_formats::recognise;
 pub use site::ImportOptions;
@@ -122,14 +122,20 @@ pub fn import(
             let text = whole_text(name, reader)?;
             if openapi::is_yaml(&text) {
                 choices.check(InputKind::Document, name)?;
-                let kind = ("OpenAPI document", "document");
-                let file = read_yaml(name, &text, kind, |_| true)?;
+                let kind = YamlKind {
+                    name: "OpenAPI document",
+                    noun: "document",
+                };
+                let file = read_yaml(name, &text, &kind, |_| true)?;
                 return openapi::import(name, file, choices);
             }
             if artillery::is_yaml(&text) {
                 choices.check(InputKind::TestPlan, name)?;
-                let kind = ("test of Artillery", "test");
-                let file = read_yaml(name, &text, kind, artillery::is_artillery)?;
+                let kind = YamlKind {
+                    name: "test of Artillery",
+                    noun: "test",
+                };
+                let file = read_yaml(name, &text, &kind, artillery::is_artillery)?;
                 return artillery::import(name, file, choices);
             }
             if k6::is_k6(&text) {

@@ -61,8 +61,8 @@ impl PlanOutline {
         }
     }
 
-    /// Returns the value of a header that is a secret: only what follows the scheme of an authorization is one, which
-    /// has the variable `authorization`.
+    /// Returns the value of a secret header with a variable in place of the secret. In `Authorization: Bearer …`, only the
+    /// part after the scheme is secret, and its variable is named `authorization`.
     pub(super) fn secret_header(
         &mut self,
         name: &str,

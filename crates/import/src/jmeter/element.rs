@@ -86,7 +86,7 @@ impl<'a> JmeterElement<'a> {
     }
 }
 
-/// Returns a text, or what stands for it where it is empty.
+/// Returns a text, or `otherwise` if it is empty.
 pub(super) fn given<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
     if text.is_empty() { otherwise } else { text }
 }

@@ -1,5 +1,5 @@
-//! The members of `user`, in one table: their names, what makes each of them, and what the check of a plan knows of its
-//! options. The files beside it have the members' functions, and the values that they return. A protocol has its rows here.
+//! One table of all members of `user`: the name of each, how it is made, and the options that `lgoose check` knows. The files
+//! beside it hold the functions of the members and the values that they return. A new protocol adds its rows here.
 
 pub(super) mod cookies;
 pub(super) mod grpc;
@@ -30,7 +30,7 @@ pub(crate) struct UserMember {
     pub(crate) options: Option<MethodOptions>,
 }
 
-/// What makes a member.
+/// How a member is made.
 enum Origin {
     /// The prelude sets it itself.
     Prelude,
@@ -44,7 +44,7 @@ enum Origin {
     Table(fn(&Lua) -> mlua::Result<mlua::Table>),
 }
 
-/// What the check of a plan knows of a method that takes options.
+/// Options and result of a method, for `lgoose check`.
 pub(crate) struct MethodOptions {
     /// The place of their table among the arguments, from 0.
     pub(crate) place: usize,
@@ -83,8 +83,8 @@ static RETRY: PreludePart = prelude_part!("retry");
 static SPAWN: PreludePart = prelude_part!("spawn");
 static TIMING: PreludePart = prelude_part!("timed");
 
-/// The members, in the order that messages have: of each its name, what makes it, and, if it takes options, their place among its
-/// arguments, their owner, their names, and the value that it returns.
+/// All members, in the order in which messages list them. Each row has the name and the origin; a method with options adds the
+/// place of their table among the arguments, their owner in messages, their names, and the value that the method returns.
 #[rustfmt::skip]
 pub(crate) static USER_MEMBERS: &[UserMember] = &[
     member("id", Prelude),

@@ -136,7 +136,7 @@ fn call(
     let load = lua
         .load(program.plan.as_slice())
         .set_mode(mlua::chunk::ChunkMode::Binary)
-        .set_environment(prelude.raw_get("env")?)
+        .set_environment(prelude.env)
         .into_function()?;
     host.limits.enforce(&lua)?;
     heartbeat.enter(0, None);
@@ -144,8 +144,8 @@ fn call(
     heartbeat.leave();
     host.limits.reraise()?;
     host.limits.finish_loading();
-    prelude.raw_get::<Function>("seal")?.call::<()>(true)?;
-    let handlers: Table = prelude.raw_get("handlers")?;
+    prelude.seal.call::<()>(true)?;
+    let handlers = prelude.handlers;
     let handler: Function = handlers.raw_get(Hook::Report.name())?;
     // Absent values are nil, so that a plan can test for them.
     let plain = SerializeOptions::new()

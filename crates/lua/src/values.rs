@@ -117,6 +117,14 @@ pub(super) fn read_url(bytes: &[u8]) -> Rc<str> {
     text.into()
 }
 
+/// Returns the key of a table for display, as `tostring` converts it.
+pub(super) fn shown(key: &Value) -> mlua::Result<String> {
+    match key {
+        Value::String(string) => Ok(escape_invalid(string)),
+        key => key.to_string(),
+    }
+}
+
 /// A string argument for display. Numbers are converted as Lua converts them to strings.
 pub(super) struct DisplayText(pub(super) String);
 

@@ -17,7 +17,7 @@ use lgoose_http::Failure;
 use lgoose_plan::shared_state::SharedValue;
 use lgoose_plan::{Hook, PlanEvent, TaskTiming, Wait};
 use lgoose_protocols::CallValue;
-use mlua::{Function, Lua, LuaSerdeExt as _, Table, Value};
+use mlua::{Function, Lua, LuaSerdeExt as _, Value};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,7 +99,7 @@ impl Vm {
         let load = lua
             .load(program.plan.as_slice())
             .set_mode(mlua::chunk::ChunkMode::Binary)
-            .set_environment(prelude.raw_get("env")?)
+            .set_environment(prelude.env)
             .into_function()?;
         // Only here: under a limit, every allocation is a protected call.
         host.limits.enforce(&lua)?;
@@ -112,21 +112,16 @@ impl Vm {
             loaded?;
         }
         host.limits.finish_loading();
-        prelude
-            .raw_get::<Function>("seal")?
-            .call::<()>(!stopped_while_loading)?;
+        prelude.seal.call::<()>(!stopped_while_loading)?;
         host.recorder.get_or_init(|| setup.recorder.clone());
-        let run: Function = prelude.raw_get("run")?;
-        let live = prelude.raw_get("live")?;
-        host.live.get_or_init(|| live);
+        let run = prelude.run;
+        host.live.get_or_init(|| prelude.live);
         let on_request = if program.observes_requests {
-            prelude
-                .raw_get::<Table>("handlers")?
-                .raw_get(Hook::Request.name())?
+            prelude.handlers.raw_get(Hook::Request.name())?
         } else {
             None
         };
-        drop((load, prelude));
+        drop((load, prelude.seal, prelude.globals, prelude.handlers));
         sandbox::collect_young(&lua);
         Ok(Vm {
             coroutine: Coroutine::new(&lua, run.clone())?,
@@ -156,6 +151,7 @@ impl Vm {
     /// Starts the plan's function for an event.
     pub fn start_event(&mut self, event: PlanEvent) -> Step {
         self.host.task.set(None);
+        self.host.event.set(Some(event));
         self.enter(Converted((event.name(), 1)))
     }
 
@@ -227,6 +223,7 @@ impl Vm {
         )?;
         fresh.host.random.swap(&self.host.random);
         fresh.host.task.swap(&self.host.task);
+        fresh.host.event.swap(&self.host.event);
         fresh.host.tags.swap(&self.host.tags);
         *self = fresh;
         self.coroutine = Coroutine::new(&self.lua, self.run.clone())?;

@@ -1,12 +1,13 @@
 -- Calls that plans protect, and coroutines of their own: pcall, xpcall and coroutine. A part of the prelude.
 
-local host, H, fail, globals, read_only = ...
+local host, H, fail, globals = ...
 
+local coroutine = host("coroutine")
 local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status, coroutine.yield
 local close, running = coroutine.close, coroutine.running
 local error, pcall, rawget, setmetatable, type = error, pcall, rawget, setmetatable, type
 
-if not rawget(H, "protected") then host("nesting")(H, fail) end
+if not rawget(H, "protected") then host("nesting")(H, fail, host("coroutine")) end
 local protected = H.protected
 
 -- The markers that operations begin with, as the keys of a table.
@@ -111,6 +112,6 @@ local function handled(handler, ok, ...)
   return false, result
 end
 
-globals.coroutine = read_only("coroutine", coroutines)
+globals.coroutine = H.read_only("coroutine", coroutines)
 globals.pcall = function(...) return checked(protected(pcall, ...)) end
 globals.xpcall = function(fn, handler, ...) return handled(handler, protected(pcall, fn, ...)) end

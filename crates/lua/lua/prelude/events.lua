@@ -1,9 +1,9 @@
 -- user:events, server-sent events over one connection after another. A part of the prelude.
 
-local _, H, fail, User = ...
+local host, H, fail, User = ...
 
 local next, setmetatable, type = next, setmetatable, type
-local lower = string.lower
+local lower = host("string").lower
 
 -- The wait before the next connection, in seconds, until the server sets it.
 local PAUSE = 3

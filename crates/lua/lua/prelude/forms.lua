@@ -3,7 +3,7 @@
 local host, H, fail, User, receive = ...
 
 local type = type
-local yield = coroutine.yield
+local yield = yield
 local REQUEST, SUBMIT = host("op:request"), host("op:submit")
 
 function User.request(_, options, more)

@@ -2,7 +2,7 @@
 
 local host, H, fail, User, receive = ...
 
-local yield = coroutine.yield
+local yield = yield
 local GRPC, END_STREAM = host("op:grpc"), host("op:end_stream")
 local plan, adopt, take = H.grpc_plan, H.grpc_adopt, H.grpc_take
 

@@ -3,7 +3,7 @@
 local host, H, fail, User, _, response_meta, live = ...
 
 local next, rawget, rawlen, setmetatable = next, rawget, rawlen, setmetatable
-local yield = coroutine.yield
+local yield = yield
 local FETCH, BATCH = host("op:fetch"), host("op:batch")
 
 -- A list of responses becomes real when it is first looked at: pages fetch many assets that no plan reads. Until then

@@ -1,7 +1,7 @@
 -- Protected calls within one another. Each costs Lua a level of the stack of C, of which it has 200, but the count begins anew
 -- after each wait; and to leave one that failed takes the time of all that are around it. A part of the prelude.
 
-local H, fail = ...
+local H, fail, coroutine = ...
 
 local MOST <const> = 200
 

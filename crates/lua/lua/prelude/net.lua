@@ -2,7 +2,7 @@
 
 local host, H, fail, User = ...
 
-local yield = coroutine.yield
+local yield = yield
 local CALL = host("op:call")
 
 local function opens(kind)

@@ -3,7 +3,7 @@
 local host, H, fail, User = ...
 
 local error, select, setmetatable, tostring, type = error, select, setmetatable, tostring, type
-local yield = coroutine.yield
+local yield = yield
 local SPAWN, JOIN, CANCEL = host("op:spawn"), host("op:join"), host("op:cancel")
 
 -- The number of each job, and the return values of its function.

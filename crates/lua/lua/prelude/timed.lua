@@ -3,8 +3,8 @@
 local host, H, fail, User = ...
 
 local error, rawget, type = error, rawget, type
-local yield = coroutine.yield
-if not rawget(H, "protected") then host("nesting")(H, fail) end
+local yield = yield
+if not rawget(H, "protected") then host("nesting")(H, fail, host("coroutine")) end
 local attempt = H.attempt
 local BEGIN, END = host("op:begin_timed"), host("op:end_timed")
 

@@ -1,6 +1,6 @@
 -- A library as a plan sees it: it can be read and called, not changed. Returns the function that makes one.
 
-local H, fail, refuses = ...
+local H, fail = ...
 local setmetatable, tostring = setmetatable, tostring
 
 return function(name, library)
@@ -11,7 +11,7 @@ return function(name, library)
       if value == nil then fail(H.unknown_member(name, tostring(key), library)) end
       return value
     end,
-    __newindex = refuses(name),
+    __newindex = function(_, key) fail(H.refused(name, tostring(key))) end,
     __call = library.__call,
   })
 end

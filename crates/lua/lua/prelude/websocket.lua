@@ -2,7 +2,7 @@
 
 local host, H, fail, User, receive = ...
 
-local yield = coroutine.yield
+local yield = yield
 local WEBSOCKET, END_STREAM = host("op:websocket"), host("op:end_stream")
 
 function User.websocket(_, path, options, more)

@@ -8,7 +8,7 @@ use super::names::unknown;
 use crate::limits::{HeapSize, Held};
 use crate::plan_files::{CsvFormat, DataFormat, DataRow, DataRows, RowOrder};
 use crate::requests::marker;
-use crate::sandbox::VmHost;
+use crate::sandbox::{VmHost, yield_function};
 use crate::values::{
     describe_mismatch, escape_invalid, escape_invalid_bytes, list_values, read_flag, read_string,
     shorten, to_one_line,
@@ -61,12 +61,11 @@ end"#;
 
 /// Creates `data`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
-    let coroutine: Table = lua.globals().raw_get("coroutine")?;
     let parts = (
         function(lua, take)?,
         marker("stop"),
         marker("later"),
-        coroutine.raw_get::<Function>("yield")?,
+        yield_function(lua)?,
     );
     let next: Function = lua.load(NEXT).set_name("=lgoose").call(parts)?;
     lua.register_userdata_type(|registry| register(registry, next))?;

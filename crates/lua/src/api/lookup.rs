@@ -2,8 +2,9 @@
 //! only what its plan needs.
 
 use super::function::{self, function};
-use super::parts::{MemberValue, PreludePart, prelude_part};
-use super::user::{self, grpc, session, stream, tags};
+use super::parts::{Member, PreludePart, prelude_part};
+use super::prelude::{function_of_part, opening};
+use super::user::{self, grpc, session, tags};
 use super::{
     codec, data, file, json, json_view, load, log, metric, names, os, page, random, regex, require,
     response, run, time, wait, xml,
@@ -12,8 +13,9 @@ use crate::diagnostics::{self, PlainText};
 use crate::limits;
 use crate::requests;
 use crate::sandbox::{self, VmHost, error_at_plan_line};
-use crate::values::escape_invalid;
+use crate::values::{DisplayText, escape_invalid};
 use lgoose_base::error::{Diagnostic, bounded_name};
+use lgoose_plan::PlanEvent;
 use mlua::{IntoLua as _, Lua, LuaString, Thread, Value};
 
 /// `pcall`, `xpcall` and `coroutine`.
@@ -23,68 +25,77 @@ static NESTING: PreludePart = prelude_part!("nesting");
 /// Libraries as plans see them.
 static VIEW: PreludePart = prelude_part!("view");
 
-/// Returns the value of a name, or nil: `global:x` for a plan's globals, `user:x` for the members of its user,
-/// `response:x` for the methods of a response, or the plain name of a function that the prelude uses itself.
-pub(crate) fn lookup(lua: &Lua, name: String) -> mlua::Result<MemberValue> {
-    if let Some(member) = name.strip_prefix("user:") {
-        return user::user_value(lua, member);
-    }
-    match name.as_str() {
-        "global:pcall" | "global:xpcall" | "global:coroutine" => CALLS.member(lua),
-        name => Ok((value(lua, name)?, None)),
-    }
-}
-
-fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
-    if let Some(global) = name.strip_prefix("global:") {
-        return match global {
-            "regex" => regex::library(lua)?.into_lua(lua),
-            "random" => random::library(lua)?.into_lua(lua),
-            "json" => json::library(lua)?.into_lua(lua),
-            "log" => log::library(lua)?.into_lua(lua),
-            "grpc" => grpc::library(lua)?.into_lua(lua),
-            "data" => data::library(lua)?.into_lua(lua),
-            "file" => function(lua, file::file)?.into_lua(lua),
-            "url" => codec::url(lua)?.into_lua(lua),
-            "base64" => codec::base64(lua)?.into_lua(lua),
-            "hash" => codec::hash(lua)?.into_lua(lua),
-            "html" => page::library(lua)?.into_lua(lua),
-            "xml" => xml::library(lua)?.into_lua(lua),
-            "os" => os::library(lua)?.into_lua(lua),
-            "time" => time::library(lua)?.into_lua(lua),
-            "base32" => codec::base32(lua)?.into_lua(lua),
-            "hex" => codec::hex(lua)?.into_lua(lua),
-            "wait" => wait::library(lua)?.into_lua(lua),
-            "load" => function(lua, load::load)?.into_lua(lua),
-            "metric" => metric::library(lua)?.into_lua(lua),
-            "check" => function(lua, metric::check)?.into_lua(lua),
-            "env" => function(lua, env)?.into_lua(lua),
-            "run" => run::library(lua)?.into_lua(lua),
-            "require" => require::function(lua)?.into_lua(lua),
-            "math" => random::math(lua)?.into_lua(lua),
-            "print" => function(lua, log::print)?.into_lua(lua),
-            "warn" => lua.create_function(log::warn)?.into_lua(lua),
-            "pairs" if VmHost::of(lua).limits.is_loading() => sandbox::pairs(lua)?.into_lua(lua),
-            "shared" => session::shared(lua),
-            "next" => json_view::next(lua)?.into_lua(lua),
-            #[cfg(any(test, feature = "test-support"))]
-            "test_call" => super::fixture::test_call(lua)?.into_lua(lua),
-            other => sandbox::standard(lua, other),
-        };
-    }
-    if let Some(method) = name.strip_prefix("response:") {
-        return response::method(lua, method);
+/// Returns what a part of the prelude asks for by name, or nil: `global:x` for a plan's globals, `op:x` for the marker of an
+/// operation, or the name of a function of lgoose's own.
+pub(super) fn lookup(lua: &Lua, name: &str) -> mlua::Result<Value> {
+    if let Some(name) = name.strip_prefix("global:") {
+        return global_value(lua, name);
     }
     if let Some(marker) = name.strip_prefix("op:").and_then(requests::marker) {
         return Ok(marker);
     }
-    if name == "op_markers" {
-        let markers = requests::markers().map(|marker| (marker, true));
-        return lua.create_table_from(markers)?.into_lua(lua);
+    match name {
+        "op_markers" => {
+            let markers = requests::markers().map(|marker| (marker, true));
+            lua.create_table_from(markers)?.into_lua(lua)
+        }
+        "coroutine" | "string" => sandbox::library(lua, name)?.into_lua(lua),
+        name => function_of_host(lua, name),
     }
+}
+
+/// Finds a global of a plan; a nil value if there is none of that name.
+pub(crate) fn global(lua: &Lua, name: &str) -> mlua::Result<Member> {
+    Ok(match name {
+        "pcall" | "xpcall" | "coroutine" => Member::Part(&CALLS),
+        name => Member::Value(global_value(lua, name)?),
+    })
+}
+
+pub(crate) fn global_value(lua: &Lua, name: &str) -> mlua::Result<Value> {
+    match name {
+        "regex" => regex::library(lua)?.into_lua(lua),
+        "random" => random::library(lua)?.into_lua(lua),
+        "json" => json::library(lua)?.into_lua(lua),
+        "log" => log::library(lua)?.into_lua(lua),
+        "grpc" => grpc::library(lua)?.into_lua(lua),
+        "data" => data::library(lua)?.into_lua(lua),
+        "file" => function(lua, file::file)?.into_lua(lua),
+        "url" => codec::url(lua)?.into_lua(lua),
+        "base64" => codec::base64(lua)?.into_lua(lua),
+        "hash" => codec::hash(lua)?.into_lua(lua),
+        "html" => page::library(lua)?.into_lua(lua),
+        "xml" => xml::library(lua)?.into_lua(lua),
+        "os" => os::library(lua)?.into_lua(lua),
+        "time" => time::library(lua)?.into_lua(lua),
+        "base32" => codec::base32(lua)?.into_lua(lua),
+        "hex" => codec::hex(lua)?.into_lua(lua),
+        "wait" => wait::library(lua)?.into_lua(lua),
+        "load" => function(lua, load::load)?.into_lua(lua),
+        "metric" => metric::library(lua)?.into_lua(lua),
+        "check" => function(lua, metric::check)?.into_lua(lua),
+        "env" => function(lua, env)?.into_lua(lua),
+        "run" => run::library(lua)?.into_lua(lua),
+        "require" => require::function(lua)?.into_lua(lua),
+        "math" => random::math(lua)?.into_lua(lua),
+        "print" => function(lua, log::print)?.into_lua(lua),
+        "warn" => lua.create_function(log::warn)?.into_lua(lua),
+        "pairs" if VmHost::of(lua).limits.is_loading() => sandbox::pairs(lua)?.into_lua(lua),
+        "shared" => session::shared(lua),
+        "next" => json_view::next(lua)?.into_lua(lua),
+        #[cfg(any(test, feature = "test-support"))]
+        "test_call" => super::fixture::test_call(lua)?.into_lua(lua),
+        other => sandbox::standard(lua, other),
+    }
+}
+
+/// Returns a function of lgoose's own by its name, or nil.
+pub(super) fn function_of_host(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let function = match name {
         "nesting" => NESTING.load(lua)?,
-        "view" => VIEW.load(lua)?,
+        "read_only" => function_of_part(lua, &VIEW)?,
+        "opened" => opening(lua)?,
+        "reason" => lua.create_function(reason)?,
         "error_text" => lua.create_function(error_text)?,
         "here" => lua.create_function(|lua, ()| Ok(diagnostics::here(lua)))?,
         "ended" => lua.create_function(|lua, ()| Ok(VmHost::of(lua).limits.ended()))?,
@@ -99,18 +110,17 @@ fn value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "within" => limits::within(lua)?,
         "with_stack" => lua.create_function(with_stack)?,
         "note_line" => lua.create_function(response::note_line)?,
-        "note_stream" => lua.create_function(stream::note_line)?,
         "response_field" => lua.create_function(response::field)?,
         "surplus" => lua.create_function(|_, value: Value| Ok(function::describe(&value)))?,
         "share" => function(lua, session::share)?,
         "enter_tagged" => lua.create_function(tags::enter_coroutine)?,
         "leave_tagged" => lua.create_function(tags::leave_coroutine)?,
         "same_task" => lua.create_function(same_task)?,
-        "task_name" => lua.create_function(task_name)?,
-        "refused" => lua.create_function(names::refused)?,
-        "undeclared" => lua.create_function(names::undeclared)?,
+        "refused" => lua.create_function(|_, (owner, key): (String, Option<DisplayText>)| {
+            let key = key.map_or_else(String::new, |DisplayText(key)| key);
+            Ok(names::refused(&owner, &key))
+        })?,
         "unknown_member" => lua.create_function(names::unknown_member)?,
-        "unknown_user_field" => lua.create_function(user::unknown_user_field)?,
         name => match user::functions_of_parts().find(|(own, _)| *own == name) {
             Some((_, make)) => make(lua)?,
             None => return Ok(Value::Nil),
@@ -135,14 +145,18 @@ fn env(lua: &Lua, (name, default): (String, Value)) -> mlua::Result<Value> {
     }
 }
 
-/// Returns the name of the running task, which the prelude knows by its number, or the name of an event as it is.
-fn task_name(lua: &Lua, current: Value) -> mlua::Result<Value> {
-    let Some(place) = current.as_usize() else {
-        return Ok(current);
+/// Returns the name of the running task, or of the event whose function runs.
+pub(super) fn task_name(lua: &Lua) -> mlua::Result<Value> {
+    let host = VmHost::of(lua);
+    let Some(place) = host.task.get() else {
+        return host.event.get().map(PlanEvent::name).into_lua(lua);
     };
-    let names = &VmHost::of(lua).program.task_names;
-    let name = names.get(place.wrapping_sub(1)).and_then(Option::as_deref);
-    lua.create_string(name.unwrap_or(""))?.into_lua(lua)
+    let name = host
+        .program
+        .task_names
+        .get(place)
+        .and_then(Option::as_deref);
+    name.unwrap_or("").into_lua(lua)
 }
 
 /// Refuses a task that differs from the one that the plan declared at that position when it was loaded, or that is
@@ -170,10 +184,34 @@ fn same_task(lua: &Lua, (place, name): (usize, Option<LuaString>)) -> mlua::Resu
     Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)))
 }
 
-/// Adds the call stack to an error: one raised in lgoose's own code has no line of the plan.
-fn with_stack(lua: &Lua, problem: LuaString) -> mlua::Result<LuaString> {
+/// Adds the call stack to the error of a task: one raised in lgoose's own code has no line of the plan.
+fn with_stack(lua: &Lua, problem: Value) -> mlua::Result<Value> {
+    VmHost::of(lua).has_handled.set(true);
+    let Value::String(text) = &problem else {
+        return Ok(problem);
+    };
     let stack = lua.traceback(None, 1)?;
-    lua.create_string([&problem.as_bytes(), b"\n".as_slice(), &stack.as_bytes()].concat())
+    let text = [&text.as_bytes(), b"\n".as_slice(), &stack.as_bytes()].concat();
+    lua.create_string(text)?.into_lua(lua)
+}
+
+/// Returns the error of a task as it leaves the VM. Lua's own error that its memory is full is the only one that passes
+/// [`with_stack`] by. A table is converted to text here: whoever receives it would call its `__tostring` outside of the task.
+fn reason(lua: &Lua, problem: Value) -> mlua::Result<Value> {
+    const MOST: usize = 1 << 20;
+    let host = VmHost::of(lua);
+    if !host.has_handled.replace(false) {
+        host.limits.note_full();
+    }
+    if !problem.is_table() {
+        return Ok(problem);
+    }
+    let text = match problem.to_string() {
+        Ok(text) => text,
+        Err(error) => return Ok(Value::Error(Box::new(error))),
+    };
+    lua.create_string(&text.as_bytes()[..text.len().min(MOST)])?
+        .into_lua(lua)
 }
 
 /// Converts an error raised in Rust and caught by `pcall` or `xpcall` to text with its line, like any error of Lua's.

@@ -53,10 +53,12 @@ pub(super) use user::{Returned, USER_MEMBERS, UserMember, user_member};
 pub(super) mod members {
     pub(crate) use super::data::{CSV_OPTIONS, LINES_OPTIONS, OPTIONS as DATA_OPTIONS};
     pub(crate) use super::fixture::classes;
-    pub(crate) use super::lookup::lookup;
+    pub(crate) use super::lookup::{global, global_value};
     pub(crate) use super::names::GLOBALS;
+    pub(crate) use super::parts::Member;
     pub(crate) use super::response::field;
     pub(crate) use super::user::cookies::{COOKIE, SCOPE, cookies};
     pub(crate) use super::user::grpc::LOAD_OPTIONS;
     pub(crate) use super::user::stream::MESSAGE_OPTIONS;
+    pub(crate) use super::user::user_value;
 }

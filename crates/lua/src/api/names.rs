@@ -47,12 +47,9 @@ pub(crate) const GLOBALS: [&str; 24] = [
 const DECLARATIONS: [&str; 4] = ["task", "scenario", "plan", "on"];
 
 /// Formats the message for setting a field of a read-only value; `body` stands for a request without one.
-pub(super) fn refused(
-    _: &Lua,
-    (owner, key): (String, Option<DisplayText>),
-) -> mlua::Result<String> {
-    let key = key.map_or_else(String::new, |DisplayText(key)| shorten(&key));
-    Ok(match owner.as_str() {
+pub(super) fn refused(owner: &str, key: &str) -> String {
+    let key = shorten(key);
+    match owner {
         "response" => format!(
             "cannot set '{key}' of a response: keep what you need in a local or in user.data"
         ),
@@ -69,7 +66,7 @@ pub(super) fn refused(
                    user:get(path, { name = ... })"
             .to_owned(),
         library => format!("cannot set '{library}.{key}': libraries are read-only"),
-    })
+    }
 }
 
 /// Globals of other languages and test tools, with their equivalents here.
@@ -104,12 +101,10 @@ const ELSEWHERE: [(&str, &str); 18] = [
 ];
 
 /// Formats the message for a global that is not declared.
-pub(super) fn undeclared(_: &Lua, DisplayText(name): DisplayText) -> mlua::Result<String> {
-    let name = shorten(&name);
+pub(super) fn undeclared(name: &str) -> String {
+    let name = shorten(name);
     if DECLARATIONS.contains(&name.as_str()) {
-        return Ok(format!(
-            "'{name}' belongs at the top level of the file, not inside a task"
-        ));
+        return format!("'{name}' belongs at the top level of the file, not inside a task");
     }
     let names = GLOBALS
         .iter()
@@ -118,7 +113,7 @@ pub(super) fn undeclared(_: &Lua, DisplayText(name): DisplayText) -> mlua::Resul
         .chain(["string", "table", "math", "utf8"]);
     let elsewhere = ELSEWHERE.iter().find(|(theirs, _)| *theirs == name);
     if let Some((_, ours)) = elsewhere {
-        return Ok(format!("global '{name}' is not declared; {ours}"));
+        return format!("global '{name}' is not declared; {ours}");
     }
     let hint = match (nearest(&name, names), name.as_str()) {
         (_, "package" | "debug" | "dofile" | "loadfile") => {
@@ -128,7 +123,7 @@ pub(super) fn undeclared(_: &Lua, DisplayText(name): DisplayText) -> mlua::Resul
         (Some(near), _) => format!("did you mean '{near}'?"),
         (None, _) => format!("declare it with 'local {name} = …' above"),
     };
-    Ok(format!("global '{name}' is not declared; {hint}"))
+    format!("global '{name}' is not declared; {hint}")
 }
 
 /// Formats the message for an unknown member of a library.

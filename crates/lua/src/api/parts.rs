@@ -3,12 +3,28 @@
 use crate::diagnostics::here;
 use crate::plan_files::compile_once;
 use crate::requests::marker;
+use crate::sandbox::yield_function;
 use mlua::chunk::ChunkMode;
 use mlua::{Function, IntoLuaMulti, Lua, Table, Value};
 use std::sync::OnceLock;
 
-/// A value, and the word for how the prelude converts it for the plan; `None` if plans get it as it is.
-pub(super) type MemberValue = (Value, Option<&'static str>);
+/// What stands behind a name: a member of `user` or a global.
+pub(crate) enum Member {
+    /// A value as it is, nil if there is none.
+    Value(Value),
+    /// A method, made by this part of the operation's marker.
+    Method(&'static PreludePart, Value),
+    /// A part, which sets it and others.
+    Part(&'static PreludePart),
+}
+
+#[cfg(test)]
+impl Member {
+    /// Whether nothing has that name.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Member::Value(Value::Nil))
+    }
+}
 
 /// Makes a function in a VM.
 pub(super) type MakeFunction = fn(&Lua) -> mlua::Result<Function>;
@@ -16,7 +32,7 @@ pub(super) type MakeFunction = fn(&Lua) -> mlua::Result<Function>;
 pub(super) type HostFunction = (&'static str, MakeFunction);
 
 /// A part of the prelude: its text, the functions that it alone fetches, and its bytecode once that is needed.
-pub(super) struct PreludePart {
+pub(crate) struct PreludePart {
     source: &'static str,
     pub(super) functions: &'static [HostFunction],
     code: OnceLock<Vec<u8>>,
@@ -57,11 +73,6 @@ impl PreludePart {
             .into_function()
     }
 
-    /// Loads the part as a member: it makes the requested one and others.
-    pub(super) fn member(&'static self, lua: &Lua) -> mlua::Result<MemberValue> {
-        Ok((Value::Function(self.load(lua)?), Some("part")))
-    }
-
     /// Loads the part as the methods of a type that wait, which it returns by their names. It is called with
     /// `coroutine.yield`, the operations that it yields, the functions of `host`, among them `here`, and `more`.
     pub(super) fn methods(
@@ -72,13 +83,12 @@ impl PreludePart {
         host: Table,
         more: impl IntoLuaMulti,
     ) -> mlua::Result<Vec<(&'static str, Function)>> {
-        let coroutine: Table = lua.globals().raw_get("coroutine")?;
         let markers = lua.create_table()?;
         for name in operations {
             markers.raw_set(*name, marker(name))?;
         }
         host.raw_set("here", lua.create_function(|lua, ()| Ok(here(lua)))?)?;
-        let part = (coroutine.raw_get::<Function>("yield")?, markers, host, more);
+        let part = (yield_function(lua)?, markers, host, more);
         let methods: Table = self.load(lua)?.call(part)?;
         let method = |name: &&'static str| Ok((*name, methods.raw_get(*name)?));
         names.iter().map(method).collect()

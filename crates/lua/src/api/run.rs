@@ -3,7 +3,7 @@
 use super::function::function;
 use crate::requests::marker;
 use crate::run_view::RunView;
-use crate::sandbox::{VmHost, error_at_plan_line};
+use crate::sandbox::{VmHost, error_at_plan_line, yield_function};
 use crate::values::{describe_mismatch, escape_invalid};
 use lgoose_base::error::Diagnostic;
 use mlua::{Function, Lua, Table, Value};
@@ -32,11 +32,10 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
         Ok(view(lua, "elapsed")?.elapsed().as_secs_f64())
     })?;
     let users = function(lua, |lua, ()| Ok(view(lua, "users")?.users()))?;
-    let coroutine: Table = lua.globals().raw_get("coroutine")?;
     let parts = (
         function(lua, may_wait)?,
         marker("ready"),
-        coroutine.raw_get::<Function>("yield")?,
+        yield_function(lua)?,
     );
     let ready: Function = lua.load(READY).set_name("=lgoose").call(parts)?;
     library.raw_set("stop", stop)?;

@@ -7,7 +7,7 @@ use super::shared_run;
 use crate::diagnostics::here;
 use crate::limits::{HeapSize, Held};
 use crate::requests::{convert_json, marker};
-use crate::sandbox::{VmHost, error_at_plan_line, null};
+use crate::sandbox::{VmHost, error_at_plan_line, null, yield_function};
 use crate::values::{DisplayText, describe_mismatch, escape_invalid, read_seconds};
 use lgoose_base::error::Diagnostic;
 use lgoose_plan::shared_state::{
@@ -58,10 +58,9 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     } else {
         host.program.state().clone()
     };
-    let coroutine: Table = lua.globals().raw_get("coroutine")?;
     let (call, reply, nearby) = shared_run::functions(lua)?;
     let parts = (
-        coroutine.raw_get::<Function>("yield")?,
+        yield_function(lua)?,
         function(lua, |lua, ()| Ok(here(lua)))?,
         marker("take"),
         marker("await"),

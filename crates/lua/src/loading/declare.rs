@@ -140,7 +140,7 @@ fn run(
     lua.set_app_data(host.clone());
     host.limits.enforce(&lua)?;
     let prelude = start_prelude(&lua, program, lua.create_table()?)?;
-    let globals: Table = prelude.raw_get("globals")?;
+    let globals = prelude.globals;
     globals.raw_set("plan", declaration(&lua, builder, declare_plan)?)?;
     globals.raw_set("task", declaration(&lua, builder, declare_task)?)?;
     globals.raw_set("scenario", declaration(&lua, builder, declare_scenario)?)?;
@@ -148,7 +148,7 @@ fn run(
     let load = lua
         .load(program.plan.as_slice())
         .set_mode(mlua::chunk::ChunkMode::Binary)
-        .set_environment(prelude.raw_get("env")?)
+        .set_environment(prelude.env)
         .into_function()?;
     heartbeat.enter(0, None);
     let loaded = limits::call(&lua, &host.limits, &load, ());

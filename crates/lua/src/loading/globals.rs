@@ -37,7 +37,7 @@ impl Globals {
         let limits = VmLimits::of_loading(Arc::default());
         let host = VmHost::new(program.clone(), 0, "", None, limits);
         lua.set_app_data(Rc::new(host));
-        let env = start_prelude(&lua, program, lua.create_table()?)?.raw_get("env")?;
+        let env = start_prelude(&lua, program, lua.create_table()?)?.env;
         let find = "local env, name, member = ... local value = env[name] if member then value = value[member] end";
         let find = lua.load(find).set_name("=lgoose").into_function()?;
         Ok(Self { lua, find, env })

@@ -40,6 +40,7 @@ mod tests {
     use super::super::load::load;
     use super::super::scenario_fields::scenario_fields;
     use super::STUBS;
+    use crate::api::members::Member;
     use crate::api::{RESPONSE, USER_MEMBERS, members, start_prelude};
     use crate::fixture::unanswered;
     use crate::hooks::HookRequest;
@@ -128,11 +129,11 @@ mod tests {
             .copied()
             .chain(documented.filter(|name| !name.contains('.')))
         {
-            let (value, _) = members::lookup(&lua, format!("global:{name}"))?;
-            if !value.is_nil() {
+            let found = members::global(&lua, name)?;
+            if !found.is_missing() {
                 names.insert(name.to_owned());
             }
-            if let Value::Table(library) = value {
+            if let Member::Value(Value::Table(library)) = found {
                 names.extend(members_of(name, &library));
             }
         }
@@ -141,7 +142,7 @@ mod tests {
             .iter()
             .filter_map(|name| name.strip_prefix("lgoose.User."))
         {
-            if !members::lookup(&lua, format!("user:{name}"))?.0.is_nil() {
+            if !members::user_value(&lua, name)?.is_missing() {
                 names.insert(format!("lgoose.User.{name}"));
             }
         }
@@ -221,8 +222,8 @@ mod tests {
         let timings = timings.as_table().cloned().expect("a table of seconds");
         let find = "local html, wait = ... return html.parse('<meta name=referrer content=origin><form accept-charset=latin1><input name=b required><button name=a formnovalidate>', 'http://a/'):form(), wait.constant(1)";
         let libraries = (
-            members::lookup(lua, "global:html".to_owned())?.0,
-            members::lookup(lua, "global:wait".to_owned())?.0,
+            members::global_value(lua, "html")?,
+            members::global_value(lua, "wait")?,
         );
         let (form, wait): (Table, Table) = lua.load(find).call(libraries)?;
         let button: Table = form.raw_get::<Table>("buttons")?.raw_get(1)?;

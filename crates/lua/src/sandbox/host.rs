@@ -12,6 +12,7 @@ use lgoose_base::error::{Diagnostic, printable};
 use lgoose_html::{Document, PageUrls, ReferrerPolicy, XmlFault};
 use lgoose_http::Session;
 use lgoose_metrics::Recorder;
+use lgoose_plan::PlanEvent;
 use mlua::{AnyUserData, Lua, Table, Value};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -31,6 +32,8 @@ pub(crate) struct VmHost {
     pub(crate) responses: RefCell<Responses>,
     /// The prelude's weak table of the responses that the plan holds, by slot; empty while the plan is loaded.
     pub(crate) live: OnceCell<Table>,
+    /// What the parts of the prelude share; empty until it has run.
+    pub(crate) shared: OnceCell<Table>,
     pub(crate) random: RefCell<Xoshiro256PlusPlus>,
     /// The values that the plan sees as views.
     pub(crate) views: JsonViews,
@@ -39,6 +42,10 @@ pub(crate) struct VmHost {
     pub(crate) scenario: String,
     /// The index of declaration of the running task; `None` while the file's top level or an event handler runs.
     pub(crate) task: Cell<Option<usize>>,
+    /// The event whose function runs, or ran last.
+    pub(crate) event: Cell<Option<PlanEvent>>,
+    /// Whether the handler of a task's errors has seen the latest one.
+    pub(crate) has_handled: Cell<bool>,
     /// The user's HTTP session; `None` while a plan is loaded.
     pub(crate) session: Option<Rc<Session>>,
     /// The recorder of the user's own measurements; empty while a plan is loaded.
@@ -81,10 +88,13 @@ impl VmHost {
             program,
             responses: RefCell::new(Responses::new()),
             live: OnceCell::new(),
+            shared: OnceCell::new(),
             views: JsonViews::default(),
             user,
             scenario: scenario.to_owned(),
             task: Cell::new(None),
+            event: Cell::new(None),
+            has_handled: Cell::new(false),
             session,
             recorder: OnceCell::new(),
             run: None,

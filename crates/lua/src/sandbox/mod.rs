@@ -11,5 +11,7 @@ mod views;
 pub use host::stream;
 pub(super) use host::{ENVIRONMENT, VmHost, error_at_plan_line};
 pub(super) use safe::pairs;
-pub(super) use standard::{BASE, collect_young, library, new_state, null, standard};
+pub(super) use standard::{
+    BASE, collect_young, library, new_state, null, standard, yield_function,
+};
 pub(super) use views::{entry, length, view_marker, viewed};

@@ -5,7 +5,9 @@ use super::safe;
 use crate::plan_files::compile_once;
 use mlua::chunk::ChunkMode;
 use mlua::state::{GcGenParams, GcMode};
-use mlua::{Function, LightUserData, Lua, LuaOptions, LuaSerdeExt as _, StdLib, Table, Value};
+use mlua::{
+    Function, LightUserData, Lua, LuaOptions, LuaSerdeExt as _, LuaString, StdLib, Table, Value,
+};
 use std::sync::OnceLock;
 
 /// The functions of the base library that plans have as they are.
@@ -31,22 +33,43 @@ pub(crate) const BASE: [&str; 19] = [
     "_G",
 ];
 
-/// Creates a VM without a plan. It has no io, package, debug or os, and of the others only the functions that every
-/// plan needs; see [`library`].
+/// Creates a VM without a plan. It has no io, package, debug or os; the other libraries are opened when they are first used,
+/// see [`library`]. Of `coroutine` the global `yield` is there, and strings have their arithmetic.
 pub(crate) fn new_state() -> mlua::Result<Lua> {
     let lua = Lua::new_with(StdLib::COROUTINE | StdLib::STRING, LuaOptions::new())?;
     let globals = lua.globals();
     for name in ["dofile", "loadfile", "collectgarbage"] {
         globals.raw_remove(name)?;
     }
-    let string: Table = globals.raw_get("string")?;
-    string.raw_remove("dump")?;
-    guard_at_first_use(&lua, &string)?;
-    // A plan that got hold of it could change methods of strings inside of lgoose.
-    if let Some(strings) = lua.type_metatable::<mlua::LuaString>() {
-        strings.raw_set("__metatable", false)?;
+    globals.raw_set(
+        "yield",
+        library(&lua, "coroutine")?.raw_get::<Function>("yield")?,
+    )?;
+    if let Some(strings) = lua.type_metatable::<LuaString>() {
+        strings.raw_set("__index", lua.create_function(string_member)?)?;
+        hide(&strings)?;
+    }
+    let loaded: Table = lua.named_registry_value("_LOADED")?;
+    for name in ["coroutine", "string"] {
+        globals.raw_remove(name)?;
+        loaded.raw_remove(name)?;
     }
     Ok(lua)
+}
+
+/// Keeps plans from the metatable of strings: by it they could change methods of strings inside of lgoose.
+fn hide(strings: &Table) -> mlua::Result<()> {
+    strings.raw_set("__metatable", false)
+}
+
+/// Returns `coroutine.yield`.
+pub(crate) fn yield_function(lua: &Lua) -> mlua::Result<Function> {
+    lua.globals().raw_get("yield")
+}
+
+/// Finds a method of strings in a VM that has not opened their library yet.
+fn string_member(lua: &Lua, (_, key): (Value, Value)) -> mlua::Result<Value> {
+    library(lua, "string")?.get(key)
 }
 
 /// The functions of `string` that need a guard.
@@ -91,12 +114,29 @@ pub(crate) fn library(lua: &Lua, name: &str) -> mlua::Result<Table> {
     if let Some(library) = globals.raw_get(name)? {
         return Ok(library);
     }
-    lua.load_std_libs(match name {
-        "math" => StdLib::MATH,
-        "table" => StdLib::TABLE,
-        _ => StdLib::UTF8,
-    })?;
+    match name {
+        "string" => open_string(lua)?,
+        "coroutine" => lua.load_std_libs(StdLib::COROUTINE)?,
+        "math" => lua.load_std_libs(StdLib::MATH)?,
+        "table" => lua.load_std_libs(StdLib::TABLE)?,
+        _ => lua.load_std_libs(StdLib::UTF8)?,
+    }
     globals.raw_get(name)
+}
+
+/// Opens `string`. The limit on memory waits meanwhile: strings must not be left with functions that have no guard yet.
+fn open_string(lua: &Lua) -> mlua::Result<()> {
+    let limit = lua.set_memory_limit(0)?;
+    let opened = (|| {
+        lua.load_std_libs(StdLib::STRING)?;
+        let string: Table = lua.globals().raw_get("string")?;
+        string.raw_remove("dump")?;
+        guard_at_first_use(lua, &string)?;
+        lua.type_metatable::<LuaString>()
+            .map_or(Ok(()), |strings| hide(&strings))
+    })();
+    lua.set_memory_limit(limit)?;
+    opened
 }
 
 /// Starts the collector of a VM that has loaded its plan, and makes it generational: to find the short-lived responses
@@ -113,8 +153,7 @@ pub(crate) fn standard(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let globals = lua.globals();
     match name {
         "table" => safe::table(lua).map(Value::Table),
-        "string" => globals.raw_get(name),
-        "utf8" => library(lua, name).map(Value::Table),
+        "string" | "utf8" => library(lua, name).map(Value::Table),
         "_VERSION" => globals.raw_get(name),
         "error" | "assert" => safe::raising(lua, name).map(Value::Function),
         "setmetatable" => guarded_setmetatable(lua).map(Value::Function),

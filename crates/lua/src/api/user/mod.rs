@@ -11,13 +11,13 @@ pub(super) mod tags;
 
 use super::function::function;
 use super::names::{ValueType, unknown};
-use super::parts::{HostFunction, MakeFunction, MemberValue, PreludePart, prelude_part};
+use super::parts::{HostFunction, MakeFunction, Member, PreludePart, prelude_part};
 use super::{forms, log, metric};
 use crate::requests::{
     CALL_OPTIONS, EVENTS, EXPECT, GRPC, GRPC_EXPECT, OPTIONS, REQUEST, SUBMIT, TIMED, WEBSOCKET,
     marker,
 };
-use crate::values::{DisplayText, shorten};
+use crate::values::shorten;
 use Origin::{Made, Operation, Part, Prelude, Table};
 use Returned::{Response, Unchecked, Value};
 use mlua::Lua;
@@ -34,8 +34,8 @@ pub(crate) struct UserMember {
 enum Origin {
     /// The prelude sets it itself.
     Prelude,
-    /// A function that the prelude makes, which yields this operation; and the kind of that function.
-    Operation(&'static str, &'static str),
+    /// A function that yields this operation, and the part of the prelude that makes it.
+    Operation(&'static str, &'static PreludePart),
     /// A part of the prelude, which sets it.
     Part(&'static PreludePart),
     /// A function of Rust, as it is.
@@ -80,6 +80,10 @@ static ACTIONS: PreludePart = prelude_part!("actions").with(&[
 ]);
 static LISTS: PreludePart = prelude_part!("lists");
 static RETRY: PreludePart = prelude_part!("retry");
+/// A request without a body.
+static SEND: PreludePart = prelude_part!("send");
+static SEND_BODY: PreludePart = prelude_part!("send_body");
+static WAIT: PreludePart = prelude_part!("wait");
 static SPAWN: PreludePart = prelude_part!("spawn");
 static TIMING: PreludePart = prelude_part!("timed");
 
@@ -93,13 +97,13 @@ pub(crate) static USER_MEMBERS: &[UserMember] = &[
     member("iteration", Prelude),
     member("host", Prelude),
     member("data", Prelude),
-    member("get", Operation("GET", "send")).takes(1, "a request", &[&OPTIONS], Response),
-    member("head", Operation("HEAD", "send")).takes(1, "a request", &[&OPTIONS], Response),
-    member("delete", Operation("DELETE", "send")).takes(1, "a request", &[&OPTIONS], Response),
-    member("options", Operation("OPTIONS", "send")).takes(1, "a request", &[&OPTIONS], Response),
-    member("post", Operation("POST", "send body")).takes(2, "a request", &[&OPTIONS], Response),
-    member("put", Operation("PUT", "send body")).takes(2, "a request", &[&OPTIONS], Response),
-    member("patch", Operation("PATCH", "send body")).takes(2, "a request", &[&OPTIONS], Response),
+    member("get", Operation("GET", &SEND)).takes(1, "a request", &[&OPTIONS], Response),
+    member("head", Operation("HEAD", &SEND)).takes(1, "a request", &[&OPTIONS], Response),
+    member("delete", Operation("DELETE", &SEND)).takes(1, "a request", &[&OPTIONS], Response),
+    member("options", Operation("OPTIONS", &SEND)).takes(1, "a request", &[&OPTIONS], Response),
+    member("post", Operation("POST", &SEND_BODY)).takes(2, "a request", &[&OPTIONS], Response),
+    member("put", Operation("PUT", &SEND_BODY)).takes(2, "a request", &[&OPTIONS], Response),
+    member("patch", Operation("PATCH", &SEND_BODY)).takes(2, "a request", &[&OPTIONS], Response),
     member("request", Part(&forms::SUBMITTING)).takes(0, "a request", &[&OPTIONS, &REQUEST], Response),
     member("fetch", Part(&LISTS)),
     member("submit", Part(&forms::SUBMITTING)).takes(2, "a request", &[&OPTIONS, &SUBMIT], Response),
@@ -114,7 +118,7 @@ pub(crate) static USER_MEMBERS: &[UserMember] = &[
     member("grpc", Part(&grpc::CALLING)).takes(2, "a call", &[&GRPC], Value(&grpc::CALL)).expects(&GRPC_EXPECT),
     member("grpc_stream", Part(&grpc::CALLING)).takes(1, "a call", &[&GRPC], Value(&grpc::CALL)).expects(&GRPC_EXPECT),
     member("transaction", Part(&ACTIONS)),
-    member("wait", Operation("wait", "wait")),
+    member("wait", Operation("wait", &WAIT)),
     member("stop", Part(&ACTIONS)),
     member("exit_iteration", Part(&ACTIONS)),
     member("log", Part(&ACTIONS)),
@@ -170,7 +174,7 @@ impl UserMember {
 
     /// Whether its second argument is the body of a request.
     pub(crate) fn sends_body(&self) -> bool {
-        matches!(self.origin, Operation(_, "send body"))
+        matches!(self.origin, Operation(_, part) if std::ptr::eq(part, &raw const SEND_BODY))
     }
 }
 
@@ -179,18 +183,17 @@ pub(crate) fn user_member(name: &str) -> Option<&'static UserMember> {
     USER_MEMBERS.iter().find(|member| member.name == name)
 }
 
-/// Returns the value of a member and how the prelude makes it, or nil.
-pub(super) fn user_value(lua: &Lua, name: &str) -> mlua::Result<MemberValue> {
-    let value = match user_member(name).map(|member| &member.origin) {
-        None | Some(Prelude) => mlua::Value::Nil,
-        Some(Operation(name, kind)) => {
-            return Ok((marker(name).unwrap_or(mlua::Value::Nil), Some(kind)));
+/// Finds a member; a nil value if there is none of that name, or the prelude has set it.
+pub(crate) fn user_value(lua: &Lua, name: &str) -> mlua::Result<Member> {
+    Ok(match user_member(name).map(|member| &member.origin) {
+        None | Some(Prelude) => Member::Value(mlua::Value::Nil),
+        Some(Operation(name, part)) => {
+            Member::Method(part, marker(name).unwrap_or(mlua::Value::Nil))
         }
-        Some(Part(part)) => return part.member(lua),
-        Some(Made(make)) => mlua::Value::Function(make(lua)?),
-        Some(Table(make)) => mlua::Value::Table(make(lua)?),
-    };
-    Ok((value, None))
+        Some(Part(part)) => Member::Part(part),
+        Some(Made(make)) => Member::Value(mlua::Value::Function(make(lua)?)),
+        Some(Table(make)) => Member::Value(mlua::Value::Table(make(lua)?)),
+    })
 }
 
 /// Returns the functions that the parts of the prelude fetch which set members.
@@ -203,8 +206,8 @@ pub(super) fn functions_of_parts() -> impl Iterator<Item = &'static HostFunction
 }
 
 /// Formats the message for an unknown member.
-pub(super) fn unknown_user_field(_: &Lua, DisplayText(name): DisplayText) -> mlua::Result<String> {
-    let name = shorten(&name);
+pub(super) fn unknown_user_field(name: &str) -> String {
+    let name = shorten(name);
     let names: Vec<_> = USER_MEMBERS.iter().map(|member| member.name).collect();
-    Ok(unknown(&format!("user.{name}"), "user", &name, &names))
+    unknown(&format!("user.{name}"), "user", &name, &names)
 }

@@ -6,7 +6,7 @@ use crate::api::names::{ValueType, refuse_unknown};
 use crate::api::parts::{PreludePart, prelude_part};
 use crate::limits::Held;
 use crate::requests::{MessageKind, PlanStream, ResponseStream, StreamMessage, marker};
-use crate::sandbox::VmHost;
+use crate::sandbox::{VmHost, yield_function};
 use crate::values::{DisplayText, describe_mismatch, read_flag, to_one_line};
 use lgoose_plan::config::unknown_word;
 use mlua::{
@@ -45,9 +45,8 @@ struct Registered;
 /// Makes the plan's value for a request whose response is streamed.
 pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUserData> {
     if lua.app_data_ref::<Registered>().is_none() {
-        let coroutine: Table = lua.globals().raw_get("coroutine")?;
         let part = (
-            coroutine.raw_get::<Function>("yield")?,
+            yield_function(lua)?,
             marker("receive"),
             marker("end_stream"),
             function(lua, take)?,

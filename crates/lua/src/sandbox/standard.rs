@@ -8,6 +8,7 @@ use mlua::state::{GcGenParams, GcMode};
 use mlua::{
     Function, LightUserData, Lua, LuaOptions, LuaSerdeExt as _, LuaString, StdLib, Table, Value,
 };
+use std::ffi::c_int;
 use std::sync::OnceLock;
 
 /// The functions of the base library that plans have as they are.
@@ -139,13 +140,18 @@ fn open_string(lua: &Lua) -> mlua::Result<()> {
     opened
 }
 
+/// A collection of new objects is due when the VM has grown by so many per cent, some 5 KiB of a small one.
+const MINOR_MULTIPLIER: c_int = 30;
+
 /// Starts the collector of a VM that has loaded its plan, and makes it generational: to find the short-lived responses
 /// of a loop, it then looks only at new objects, and not at the whole VM. The switch runs one full collection, which
 /// drops the code that runs only once.
 pub(crate) fn collect_young(lua: &Lua) {
     // Before the switch, which says when the next collection is due.
     lua.gc_restart();
-    lua.gc_set_mode(GcMode::Generational(GcGenParams::default()));
+    lua.gc_set_mode(GcMode::Generational(
+        GcGenParams::default().minor_multiplier(MINOR_MULTIPLIER),
+    ));
 }
 
 /// Returns the value of a global that comes with Lua, or nil: base functions and the safe standard libraries.

@@ -26,7 +26,7 @@ impl Delays {
         if exact.count > 0 {
             let service = self.service.get_or_insert_default();
             service.exact = service.exact.merged(exact);
-            latencies.add_to(&mut service.histogram);
+            service.latencies.add(latencies);
         }
     }
 
@@ -38,7 +38,8 @@ impl Delays {
     /// Estimates lgoose's own part of the latencies of the successful requests: responses that waited, and late starts.
     pub(super) fn part_of(&self, latencies: Option<&Latencies>) -> Option<OwnPart> {
         let service = self.service.as_ref();
-        let service = service.and_then(|service| Latencies::of(&service.exact, &service.histogram));
+        let service = service
+            .and_then(|service| Latencies::of(&service.exact, &service.latencies.histogram()));
         let all = latencies?;
         // Latencies from the actual start are those of failed requests, too: where more than a few failed, how late the others
         // were started is not known.

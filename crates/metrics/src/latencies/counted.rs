@@ -68,7 +68,7 @@ impl Counted {
 }
 
 /// Returns the highest value that a histogram of three digits holds as equal to this one.
-fn round(us: u64) -> u64 {
+pub(super) fn round(us: u64) -> u64 {
     // The histogram has 2,048 steps at first, and 1,024 from each power of two to the next.
     let bits = (us >> 11).checked_ilog2().map_or(0, |more| more + 1);
     us | ((1 << bits) - 1)

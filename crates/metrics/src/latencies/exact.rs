@@ -106,17 +106,31 @@ impl ExactFigures {
         self.sum_ns as f64 / self.count.max(1) as f64 / 1e6
     }
 
-    /// Returns the histogram's value at each of the rising `quantiles`, never outside the exact extremes.
+    /// Returns the value of latencies at each of the rising `quantiles`, never outside the exact extremes.
     pub(crate) fn quantiles<const N: usize>(
         &self,
-        of: &Histogram<u64>,
+        of: &impl Quantiles,
         quantiles: [f64; N],
     ) -> [Duration; N] {
-        let mut found = [Duration::ZERO; N];
-        if self.count > 0 {
-            for (slot, us) in found.iter_mut().zip(of.value_at_quantiles(quantiles)) {
-                *slot = Duration::from_micros(us).clamp(self.min(), self.max());
-            }
+        if self.count == 0 {
+            return [Duration::ZERO; N];
+        }
+        let exact = |us| Duration::from_micros(us).clamp(self.min(), self.max());
+        of.values_at(quantiles).map(exact)
+    }
+}
+
+/// Counted latencies whose quantiles can be found.
+pub(crate) trait Quantiles {
+    /// Returns the value in microseconds at each of the rising `quantiles`; zeros if there are none.
+    fn values_at<const N: usize>(&self, quantiles: [f64; N]) -> [u64; N];
+}
+
+impl Quantiles for Histogram<u64> {
+    fn values_at<const N: usize>(&self, quantiles: [f64; N]) -> [u64; N] {
+        let mut found = [0; N];
+        for (slot, us) in found.iter_mut().zip(self.value_at_quantiles(quantiles)) {
+            *slot = us;
         }
         found
     }

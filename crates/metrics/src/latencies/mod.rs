@@ -8,6 +8,7 @@ mod filled;
 pub(crate) mod histogram;
 mod part_times;
 mod sketch;
+mod sum;
 mod timed;
 
 pub(crate) use burst::{Burst, FEW};
@@ -18,4 +19,5 @@ pub(crate) use exact::{ExactFigures, nanoseconds, summary};
 pub(crate) use filled::FilledLatencies;
 pub(crate) use part_times::{PartDeltas, PartTallies};
 pub(crate) use sketch::{Coarse, Sketch, Sketcher};
+pub(crate) use sum::LatencySum;
 pub(crate) use timed::Timed;

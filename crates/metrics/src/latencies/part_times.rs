@@ -3,10 +3,9 @@
 
 use super::burst::Burst;
 use super::exact::{ExactFigures, nanoseconds, summary};
-use super::histogram;
+use super::sum::LatencySum;
 use super::timed::Timed;
 use crate::report::Latency;
-use hdrhistogram::Histogram;
 use lgoose_base::phases::{Phase, Phases, TimedPart};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,26 +42,25 @@ impl<L> PartDeltas<L> {
 
 /// Times that parts took over a whole run.
 #[derive(Debug, Default)]
-pub(crate) struct PartTallies(BTreeMap<TimedPart, (ExactFigures, Histogram<u64>)>);
+pub(crate) struct PartTallies(BTreeMap<TimedPart, (ExactFigures, LatencySum)>);
 
 impl PartTallies {
     pub(crate) fn merge(&mut self, slice: &PartDeltas) {
         for (part, more) in slice.0.iter().filter(|(_, more)| !more.is_empty()) {
-            let empty = || (ExactFigures::default(), histogram::empty());
-            let (exact, histogram) = self.0.entry(*part).or_insert_with(empty);
+            let (exact, latencies) = self.0.entry(*part).or_default();
             *exact = exact.merged(&more.exact);
-            more.latencies.add_to(histogram);
+            latencies.add(&more.latencies);
         }
     }
 
     /// Returns the times of a part, if any request had it.
-    pub(crate) fn of(&self, part: TimedPart) -> Option<&(ExactFigures, Histogram<u64>)> {
+    pub(crate) fn of(&self, part: TimedPart) -> Option<&(ExactFigures, LatencySum)> {
         self.0.get(&part)
     }
 
     /// Summarizes them for a report; `None` if no request had the part.
     pub(crate) fn summary(&self, part: TimedPart) -> Option<Latency> {
         let (exact, times) = self.of(part)?;
-        summary(exact, times)
+        summary(exact, &times.histogram())
     }
 }

@@ -180,7 +180,7 @@ impl MeasuredRequests {
         let cadence = identity.co_mitigation?;
         let aggregated = self.total.corrected();
         let differs = || {
-            let measured = summary(&self.total.exact(), &self.total.all);
+            let measured = summary(&self.total.exact(), &self.total.all.histogram());
             let pair = measured.zip(aggregated.latency_ms);
             pair.is_some_and(|(measured, corrected)| differ(&measured, &corrected))
         };
@@ -201,7 +201,8 @@ impl MeasuredRequests {
             cadence,
             late_cycles: self.late.count,
             cadence_ms: (self.late.count > 0).then(|| self.late.mean_ms()),
-            measured_p99_ms: summary(&self.total.exact(), &self.total.all).map(|all| all.p99),
+            measured_p99_ms: summary(&self.total.exact(), &self.total.all.histogram())
+                .map(|all| all.p99),
             requests,
             aggregated,
         })

@@ -2,7 +2,9 @@
 
 use crate::delta::{LatencyKind, PhaseSum, RequestCounts, RequestDelta, TaskDelta};
 use crate::exemplars::{NameTraces, Slowest};
-use crate::latencies::{ExactFigures, FilledLatencies, PartTallies, histogram, summary as latency};
+use crate::latencies::{
+    ExactFigures, FilledLatencies, LatencySum, PartTallies, summary as latency,
+};
 use crate::record::Traffic;
 use crate::report::{CoFigures, Figures, Latency, Messages, PhasesMs};
 use crate::thresholds::ThresholdFigures;
@@ -16,14 +18,14 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 /// Totals of one request name, or of all of them, over the whole run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct RequestTally {
     pub(crate) counts: RequestCounts,
-    pub(crate) all: Histogram<u64>,
+    pub(crate) all: LatencySum,
     /// Latencies of the failed requests; allocated with the first.
-    failed: Option<Histogram<u64>>,
+    failed: Option<LatencySum>,
     /// Latencies from the actual start, in a run at a rate.
-    service: Option<Histogram<u64>>,
+    service: Option<LatencySum>,
     /// Latencies filled in for late users; allocated with the first.
     pub(crate) filled: Option<Box<FilledLatencies>>,
     /// The slowest requests of one name.
@@ -40,30 +42,11 @@ pub(crate) struct RequestTally {
     changed_ok: bool,
 }
 
-impl Default for RequestTally {
-    fn default() -> Self {
-        RequestTally {
-            counts: RequestCounts::default(),
-            all: histogram::empty(),
-            failed: None,
-            service: None,
-            filled: None,
-            slowest: Slowest::default(),
-            traced: None,
-            part_times: PartTallies::default(),
-            live: [Duration::ZERO; 3],
-            changed: false,
-            live_ok: [Duration::ZERO; 3],
-            changed_ok: false,
-        }
-    }
-}
-
 impl RequestTally {
     /// Adds a shard's row completely.
     pub(crate) fn merge(&mut self, row: &RequestDelta) {
         self.merge_counts(row);
-        row[LatencyKind::All].add_to(&mut self.all);
+        self.all.add(&row[LatencyKind::All]);
         self.slowest.merge(&row.slowest);
         if let Some(traced) = &row.traced {
             self.traced.get_or_insert_default().merge(traced);
@@ -81,7 +64,7 @@ impl RequestTally {
             (LatencyKind::Service, &mut self.service),
         ] {
             if !row[kind].is_empty() {
-                row[kind].add_to(sum.get_or_insert_with(histogram::empty));
+                sum.get_or_insert_default().add(&row[kind]);
             }
         }
     }
@@ -92,7 +75,7 @@ impl RequestTally {
     }
 
     pub(crate) fn add_latencies(&mut self, latencies: &Histogram<u64>) {
-        histogram::add(&mut self.all, latencies);
+        self.all.merge_histogram(latencies);
     }
 
     /// Returns p50, p95 and p99. Reading a histogram costs some µs, so it is done only where something changed.
@@ -107,8 +90,11 @@ impl RequestTally {
     /// failed.
     pub(crate) fn live_ok(&mut self) -> [Duration; 3] {
         if std::mem::take(&mut self.changed_ok) {
-            let ok = self.ok_latencies();
-            self.live_ok = self.counts.ok.quantiles(&ok, [0.5, 0.95, 0.99]);
+            const SHOWN: [f64; 3] = [0.5, 0.95, 0.99];
+            self.live_ok = match self.failed {
+                Some(_) => self.counts.ok.quantiles(&*self.ok_latencies(), SHOWN),
+                None => self.counts.ok.quantiles(&self.all, SHOWN),
+            };
         }
         self.live_ok
     }
@@ -116,13 +102,13 @@ impl RequestTally {
     /// Returns the latencies of the successful requests.
     pub(crate) fn ok_latencies(&self) -> Cow<'_, Histogram<u64>> {
         let Some(failed) = &self.failed else {
-            return Cow::Borrowed(&self.all);
+            return self.all.histogram();
         };
-        let mut ok = self.all.clone();
+        let mut ok = self.all.histogram().into_owned();
         // A verdict may arrive before the request that it is about.
-        match ok.subtract(failed) {
+        match ok.subtract(&*failed.histogram()) {
             Ok(()) => Cow::Owned(ok),
-            Err(_) => Cow::Borrowed(&self.all),
+            Err(_) => self.all.histogram(),
         }
     }
 
@@ -138,16 +124,16 @@ impl RequestTally {
             return threshold_figures.add_requests(among, &self.counts, &self.all, failed, filled);
         };
         if let Some((exact, times)) = self.part_times.of(part) {
-            threshold_figures.add_times(exact, |all| histogram::add(all, times));
+            threshold_figures.add_times(exact, |all| times.add_to(all));
         }
     }
 
     /// Returns the figures with the latencies that were filled in.
     pub(crate) fn corrected(&self) -> CoFigures {
-        let (mut exact, mut all) = (self.exact(), Cow::Borrowed(&self.all));
+        let (mut exact, mut all) = (self.exact(), self.all.histogram());
         if let Some(filled) = &self.filled {
             exact = exact.merged(&filled.exact);
-            histogram::add(all.to_mut(), &filled.histogram);
+            filled.latencies.add_to(all.to_mut());
         }
         CoFigures {
             count: exact.count,
@@ -160,6 +146,7 @@ impl RequestTally {
     /// Returns the row of a report over `measured` time.
     pub(crate) fn figures(&self, measured: Duration) -> Figures {
         let counts = &self.counts;
+        let all = self.all.histogram();
         let latency_ok_ms = latency(&counts.ok, &self.ok_latencies());
         Figures {
             count: counts.count(),
@@ -170,12 +157,12 @@ impl RequestTally {
             bytes: counts.traffic.received,
             bytes_sent: Some(counts.traffic.sent),
             messages: messages(counts.traffic),
-            latency_ms: latency(&self.exact(), &self.all),
+            latency_ms: latency(&self.exact(), &all),
             latency_ok_ms,
             service_ms: self
                 .service
                 .as_ref()
-                .and_then(|service| latency(&counts.service, service)),
+                .and_then(|service| latency(&counts.service, &service.histogram())),
             first_event_ms: self.part_times.summary(TimedPart::FirstEvent),
             event_gap_ms: self.part_times.summary(TimedPart::EventGap),
             phases_ms: phases(&counts.phases),
@@ -184,8 +171,11 @@ impl RequestTally {
                 .iter()
                 .map(|(code, n)| (code.to_string(), *n))
                 .collect(),
-            histogram: base64_v2(&self.all),
-            failed_histogram: self.failed.as_ref().map_or_else(String::new, base64_v2),
+            histogram: base64_v2(&all),
+            failed_histogram: self
+                .failed
+                .as_ref()
+                .map_or_else(String::new, |failed| base64_v2(&failed.histogram())),
         }
     }
 }
@@ -199,28 +189,18 @@ fn messages(traffic: Traffic) -> Option<Messages> {
 }
 
 /// Totals of one task or transaction over the whole run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct TaskTally {
     pub(crate) ok: ExactFigures,
     pub(crate) failed: ExactFigures,
-    all: Histogram<u64>,
-}
-
-impl Default for TaskTally {
-    fn default() -> Self {
-        TaskTally {
-            ok: ExactFigures::default(),
-            failed: ExactFigures::default(),
-            all: histogram::empty(),
-        }
-    }
+    all: LatencySum,
 }
 
 impl TaskTally {
     pub(crate) fn merge(&mut self, row: &TaskDelta) {
         self.ok = self.ok.merged(&row.ok);
         self.failed = self.failed.merged(&row.failed);
-        row.all.add_to(&mut self.all);
+        self.all.add(&row.all);
     }
 
     pub(crate) fn runs(&self) -> u64 {
@@ -228,11 +208,11 @@ impl TaskTally {
     }
 
     pub(crate) fn show(&self, threshold_figures: &mut ThresholdFigures) {
-        threshold_figures.add_tasks(&self.ok, &self.failed, |all| histogram::add(all, &self.all));
+        threshold_figures.add_tasks(&self.ok, &self.failed, |all| self.all.add_to(all));
     }
 
     pub(crate) fn latency(&self) -> Option<Latency> {
-        latency(&self.ok.merged(&self.failed), &self.all)
+        latency(&self.ok.merged(&self.failed), &self.all.histogram())
     }
 }
 

@@ -2,7 +2,7 @@
 //! Made by the store, read by the judges of thresholds.
 
 use crate::delta::{LatencyKind, RequestCounts, RequestDelta};
-use crate::latencies::{ExactFigures, FilledLatencies, histogram};
+use crate::latencies::{ExactFigures, FilledLatencies, LatencySum, histogram};
 use crate::measures::{BucketLimit, Spread};
 use crate::report::{MetricKind, ScenarioArrivals};
 use hdrhistogram::Histogram;
@@ -136,22 +136,22 @@ impl ThresholdFigures {
         &mut self,
         among: LatencySubset,
         counts: &RequestCounts,
-        all: &Histogram<u64>,
-        failed: Option<&Histogram<u64>>,
+        all: &LatencySum,
+        failed: Option<&LatencySum>,
         filled: Option<&FilledLatencies>,
     ) {
         if let (LatencySubset::Corrected, Some(filled)) = (among, filled) {
-            self.add_times(&filled.exact, |all| histogram::add(all, &filled.histogram));
+            self.add_times(&filled.exact, |all| filled.latencies.add_to(all));
         }
         let mut exact = &counts.all;
         if among == LatencySubset::Ok {
             exact = &counts.ok;
             let without = self.without.get_or_insert_with(histogram::empty);
             if let Some(failed) = failed {
-                histogram::add(without, failed);
+                failed.add_to(without);
             }
         }
-        self.add_counts(counts, exact, |to| histogram::add(to, all));
+        self.add_counts(counts, exact, |to| all.add_to(to));
     }
 
     /// Adds requests of a slice.

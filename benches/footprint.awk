@@ -1,5 +1,5 @@
 # Compares two profiles of callgrind (with addresses and without compression), and prints what a request costs. For
-# benches/footprint.sh, which sets name, few and many (requests of each profile) and top (functions to list).
+# benches/footprint.sh, which sets name, unit, few and many (requests or other units of each profile) and top (functions to list).
 
 FNR == 1 { file++ }
 /^fn=/ { function_name = substr($0, 4); next }
@@ -28,8 +28,8 @@ END {
       lines[int(strtonum(address) / 64)]
     }
   }
-  printf "%s: %d instructions a request, %d different ones on %d cache lines; first-level misses: %d of code, %d of data (%d requests)\n",
-    name, instructions / requests, different, length(lines), code_misses / requests, data_misses / requests, requests
+  printf "%s: %d instructions for each %s, %d different ones on %d cache lines; first-level misses: %d of code, %d of data (%d of them)\n",
+    name, instructions / requests, unit, different, length(lines), code_misses / requests, data_misses / requests, requests
   if (top) {
     PROCINFO["sorted_in"] = "@val_num_desc"
     for (one in spent) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What one request executes: instructions, the different cache lines of code that they lie on, and misses of the
+# What one request, call, message or event executes: instructions, the different cache lines of code that they lie on, and misses of the
 # first-level caches, simulated by callgrind. The figures do not depend on the load of the machine. Needs valgrind,
 # a C compiler, binutils and gawk, and for 'tiny' nginx. About a minute each. See README.md of this folder.
-#   CLIENTS=12 ROUNDS=600 TOP=0 LGOOSE=path benches/footprint.sh [tiny] [drupal]
+#   CLIENTS=12 ROUNDS=600 TOP=0 LGOOSE=path benches/footprint.sh [tiny] [drupal] [grpc] [websocket] [events]
 set -euo pipefail
 
 # shellcheck source=benches/common.sh
@@ -73,13 +73,19 @@ profile() {
   requests=$(($(figure count "$work/run.json") + $(figure redirects "$work/run.json")))
 }
 
-# footprint NAME PLAN PORT ITERATIONS: the difference between a run and one of a quarter of it, for each request.
+# footprint NAME PLAN PORT ITERATIONS [UNIT NUMBER]: the difference between a run and one of a quarter of it, for each
+# request, or for each of so many units that an iteration has.
 footprint() {
   local few
   profile "$2" "$3" $(($4 / 4)) "$work/few"
   few="$requests"
   profile "$2" "$3" "$4" "$work/many"
-  gawk -v name="$1" -v few="$few" -v many="$requests" -v top="$top" -f "$here/footprint.awk" "$work/few" "$work/many"
+  if [ $# -gt 4 ]; then
+    few=$(($4 / 4 * clients * $6))
+    requests=$(($4 * clients * $6))
+  fi
+  gawk -v name="$1" -v unit="${5:-request}" -v few="$few" -v many="$requests" -v top="$top" -f "$here/footprint.awk" \
+    "$work/few" "$work/many"
 }
 
 [ -n "${LGOOSE:-}" ] || build
@@ -100,6 +106,15 @@ for kind in "${kinds[@]}"; do
       start_demo
       footprint drupal "$here/../plans/drupal.lua" "$demo_port" "${rounds:-40}"
       ;;
-    *) fail "'$kind' is none of: tiny, drupal" ;;
+    grpc | websocket)
+      start_demo api
+      case "$kind" in grpc) unit=call ;; *) unit="message and its answer" ;; esac
+      footprint "$kind" "$here/$kind.lua" "$demo_port" "${rounds:-300}" "$unit" 1
+      ;;
+    events)
+      start_demo api
+      footprint events "$here/events.lua" "$demo_port" "${rounds:-20}" event 100
+      ;;
+    *) fail "'$kind' is none of: tiny, drupal, grpc, websocket, events" ;;
   esac
 done

@@ -4,6 +4,7 @@ use super::function::{function, function_of_views};
 use super::json_at;
 use super::json_view;
 use crate::large_integers;
+use crate::limits::make_values;
 use crate::requests::{JsonPath, encode_json};
 use crate::sandbox::{VmHost, null};
 use crate::values::{describe_mismatch, escape_invalid};
@@ -68,7 +69,7 @@ fn array(lua: &Lua, value: Value) -> mlua::Result<Table> {
 /// of serde_json.
 pub(super) fn decode(lua: &Lua, text: &[u8]) -> mlua::Result<Value> {
     let decoder = JsonDecoder::of(lua);
-    decoder.read(text, &decoder)
+    make_values(lua, text.len(), || decoder.read(text, &decoder))
 }
 
 /// Decodes the value at a path of JSON text, or all of it without a path.

@@ -7,6 +7,7 @@ mod held;
 mod interrupt;
 mod pattern;
 mod texts;
+mod values;
 mod vm_limits;
 
 pub(super) use budget::{Account, Budget, HeldBytes};
@@ -20,5 +21,6 @@ pub use interrupt::processor_ticks;
 pub(super) use interrupt::{call, enter, latest_turn, preempted_marker, within};
 pub(super) use pattern::{first_place, guard as guard_pattern};
 pub(super) use texts::list_of_texts;
+pub(super) use values::make_values;
 pub use vm_limits::{LOADING_TIME, REPORT_TIME};
 pub(super) use vm_limits::{TABLE_LOOK, VmLimits, processor_time};

@@ -5,7 +5,7 @@ use crate::api::function::function;
 use crate::api::json;
 use crate::api::names::{ValueType, refuse_unknown};
 use crate::api::parts::{PreludePart, prelude_part};
-use crate::limits::Held;
+use crate::limits::{Held, make_values};
 use crate::requests::{PlanSocket, PlanStream, ResponseStream};
 use crate::sandbox::VmHost;
 use crate::values::escape_invalid;
@@ -123,12 +123,15 @@ fn take(lua: &Lua, socket: Socket) -> mlua::Result<(Value, bool)> {
     let Some(message) = shared.take_message() else {
         return Ok((Value::Nil, !shared.body.has_ended()));
     };
-    let table = lua.create_table_with_capacity(0, 3)?;
-    table.raw_set("data", lua.create_string(&message.bytes)?)?;
-    table.raw_set("is_text", message.is_text)?;
     let since = message.at.saturating_duration_since(shared.start);
-    table.raw_set("at", since.as_secs_f64())?;
-    Ok((Value::Table(table), true))
+    let table = make_values(lua, message.bytes.len(), || {
+        let table = lua.create_table_with_capacity(0, 3)?;
+        table.raw_set("data", lua.create_string(&message.bytes)?)?;
+        table.raw_set("is_text", message.is_text)?;
+        table.raw_set("at", since.as_secs_f64())?;
+        Ok(table)
+    });
+    Ok((Value::Table(table?), true))
 }
 
 /// Returns whether waiting for a message would end at once: one has come, or none will.

@@ -4,7 +4,7 @@ use crate::api::function::{function, method};
 use crate::api::json;
 use crate::api::names::{ValueType, refuse_unknown};
 use crate::api::parts::{PreludePart, prelude_part};
-use crate::limits::Held;
+use crate::limits::{Held, make_values};
 use crate::requests::{MessageKind, PlanStream, ResponseStream, StreamMessage, marker};
 use crate::sandbox::{VmHost, yield_function};
 use crate::values::{DisplayText, describe_mismatch, read_flag, to_one_line};
@@ -207,13 +207,17 @@ fn take(
     let value = match message {
         StreamMessage::Bytes(bytes) => Value::String(lua.create_string(&bytes)?),
         StreamMessage::Event(event) => {
-            let table = lua.create_table_with_capacity(0, 4)?;
-            table.raw_set("data", lua.create_string(&event.data)?)?;
-            table.raw_set("name", lua.create_string(&event.name)?)?;
-            table.raw_set("id", lua.create_string(&event.id)?)?;
             let since = at.saturating_duration_since(shared.start);
-            table.raw_set("at", since.as_secs_f64())?;
-            Value::Table(table)
+            let bytes = event.data.len() + event.name.len() + event.id.len();
+            let table = make_values(lua, bytes, || {
+                let table = lua.create_table_with_capacity(0, 4)?;
+                table.raw_set("data", lua.create_string(&event.data)?)?;
+                table.raw_set("name", lua.create_string(&event.name)?)?;
+                table.raw_set("id", lua.create_string(&event.id)?)?;
+                table.raw_set("at", since.as_secs_f64())?;
+                Ok(table)
+            });
+            Value::Table(table?)
         }
     };
     Ok((value, true))

@@ -4,6 +4,7 @@
 use super::kinds::{DEEPEST, wire_type_of};
 use super::well_known::{self, WellKnown};
 use super::wire::{Malformed, WireReader, WireType, unzigzag};
+use crate::limits::make_values;
 use mlua::{Lua, Table, Value};
 use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 
@@ -35,8 +36,13 @@ pub(crate) fn decode(
     message: &MessageDescriptor,
     bytes: &[u8],
 ) -> Result<Value, DecodingFault> {
-    let decoder = Decoder { lua };
-    decoder.message(message, bytes, None, DEEPEST)
+    let mut decoded = Err(Malformed.into());
+    make_values(lua, bytes.len(), || {
+        let decoder = Decoder { lua };
+        decoded = decoder.message(message, bytes, None, DEEPEST);
+        Ok(())
+    })?;
+    decoded
 }
 
 /// Makes tables in a VM.

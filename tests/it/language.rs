@@ -30,6 +30,7 @@ hold! {
     tasks_declared_in_a_loop_are_the_same_for_every_user: "loops";
     each_option_of_a_request_does_what_it_says: "options";
     elements_and_texts_are_found_in_pages: "pages";
+    made_up_people_and_things_are_well_formed: "fake";
     random_values_are_within_their_bounds: "random";
     regular_expressions_look_at_strings_and_responses: "regex";
     requests_carry_what_the_plan_says: "requests";

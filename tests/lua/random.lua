@@ -53,3 +53,31 @@ task { "parts of a list", function()
   raises("from 0 to the length of the list, 5, not 6", random.sample, list, 6)
   raises("random.bytes(n): n must be from 0", random.bytes, -1)
 end }
+
+task { "distributions", function()
+  local times, heights, squares = 0, 0, 0
+  local N = 4000
+  for _ = 1, N do
+    local time = random.exponential(3)
+    assert(time >= 0, "a time")
+    times = times + time
+    local height = random.normal(170, 10)
+    heights, squares = heights + height, squares + (height - 170) ^ 2
+  end
+  -- Five standard errors of each mean.
+  assert(math.abs(times / N - 3) < 0.25, "the mean of the exponential distribution")
+  assert(math.abs(heights / N - 170) < 0.8, "the mean of the normal distribution")
+  assert(math.abs(math.sqrt(squares / N) - 10) < 0.6, "its deviation")
+  same(random.exponential(0), 0.0, "no time")
+  same(random.normal(5, 0), 5.0, "no deviation")
+  raises("the mean must not be negative, and it is -1", random.exponential, -1)
+  raises("the deviation must not be negative", random.normal, 1, -1)
+  raises("the deviation must not be negative", random.normal, 1, 0 / 0)
+end }
+
+task { "keys", function()
+  local seen = {}
+  for _ = 1, 200 do seen[random.key { a = 1, b = false, c = "x" }] = true end
+  assert(seen.a and seen.b and seen.c, "each key")
+  raises("random.key(table): the table is empty", random.key, {})
+end }

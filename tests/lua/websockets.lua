@@ -34,6 +34,15 @@ task { "messages", sequence = 1, function(user)
   for m in socket:messages { timeout = 0.05 } do rest[#rest + 1] = m:json "n" end
   same(table.concat(rest, " "), "6 7 8 9 10", "until none comes")
   same(socket:receive { timeout = "20ms" }, nil, "none in time")
+  socket:send "round and round"
+  local rounds, begin = 0, time.now()
+  for m in socket:messages { deadline = "150ms" } do
+    rounds = rounds + 1
+    socket:send(m.data)
+  end
+  assert(rounds > 1 and time.now() - begin >= 0.15, "a deadline ends a loop to which messages come all the time")
+  same(socket:receive { match = function(m) return m.data == "nobody says this" end, deadline = 0.05 }, nil, "or a wait")
+  raises("option 'deadline' of socket:messages", function() socket:messages { deadline = {} } end)
   same(user:get("/page", { name = "page" }).status, 200, "other requests beside it")
   socket:close(3000, "bye")
   same(socket.ok, true, "a close that the plan wants is no failure")

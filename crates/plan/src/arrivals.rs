@@ -5,7 +5,7 @@
 //! sum of n + 1 random distances of mean 1, which makes a Poisson process of that rate (Çinlar, 1975). A rate that is
 //! changed during the run changes only the line from there on: past arrivals stay where they were.
 
-use super::wait::{open_unit, seconds};
+use super::wait::{seconds, standard_exponential};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
@@ -200,9 +200,7 @@ impl Arrivals {
     }
 
     fn distance(&mut self) -> f64 {
-        self.random
-            .as_mut()
-            .map_or(1.0, |random| -open_unit(random).ln())
+        self.random.as_mut().map_or(1.0, standard_exponential)
     }
 }
 

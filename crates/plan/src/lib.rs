@@ -45,7 +45,7 @@ pub use schedule::{Schedule, ScheduleCursor};
 pub use select::{leave_out_unweighted, select};
 pub use shape::Shape;
 use std::collections::BTreeMap;
-pub use wait::{TaskPause, TaskTiming, Wait, scaled};
+pub use wait::{TaskPause, TaskTiming, Wait, scaled, standard_exponential, standard_normal};
 
 /// A whole test plan: the kinds of users there are.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -64,7 +64,7 @@ impl Wait {
             Wait::Normal { mean, deviation } => {
                 seconds(mean.as_secs_f64() + deviation.as_secs_f64() * standard_normal(rng))
             }
-            Wait::Exponential { mean } => seconds(-mean.as_secs_f64() * open_unit(rng).ln()),
+            Wait::Exponential { mean } => seconds(mean.as_secs_f64() * standard_exponential(rng)),
             Wait::Pacing(every) => {
                 return iteration.map_or(TaskPause::default(), |work| work.rest_of(every));
             }
@@ -126,9 +126,14 @@ pub fn scaled(pause: Duration, factor: f64) -> Duration {
 }
 
 /// Draws from the normal distribution of mean 0 and deviation 1 (Box and Muller, 1958).
-fn standard_normal<R: Rng + ?Sized>(rng: &mut R) -> f64 {
+pub fn standard_normal<R: Rng + ?Sized>(rng: &mut R) -> f64 {
     let radius = (-2.0 * open_unit(rng).ln()).sqrt();
     radius * (TAU * rng.random::<f64>()).cos()
+}
+
+/// Draws from the exponential distribution of mean 1.
+pub fn standard_exponential<R: Rng + ?Sized>(rng: &mut R) -> f64 {
+    -open_unit(rng).ln()
 }
 
 /// Draws from (0, 1], whose logarithm is finite.

@@ -55,6 +55,7 @@ function Call:close() end
 
 ---@class lgoose.CallOptions
 ---@field timeout? lgoose.Duration # how long to wait (default: the plan's timeout, 60)
+---@field deadline? lgoose.Duration # how long the call lasts at most, or, with `messages`, the whole loop, whatever arrives (default: no limit)
 
 ---@class lgoose.CallSendOptions
 ---@field compress? boolean # false sends this message uncompressed, in a call with `compression` (default: true)

@@ -7,13 +7,30 @@
 ---@return any
 function require(name) end
 
----Returns a variable from `-e NAME=value` or `--env-file`, else from the environment, which `--env-allow` can limit to some
----names. Variables of lgoose itself (`LGOOSE_…`, `OTEL_…`), which may hold secrets, are read from the environment only if it names them.
----Returns nil if it is set nowhere and there is no default.
+---Variables from `-e NAME=value` or `--env-file`, else from the environment, which `--env-allow` can limit to some names.
+---Variables of lgoose itself (`LGOOSE_…`, `OTEL_…`), which may hold secrets, are read from the environment only if it names them.
+---`env("NAME", "default")` returns a variable as a text, and nil if it is set nowhere and there is no default.
+---@class lgoose.env
+---@overload fun(name: string, default?: string): string?
+env = {}
+
+---Returns a variable as a number. One that is set and is no number is an error.
 ---@param name string
----@param default? string
----@return string?
-function env(name, default) end
+---@param default? number
+---@return number?
+function env.number(name, default) end
+
+---Returns true for a variable that says true, yes, on or 1, and false for false, no, off, 0 or nothing. Anything else is an error.
+---@param name string
+---@param default? boolean
+---@return boolean?
+function env.bool(name, default) end
+
+---Returns the parts of a variable between its commas, without the spaces around them: `-e HOSTS=a,b`.
+---@param name string
+---@param default? string[]
+---@return string[]?
+function env.list(name, default) end
 
 ---Counts a pass or a failure under this name. Never raises an error.
 ---@generic T
@@ -315,6 +332,23 @@ function random.bytes(n) end
 ---@param weights table<K, number>
 ---@return K
 function random.weighted(weights) end
+
+---Returns a key of the table, each with the same chance.
+---@generic K
+---@param table table<K, any>
+---@return K
+function random.key(table) end
+
+---Returns a number of the exponential distribution, as times between independent events have it.
+---@param mean number
+---@return number
+function random.exponential(mean) end
+
+---Returns a number of the normal distribution.
+---@param mean number
+---@param deviation number # the standard deviation
+---@return number
+function random.normal(mean, deviation) end
 
 ---Returns letters and digits.
 ---@param n integer # how many

@@ -54,6 +54,7 @@ function Socket:close(code, reason) end
 ---@class lgoose.ReceiveOptions
 ---@field timeout? lgoose.Duration # how long to wait (default: the plan's timeout, 60)
 ---@field match? fun(message: lgoose.Message): any # returns true for the message to wait for
+---@field deadline? lgoose.Duration # how long the call lasts at most, or, with `messages`, the whole loop, whatever arrives (default: no limit)
 
 ---@class lgoose.AskOptions: lgoose.ReceiveOptions
 ---@field name? string # the row (default: the task's name)

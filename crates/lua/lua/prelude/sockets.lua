@@ -15,29 +15,33 @@ local function sent(socket, is_text, data)
   return ok
 end
 
-local RECEIVE_OPTIONS = { timeout = true, match = true }
+local RECEIVE_OPTIONS = { timeout = true, match = true, deadline = true }
 
 local function read_options(options, call, more)
   if options == nil then return end
   if type(options) ~= "table" then fail("the options of " .. call .. " are a table: { timeout = 5 }") end
   for name in next, options do
     if not RECEIVE_OPTIONS[name] and name ~= more then
-      local all = more and "timeout, match, " .. more or "timeout, match"
+      local all = "timeout, match, deadline" .. (more and ", " .. more or "")
       fail("unknown option '" .. tostring(name) .. "' of " .. call .. "; options: " .. all)
     end
   end
   local match = options.match
   if match ~= nil and type(match) ~= "function" then fail("option 'match' of " .. call .. " must be a function of a message") end
-  return match, options.timeout
+  local deadline = options.deadline
+  return match, options.timeout, deadline ~= nil and clock() + host.nanoseconds(deadline, "option 'deadline' of " .. call) or nil
 end
 
 -- The handlers of sockets for messages that nobody waits for, and the number of waiting calls.
 local handlers, waiting = setmetatable({}, { __mode = "k" }), setmetatable({}, { __mode = "k" })
 
--- Waits for a message that matches; nil at the end of the socket, or when the time is up, and then whether it is.
-local function receive_next(socket, match, timeout)
+-- Waits for a message that matches; nil at the end of the socket, or when the time is up, and then whether it is. The deadline is on
+-- the clock.
+local function receive_next(socket, match, timeout, deadline)
   local start = clock()
   while true do
+    local rest = deadline and (deadline - clock()) / 1e9
+    if rest and rest <= 0 then return nil, true end
     local message, more = take(socket)
     if message then
       setmetatable(message, message_meta)
@@ -47,7 +51,7 @@ local function receive_next(socket, match, timeout)
     elseif not more then
       yield(END_STREAM, socket)
       return nil, false
-    elseif yield(RECEIVE, socket, timeout or false, (clock() - start) / 1e9) then
+    elseif yield(RECEIVE, socket, timeout or false, (clock() - start) / 1e9, rest) then
       return nil, true
     end
   end
@@ -57,11 +61,11 @@ local function no_longer(socket)
   return setmetatable({}, { __close = function() waiting[socket] = waiting[socket] - 1 end })
 end
 
-local function receive(socket, match, timeout)
-  if not handlers[socket] then return receive_next(socket, match, timeout) end
+local function receive(socket, match, timeout, deadline)
+  if not handlers[socket] then return receive_next(socket, match, timeout, deadline) end
   waiting[socket] = waiting[socket] + 1
   local _ <close> = no_longer(socket)
-  return receive_next(socket, match, timeout)
+  return receive_next(socket, match, timeout, deadline)
 end
 
 -- Passes a socket's messages to its handler, one after another, as long as nobody else waits for one.
@@ -103,7 +107,7 @@ return {
     return message
   end,
   ask = function(socket, data, options)
-    local match, timeout = read_options(options, "socket:ask", "name")
+    local match, timeout, deadline = read_options(options, "socket:ask", "name")
     local question = text_of(data, "socket:ask")
     local number, problem = yield(BEGIN_EXCHANGE, socket, options and options.name)
     if problem then fail(problem) end
@@ -111,14 +115,14 @@ return {
     sent(socket, true, question)
     -- A message from before the request is not its reply.
     local function answers(message) return message.at >= since and (not match or match(message)) end
-    local message, is_late = receive(socket, answers, timeout)
+    local message, is_late = receive(socket, answers, timeout, deadline)
     yield(END_EXCHANGE, socket, number, message and message.at or is_late)
     return message
   end,
   messages = function(socket, options)
-    local match, timeout = read_options(options, "socket:messages")
+    local match, timeout, deadline = read_options(options, "socket:messages")
     return function()
-      local message = receive(socket, match, timeout)
+      local message = receive(socket, match, timeout, deadline)
       return message
     end
   end,

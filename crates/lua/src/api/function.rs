@@ -28,7 +28,7 @@ macro_rules! tuple_arguments {
 }
 
 arguments!(0 => ());
-arguments!(1 => i64, String, Value, LuaString, Table, DisplayText);
+arguments!(1 => i64, f64, String, Value, LuaString, Table, DisplayText);
 tuple_arguments!(2 => A, B);
 tuple_arguments!(3 => A, B, C);
 tuple_arguments!(4 => A, B, C, D);

@@ -6,8 +6,8 @@ use super::parts::{Member, PreludePart, prelude_part};
 use super::prelude::{function_of_part, opening};
 use super::user::{self, grpc, session, tags};
 use super::{
-    codec, data, file, json, json_view, load, log, metric, names, os, page, random, regex, require,
-    response, run, time, wait, xml,
+    codec, data, env, file, json, json_view, load, log, metric, names, os, page, random, regex,
+    require, response, run, time, wait, xml,
 };
 use crate::diagnostics::{self, PlainText};
 use crate::limits;
@@ -74,7 +74,7 @@ pub(crate) fn global_value(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "load" => function(lua, load::load)?.into_lua(lua),
         "metric" => metric::library(lua)?.into_lua(lua),
         "check" => function(lua, metric::check)?.into_lua(lua),
-        "env" => function(lua, env)?.into_lua(lua),
+        "env" => env::library(lua)?.into_lua(lua),
         "run" => run::library(lua)?.into_lua(lua),
         "require" => require::function(lua)?.into_lua(lua),
         "math" => random::math(lua)?.into_lua(lua),
@@ -127,22 +127,6 @@ pub(super) fn function_of_host(lua: &Lua, name: &str) -> mlua::Result<Value> {
         },
     };
     function.into_lua(lua)
-}
-
-fn env(lua: &Lua, (name, default): (String, Value)) -> mlua::Result<Value> {
-    let host = VmHost::of(lua);
-    let own = host.program.scenario_env.get(&host.scenario);
-    if let Some(value) = own.and_then(|own| own.get(&name)) {
-        return lua.create_string(value)?.into_lua(lua);
-    }
-    match host.program.variables.get(&name) {
-        Some(value) => lua.create_string(value)?.into_lua(lua),
-        None if host.program.variables.is_withheld(&name) => Err(mlua::Error::runtime(format!(
-            "'{name}' is lgoose's own variable and may hold a secret, so no plan reads it from the environment: \
-                 give the plan a variable of another name, or this one with '-e {name}=…'"
-        ))),
-        None => Ok(default),
-    }
 }
 
 /// Returns the name of the running task, or of the event whose function runs.

@@ -3,6 +3,7 @@
 mod codec;
 mod data;
 mod elements;
+mod env;
 mod file;
 #[cfg(any(test, feature = "test-support"))]
 mod fixture;

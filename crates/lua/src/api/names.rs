@@ -133,6 +133,10 @@ pub(super) fn unknown_member(
 ) -> mlua::Result<String> {
     let name = shorten(&name);
     let instead = match (library.as_str(), name.as_str()) {
+        ("env", _) => {
+            let message = format!("'env.{name}' does not exist; env(\"{name}\") reads a variable");
+            return Ok(message);
+        }
         ("os", "getenv") => Some("env(\"NAME\") reads a variable"),
         ("time", "sleep") => Some("a task pauses by user:wait(seconds)"),
         ("math", "randomseed") => Some("'--seed' is that of all random choices of a run"),

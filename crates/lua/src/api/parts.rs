@@ -4,6 +4,7 @@ use crate::diagnostics::here;
 use crate::plan_files::compile_once;
 use crate::requests::marker;
 use crate::sandbox::yield_function;
+use crate::values::read_seconds;
 use mlua::chunk::ChunkMode;
 use mlua::{Function, IntoLuaMulti, Lua, Table, Value};
 use std::sync::OnceLock;
@@ -51,6 +52,12 @@ macro_rules! prelude_part {
 }
 pub(super) use prelude_part;
 
+/// Reads a duration of the plan's, described as `what` in messages.
+fn nanoseconds(_: &Lua, (time, what): (Value, String)) -> mlua::Result<i64> {
+    let time = read_seconds(&time, &what).map_err(mlua::Error::runtime)?;
+    Ok(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX / 2))
+}
+
 impl PreludePart {
     pub(super) const fn of(source: &'static str) -> PreludePart {
         PreludePart {
@@ -74,7 +81,7 @@ impl PreludePart {
     }
 
     /// Loads the part as the methods of a type that wait, which it returns by their names. It is called with
-    /// `coroutine.yield`, the operations that it yields, the functions of `host`, among them `here`, and `more`.
+    /// `coroutine.yield`, the operations that it yields, the functions of `host`, among them `here` and `nanoseconds`, and `more`.
     pub(super) fn methods(
         &'static self,
         lua: &Lua,
@@ -88,6 +95,7 @@ impl PreludePart {
             markers.raw_set(*name, marker(name))?;
         }
         host.raw_set("here", lua.create_function(|lua, ()| Ok(here(lua)))?)?;
+        host.raw_set("nanoseconds", lua.create_function(nanoseconds)?)?;
         let part = (yield_function(lua)?, markers, host, more);
         let methods: Table = self.load(lua)?.call(part)?;
         let method = |name: &&'static str| Ok((*name, methods.raw_get(*name)?));

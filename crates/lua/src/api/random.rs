@@ -3,7 +3,8 @@
 
 use super::function::{function, function_of_views};
 use crate::sandbox::{self, VmHost, entry, length};
-use mlua::{Lua, Table, Value, Variadic};
+use lgoose_plan::{standard_exponential, standard_normal};
+use mlua::{FromLua as _, Lua, Table, Value, Variadic};
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -25,6 +26,9 @@ pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     )?;
     library.raw_set("choice", function_of_views(lua, choice)?)?;
     library.raw_set("weighted", function(lua, weighted)?)?;
+    library.raw_set("key", function_of_views(lua, key)?)?;
+    library.raw_set("exponential", function(lua, exponential)?)?;
+    library.raw_set("normal", function(lua, normal)?)?;
     library.raw_set("sample", function_of_views(lua, sample)?)?;
     library.raw_set(
         "shuffle",
@@ -127,7 +131,7 @@ fn bytes(lua: &Lua, n: i64) -> mlua::Result<mlua::LuaString> {
 }
 
 fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
-    let mut entries = by_name(lua, &weights)?;
+    let mut entries = by_name(lua, &weights, |weight| f64::from_lua(weight, lua))?;
     let total: f64 = entries.iter().map(|(_, weight)| weight.max(0.0)).sum();
     if !(total > 0.0 && total.is_finite()) {
         return Err(problem(
@@ -144,16 +148,51 @@ fn weighted(lua: &Lua, weights: Table) -> mlua::Result<Value> {
     Ok(entries.pop().map_or(Value::Nil, |(key, _)| key))
 }
 
+/// `random.key(table)`.
+fn key(lua: &Lua, table: Table) -> mlua::Result<Value> {
+    let keys = by_name(lua, &table, |_| Ok(1.0))?;
+    if keys.is_empty() {
+        return Err(problem("random.key(table): the table is empty"));
+    }
+    let place = with(lua, |random| random.random_range(0..keys.len()));
+    Ok(keys[place].0.clone())
+}
+
+/// `random.exponential(mean)`.
+fn exponential(lua: &Lua, mean: f64) -> mlua::Result<f64> {
+    if mean >= 0.0 && mean.is_finite() {
+        return Ok(mean * with(lua, |random| standard_exponential(random)));
+    }
+    Err(problem(&format!(
+        "random.exponential(mean): the mean must not be negative, and it is {mean}"
+    )))
+}
+
+/// `random.normal(mean, deviation)`.
+fn normal(lua: &Lua, (mean, deviation): (f64, f64)) -> mlua::Result<f64> {
+    if deviation >= 0.0 && deviation.is_finite() && mean.is_finite() {
+        return Ok(mean + deviation * with(lua, |random| standard_normal(random)));
+    }
+    Err(problem(&format!(
+        "random.normal(mean, deviation): the deviation must not be negative, and it is {deviation}"
+    )))
+}
+
 /// Returns the keys with their weights, sorted by the texts of the keys: Lua's order of fields changes from run to run,
 /// and a seed must give the same choice.
-fn by_name(lua: &Lua, weights: &Table) -> mlua::Result<Vec<(Value, f64)>> {
+fn by_name(
+    lua: &Lua,
+    weights: &Table,
+    weight: impl Fn(Value) -> mlua::Result<f64>,
+) -> mlua::Result<Vec<(Value, f64)>> {
     /// The memory of a key beside its text, with its weight and its place in Lua's list of values held by Rust.
     const KEY_BYTES: usize = 192;
     let host = VmHost::of(lua);
     let mut budget = host.budget(lua);
     let mut named = Vec::new();
-    for pair in weights.pairs::<Value, f64>() {
-        let (key, weight) = pair?;
+    for pair in weights.pairs::<Value, Value>() {
+        let (key, value) = pair?;
+        let weight = weight(value)?;
         host.limits.spend(lua, KEY_BYTES as u64)?;
         budget.take(KEY_BYTES).map_err(mlua::Error::runtime)?;
         named.push((Vec::new(), key, weight));

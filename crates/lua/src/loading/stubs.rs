@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with the installed functions.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub const STUBS: [(&str, &str); 17] = [
+pub const STUBS: [(&str, &str); 18] = [
     ("plan.lua", include_str!("../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../lua/meta/options.lua")),
@@ -20,6 +20,7 @@ pub const STUBS: [(&str, &str); 17] = [
         "lgoose/drupal.lua",
         include_str!("../../lua/lgoose/drupal.lua"),
     ),
+    ("lgoose/fake.lua", include_str!("../../lua/lgoose/fake.lua")),
     ("lgoose/jwt.lua", include_str!("../../lua/lgoose/jwt.lua")),
     ("lgoose/llm.lua", include_str!("../../lua/lgoose/llm.lua")),
     (
@@ -167,9 +168,9 @@ mod tests {
             ("lgoose.Part", &fields::PART),
             ("lgoose.GrpcExpect", &fields::GRPC_EXPECT),
             ("lgoose.GrpcLoad", &members::LOAD_OPTIONS),
-            ("lgoose.CallOptions", &["timeout"]),
+            ("lgoose.CallOptions", &["timeout", "deadline"]),
             ("lgoose.CallSendOptions", &["compress"]),
-            ("lgoose.ReceiveOptions", &["timeout", "match"]),
+            ("lgoose.ReceiveOptions", &["timeout", "match", "deadline"]),
             ("lgoose.AskOptions", &["name"]),
             ("lgoose.NetReceiveOptions", &fields::RECEIVE_OPTIONS),
             ("lgoose.SendOptions", &["timeout"]),

@@ -60,7 +60,9 @@ fn calls(program: &Program) -> Vec<EnvCall> {
 
 /// Adds the calls in a line of a file; `at` counts from 0.
 fn add_calls(line: &str, at: usize, file: &str, calls: &mut Vec<EnvCall>) {
-    let call = pattern(r#"(?:^|[^.:\w])(env)\s*\(?\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)')"#);
+    let call = pattern(
+        r#"(?:^|[^.:\w])(env(?:\.(?:number|bool|list))?)\s*\(?\s*(?:"([^"\\\n]+)"|'([^'\\\n]+)')"#,
+    );
     let condition =
         pattern(r"(?:\b(?:if|elseif|while|until|not|and|or)\s*\(?|[=~]=|\bhost\s*=)\s*$");
     let otherwise = pattern(r"^\s*(?:\)?\s*(?:or\b|and\b|then\b|==|~=))");

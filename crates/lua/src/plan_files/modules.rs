@@ -12,9 +12,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The modules that lgoose brings, by name.
-pub(crate) const BUILT_IN: [(&str, &str); 8] = [
+pub(crate) const BUILT_IN: [(&str, &str); 9] = [
     ("lgoose.aws", include_str!("../../lua/lgoose/aws.lua")),
     ("lgoose.drupal", include_str!("../../lua/lgoose/drupal.lua")),
+    ("lgoose.fake", include_str!("../../lua/lgoose/fake.lua")),
     ("lgoose.jwt", include_str!("../../lua/lgoose/jwt.lua")),
     ("lgoose.llm", include_str!("../../lua/lgoose/llm.lua")),
     ("lgoose.redis", include_str!("../../lua/lgoose/redis.lua")),

@@ -28,7 +28,7 @@ pub(super) fn read(
     let urls = match urls {
         Some(urls) if read_usual_options(&mut model, yielded.at(2)) => urls,
         urls => {
-            let [list, options, _] = values_of(yielded, see)?;
+            let [list, options, ..] = values_of(yielded, see)?;
             let urls = match urls {
                 Some(urls) => urls,
                 None => read_urls(&list, budget)?,

@@ -93,6 +93,16 @@ pub struct ReceiveTime {
     pub most: Option<Duration>,
     /// The time already waited.
     pub waited: Duration,
+    /// The time left until a deadline.
+    pub rest: Option<Duration>,
+}
+
+impl ReceiveTime {
+    /// Returns how long to wait, given how long a request may usually take.
+    pub fn left(&self, usual: Duration) -> Duration {
+        let left = self.most.unwrap_or(usual).saturating_sub(self.waited);
+        self.rest.map_or(left, |rest| left.min(rest))
+    }
 }
 
 /// The end of an exchange that the plan carries out.
@@ -201,7 +211,7 @@ impl Op {
         if *name == "fetch" {
             return Some(fetch::read(yielded, see, budget).and_then(side_by_side));
         }
-        let [a, b, c] = match values_of(yielded, see) {
+        let [a, b, c, d] = match values_of(yielded, see) {
             Ok(values) => values,
             Err(problem) => return Some(Err(problem)),
         };
@@ -215,7 +225,7 @@ impl Op {
             "take" => read_take(&a, &b),
             "await" => read_making(&a).map(Op::Await),
             "call" => call::read(&a).map(Op::Call),
-            "receive" => read_receive(&a, &b, &c),
+            "receive" => read_receive(&a, &b, &c, &d),
             "begin_exchange" => read_exchange(&a, &b),
             "end_exchange" => read_exchange_end(&a, &b, &c),
             "begin_timed" => timed::read(&a, &b, budget).map(Op::BeginTimed),
@@ -335,7 +345,7 @@ fn read_request(
     if let Some(usual) = UsualRequest::read(&yielded) {
         return usual.request(method, budget);
     }
-    let [path, body, options] = values_of(yielded, see)?;
+    let [path, body, options, _] = values_of(yielded, see)?;
     let mut op = Box::new(RequestOp::bare(method, &path, &body, budget)?);
     match &options {
         Value::Nil => {}
@@ -572,16 +582,20 @@ fn read_exchange_end(socket: &Value, number: &Value, end: &Value) -> Result<Op, 
     Ok(Op::EndExchange(number as u64, Box::new(end)))
 }
 
-/// Reads a wait for messages: that of a socket has a time, or `false` for the usual one, and says how long it has waited.
-fn read_receive(stream: &Value, most: &Value, waited: &Value) -> Result<Op, String> {
+/// Reads a wait for messages: that of a socket has a time, or `false` for the usual one, says how long it has waited, and may
+/// say in how many seconds it ends at the latest.
+fn read_receive(stream: &Value, most: &Value, waited: &Value, rest: &Value) -> Result<Op, String> {
     let stream = read_stream(stream)?;
     let time = match most {
         Value::Nil => None,
         Value::Boolean(false) => Some(None),
         most => Some(Some(read_seconds(most, "option 'timeout'")?)),
     };
-    let waited = waited.as_f64().unwrap_or_default();
-    let waited = Duration::try_from_secs_f64(waited).unwrap_or_default();
-    let time = time.map(|most| Box::new(ReceiveTime { most, waited }));
+    let seconds = |value: &Value| {
+        let seconds = value.as_f64()?;
+        Some(Duration::try_from_secs_f64(seconds).unwrap_or_default())
+    };
+    let (waited, rest) = (seconds(waited).unwrap_or_default(), seconds(rest));
+    let time = time.map(|most| Box::new(ReceiveTime { most, waited, rest }));
     Ok(Op::Receive(stream, time))
 }

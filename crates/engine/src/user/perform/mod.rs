@@ -310,7 +310,7 @@ impl TaskRunner {
             return Err(TaskEnd::Stopped);
         }
         let usual = self.shared.config.timeout;
-        let most = time.map(|time| time.most.unwrap_or(usual).saturating_sub(time.waited));
+        let most = time.map(|time| time.left(usual));
         // A wait that goes on after a stop keeps its time.
         let due = most.map(|most| Instant::now() + most);
         let more = || async {

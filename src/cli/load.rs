@@ -15,8 +15,8 @@ pub(crate) struct LoadArgs {
     pub users: Option<u64>,
     /// Users started per second, such as 10 or 0.5/s [default: 1]
     ///
-    /// If one a second would take longer than the run time, all users start within a tenth of it. With a URL instead of a
-    /// plan, all start at once. The first line of a run says how long the start takes.
+    /// More if all users would otherwise take longer than a tenth of the run time to start. With a URL instead of a plan, all
+    /// start at once. The first line of a run says how long the start takes.
     #[arg(short = 'r', long, value_name = "RATE", visible_aliases = ["spawn-rate", "increase-rate"], value_parser = units::rate)]
     pub hatch_rate: Option<f64>,
     /// Start all users within this time instead

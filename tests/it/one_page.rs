@@ -49,7 +49,7 @@ fn users_of_a_url_start_all_at_once_unless_a_rate_is_given() {
 }
 
 #[test]
-fn users_of_a_plan_start_one_a_second_unless_that_takes_longer_than_the_run() {
+fn users_of_a_plan_start_one_a_second_unless_that_takes_a_tenth_of_the_run() {
     let server = Server::start();
     let url = server.url();
     let path = crate::program::plan(
@@ -65,7 +65,12 @@ fn users_of_a_plan_start_one_a_second_unless_that_takes_longer_than_the_run() {
         (
             "2",
             "1s",
-            "2 users, 1 started per second (all run after 1s), for 1s",
+            "2 users, 10 started per second (all run after 100 ms), for 1s",
+        ),
+        (
+            "3",
+            "2s",
+            "3 users, 10 started per second (all run after 200 ms), for 2s",
         ),
         ("1", "1s", "1 user, for 1s"),
     ] {
@@ -73,6 +78,9 @@ fn users_of_a_plan_start_one_a_second_unless_that_takes_longer_than_the_run() {
         assert_eq!(ended.code, 0, "{}", ended.stderr);
         assert!(ended.stdout.contains(told), "{told} in {}", ended.stdout);
     }
+    let ended = Lgoose::new([&*path, "-H", &url, "-u", "2", "-i", "1"]).finish();
+    let told = "2 users, 1 started per second (all run after 1s; '-r 2' starts them in a second), for 1 iteration each";
+    assert!(ended.stdout.contains(told), "{}", ended.stdout);
 }
 
 #[test]

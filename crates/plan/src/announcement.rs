@@ -50,7 +50,13 @@ pub fn announcement(name: &str, plan: &Plan, config: &RunConfig, part: LoadPart)
                     } else {
                         units::show_long(start)
                     };
-                    format!("{users}, {rate} started per second (all run after {start})")
+                    // Users who end after some iterations may never be there together.
+                    let sooner = if config.hatch_rate == 1.0 && config.iterations.is_some() {
+                        format!("; '-r {others}' starts them in a second")
+                    } else {
+                        String::new()
+                    };
+                    format!("{users}, {rate} started per second (all run after {start}{sooner})")
                 }
             }
         }

@@ -62,14 +62,12 @@ pub enum Load {
     Rate(Vec<(Duration, f64)>, Spacing),
 }
 
-/// Returns the default hatch rate in users per second: one or, if starting all users would then take longer than the
-/// run time, enough to start them within a tenth of it.
+/// Returns the default hatch rate in users per second: one, or more where all users would otherwise take longer than a
+/// tenth of the run time to start.
 pub(super) fn usual_hatch_rate(users: u64, run_time: Option<Duration>) -> f64 {
     let last = users.saturating_sub(1) as f64;
-    match run_time.map(|time| time.as_secs_f64()) {
-        Some(time) if last > time => last / (time / 10.0),
-        _ => 1.0,
-    }
+    let within_a_tenth = run_time.map_or(0.0, |time| 10.0 * last / time.as_secs_f64());
+    within_a_tenth.max(1.0)
 }
 
 impl LoadStage {

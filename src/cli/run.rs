@@ -10,8 +10,8 @@ use clap::Args;
 use lgoose_base::threshold::Threshold;
 use lgoose_base::units;
 use lgoose_plan::config::{
-    ClientKind, ConnectionLifetime, DiscardedBodies, Http, Pin, Proxy, Settings, address,
-    read_connections_per_host, read_max_redirects,
+    ClientKind, ConnectionLifetime, DiscardedBodies, Http, Pin, Proxy, Settings, SummaryExtent,
+    address, read_connections_per_host, read_max_redirects,
 };
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -205,6 +205,12 @@ pub(crate) struct ScreenArgs {
     /// Show the table of status codes even if all are the same
     #[arg(long)]
     pub status_codes: bool,
+    /// How much the tables at the end show: short, one screen, or full [default: short]
+    ///
+    /// 'full' adds percentiles, status codes, tasks, scenarios, the slowest requests and more figures. A report
+    /// ('-o report.html') always has them.
+    #[arg(long, value_name = "EXTENT", value_parser = SummaryExtent::parse)]
+    pub summary: Option<SummaryExtent>,
     /// How often to print the running figures [default: 10s]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub running_metrics: Option<Duration>,
@@ -351,6 +357,7 @@ impl RunArgs {
             allow_short: self.verdict.allow_short.then_some(true),
             only_summary: self.screen.only_summary.then_some(true),
             status_codes: self.screen.status_codes.then_some(true),
+            summary: self.screen.summary,
             running_metrics: self.screen.running_metrics,
             request_log: self.outputs.request_log.clone(),
             task_log: self.outputs.task_log.clone(),

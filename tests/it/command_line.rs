@@ -547,3 +547,8 @@ fn a_program_that_can_start_no_thread_says_so() {
     let told = "error: cannot listen for Ctrl-C: Resource temporarily unavailable";
     assert!(ended.stderr.starts_with(told), "{}", ended.stderr);
 }
+
+#[test]
+fn options_without_a_plan_are_a_mistake_that_says_so() {
+    refused(&["-u", "5"], &["no plan is given", "lgoose plan.lua -u 5"]);
+}

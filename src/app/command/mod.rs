@@ -32,7 +32,7 @@ use super::{log, preflight};
 use crate::cli::{self, Cli};
 use hosted::HostedTask;
 use lgoose_base::console;
-use lgoose_base::error::{Error, exit};
+use lgoose_base::error::{Diagnostic, Error, exit};
 use run::run;
 use screen::{print_text, put, report_error, warn};
 use std::process::ExitCode;
@@ -129,6 +129,11 @@ fn dispatch(cli: Cli, handler: &SignalHandler) -> Result<u8, Error> {
         None => match &cli.run.plan {
             Some(plan) if cli.run.screen.list => list::list(plan, &cli.run),
             Some(plan) => run(plan, &cli.run, handler),
+            // Options without what they are for.
+            None if std::env::args_os().len() > 1 => {
+                let help = "name a Lua file or a URL, as in 'lgoose plan.lua -u 5'; 'lgoose new load-test' writes a plan to start from";
+                Err(Diagnostic::new("no plan is given").help(help).into())
+            }
             None => {
                 print_text(&cli::overview())?;
                 Ok(exit::MISTAKE)

@@ -22,7 +22,7 @@ use lgoose_base::console::{self, ConsoleState};
 use lgoose_base::error::{Diagnostic, Error, exit};
 use lgoose_engine::Outcome;
 use lgoose_metrics::control::Handle;
-use lgoose_plan::config::Config;
+use lgoose_plan::config::{Config, SummaryExtent};
 use std::path::Path;
 use std::time::Duration;
 
@@ -209,6 +209,7 @@ pub(super) async fn conclude(
     if !flags.screen.quiet && !to_stdout {
         let options = lgoose_report::text::TableOptions {
             status_codes: config.screen.status_codes,
+            is_short: config.screen.summary == SummaryExtent::Short,
         };
         print_last(&lgoose_report::text::tables(
             report,

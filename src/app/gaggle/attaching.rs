@@ -9,7 +9,7 @@ use crate::app::sites::Sites;
 use crate::cli;
 use lgoose_base::error::Error;
 use lgoose_gaggle::BrokerRun;
-use lgoose_plan::config::{ClientKind, Config, LoadPart, ScreenConfig};
+use lgoose_plan::config::{ClientKind, Config, LoadPart, ScreenConfig, SummaryExtent};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +42,7 @@ pub(in crate::app) async fn attach(
         screen: ScreenConfig {
             only_summary: false,
             status_codes: false,
+            summary: SummaryExtent::default(),
             running_metrics: RUNNING_METRICS,
         },
     };

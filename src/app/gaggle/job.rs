@@ -13,7 +13,7 @@ use lgoose_http::AllowedHosts;
 use lgoose_lua::Bundle;
 use lgoose_metrics::{LogSelection, RunLogs};
 use lgoose_plan::config::{
-    Config, LoadPart, LocalConfig, Logs, Proxy, RunConfig, ScreenConfig, ShowLevel,
+    Config, LoadPart, LocalConfig, Logs, Proxy, RunConfig, ScreenConfig, ShowLevel, SummaryExtent,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -153,6 +153,7 @@ pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<lgoose_engi
         screen: ScreenConfig {
             only_summary: false,
             status_codes: false,
+            summary: SummaryExtent::default(),
             running_metrics: Duration::ZERO,
         },
     };

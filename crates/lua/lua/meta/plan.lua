@@ -70,6 +70,7 @@
 ---@field task_log? string # write every run of a task or transaction to this file
 ---@field error_log? string # write every failed request, task and transaction to this file
 ---@field debug_log? string # write failed requests, with headers and the start of the body, to this file
+---@field summary? "short"|"full" # how much the tables at the end show (default: "short")
 ---@field status_codes? boolean # show the table of status codes even if all are the same (default: false)
 ---@field running_metrics? lgoose.Duration # how often to print the running figures (default: 10 s)
 ---@field seed? integer # seed of all random choices (default: random, shown in the report)

@@ -14,6 +14,7 @@ mod own_load;
 mod part;
 mod request_names;
 mod settings;
+mod summary;
 mod target;
 mod thresholds;
 mod transport;
@@ -32,6 +33,7 @@ pub use part::{LoadPart, share_of};
 pub use request_names::RequestNames;
 use settings::Derived;
 pub use settings::{RunConfig, SettingFile, Settings};
+pub use summary::SummaryExtent;
 pub use target::{Http, Pin, address};
 pub use thresholds::{OPTIONS as THRESHOLD_OPTIONS, scenario_thresholds};
 pub use transport::{
@@ -101,6 +103,8 @@ pub struct ScreenConfig {
     pub only_summary: bool,
     /// Whether the table of status codes is shown even if all codes are the same.
     pub status_codes: bool,
+    /// How much the tables at the end show.
+    pub summary: SummaryExtent,
     /// The interval at which the running figures are printed; zero for never.
     pub running_metrics: Duration,
 }
@@ -141,6 +145,7 @@ impl Config {
         let screen = ScreenConfig {
             only_summary: settings.only_summary.unwrap_or(false),
             status_codes: settings.status_codes.unwrap_or(false),
+            summary: settings.summary.unwrap_or_default(),
             running_metrics: settings.running_metrics.unwrap_or(Duration::from_secs(10)),
         };
         let run = Derived {

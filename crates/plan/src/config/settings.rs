@@ -9,7 +9,7 @@ use super::transport::{
     CONNECTIONS_PER_HOST, ClientKind, ConnectionLifetime, DiscardedBodies, Proxy,
     connections_per_host, few_redirects,
 };
-use super::{Load, LoadStage, LogFile, Misfit, MitigationCadence, Spacing, Value};
+use super::{Load, LoadStage, LogFile, Misfit, MitigationCadence, Spacing, SummaryExtent, Value};
 use crate::config::unknown_word;
 use lgoose_base::error::{Diagnostic, masked_url};
 use lgoose_base::files::{FileUse, NamedFile};
@@ -232,6 +232,8 @@ settings! {
     only_summary: bool = Value::flag;
     /// Whether the table of status codes is shown even if all codes are the same.
     status_codes: bool = Value::flag;
+    /// How much the tables at the end show.
+    summary: SummaryExtent = |value| SummaryExtent::parse(&value.text()?);
     /// The interval at which the running figures are printed.
     running_metrics: Duration = Value::duration;
     /// The log of every request.

@@ -32,12 +32,32 @@ const FACTS_OF_ONCE: [&str; 8] = [
     "verdict",
 ];
 
+/// Labels of the facts that a short summary leaves out.
+const OF_A_FULL_SUMMARY: [&str; 6] = ["plan", "host", "users", "started", "version", "warning"];
+
 /// Options of [`tables`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TableOptions {
     /// Shows status codes even if there is only one (`--status-codes`).
     pub status_codes: bool,
+    /// Leaves out what a reader of one screen can do without (`--summary short`).
+    pub is_short: bool,
 }
+
+/// Tables that a short summary has, by their ids, if they have rows.
+const SHORT: [&str; 11] = [
+    "steps",
+    "thresholds",
+    "errors",
+    "events",
+    "requests",
+    "start_stop",
+    "checks",
+    "metrics",
+    "streams",
+    "status",
+    "workers",
+];
 
 /// Renders the end of a run: its diagnosis, warnings, the result of a search, the tables of the document, and the
 /// facts. For a run of one iteration (`--once`), which serves to find mistakes: each request, and the failures with
@@ -56,6 +76,13 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     // One status code adds nothing.
     let shows_codes = options.status_codes || report.aggregated.status.len() > 1;
     tables.retain(|table| table.id != "status" || shows_codes);
+    let is_short = options.is_short && !is_once;
+    let all = tables.len();
+    if is_short {
+        let tasks_failed = report.tasks.iter().any(|task| task.failures > 0);
+        tables.retain(|table| SHORT.contains(&table.id) || tasks_failed && table.id == "tasks");
+    }
+    let left_out = all - tables.len();
     let tables: Vec<TextTable<'_>> = tables.iter().map(TextTable::from).collect();
     let natural = tables.iter().map(TextTable::natural_width).max();
     let page = natural.unwrap_or(0).max(PLAIN_WIDTH).min(width);
@@ -79,6 +106,14 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     } else {
         out.push_str(" Overview\n");
         out.push_str(&rule(page));
+    }
+    if is_short {
+        // Warnings are above, and the others are in the line at the start of the run.
+        facts.retain(|(label, _)| !OF_A_FULL_SUMMARY.contains(label));
+    }
+    if left_out > 0 {
+        let more = "'--summary full' shows percentiles, tasks and further tables";
+        facts.push(("more", more.to_owned()));
     }
     fact_lines(&facts, 11, page, &mut out);
     out
@@ -210,7 +245,14 @@ mod tests {
         let hostile = fixture::hostile();
         let widths = [80, 81, 100, 120, 133, 200].map(|width| (fixture::report(), width));
         for (report, width) in widths.into_iter().chain([(hostile, 80)]) {
-            let text = tables(&report, width, TableOptions { status_codes: true });
+            let text = tables(
+                &report,
+                width,
+                TableOptions {
+                    status_codes: true,
+                    ..TableOptions::default()
+                },
+            );
             fixture::assert_harmless(&text);
             let longest = text.lines().map(|line| line.width()).max();
             assert!(longest <= Some(width), "{longest:?} of {width}");
@@ -226,8 +268,50 @@ mod tests {
         let mut report = fixture::report();
         report.aggregated.status = [("200".to_owned(), 23_863)].into();
         assert!(!tables(&report, 80, TableOptions::default()).contains("Status codes"));
-        let with_codes = tables(&report, 80, TableOptions { status_codes: true });
+        let with_codes = tables(
+            &report,
+            80,
+            TableOptions {
+                status_codes: true,
+                ..TableOptions::default()
+            },
+        );
         assert!(with_codes.contains("Status codes"));
+    }
+
+    #[test]
+    fn a_short_summary_fits_a_screen_and_says_what_it_leaves_out() {
+        let mut report = fixture::report();
+        report.errors.clear();
+        report.requests.truncate(3);
+        report.aggregated.status = [("200".to_owned(), 23_863)].into();
+        for task in &mut report.tasks {
+            task.failures = 0;
+        }
+        let short = TableOptions {
+            is_short: true,
+            ..TableOptions::default()
+        };
+        let text = tables(&report, 80, short);
+        assert!(
+            !text.contains("Percentiles") && !text.contains("Tasks"),
+            "{text}"
+        );
+        assert!(
+            text.contains("more         '--summary full' shows"),
+            "{text}"
+        );
+        assert!(
+            text.contains(" Requests") && text.contains("verdict"),
+            "{text}"
+        );
+        report.tasks[0].failures = 1;
+        assert!(tables(&report, 80, short).contains("Tasks and transactions"));
+        let full = tables(&report, 80, TableOptions::default());
+        assert!(
+            full.contains("Percentiles") && !full.contains("--summary"),
+            "{full}"
+        );
     }
 
     #[test]

@@ -108,6 +108,7 @@ const REFUSED: [(&str, &[&str]); 5] = [
             "quiet",
             "verbose",
             "status_codes",
+            "summary",
             "backtrace",
             "workers",
             "workers_timeout",

@@ -131,7 +131,7 @@ fn folder() -> PathBuf {
 
 /// Returns whether a command needs a site of somebody else's, or one that another command of the README serves.
 fn needs_a_site(words: &[String]) -> bool {
-    let is_away = |word: &String| word.contains("example.org") || word.contains("http://127.0.0.1");
+    let is_away = |word: &String| word.contains(".example") || word.contains("http://127.0.0.1");
     words.iter().any(is_away)
 }
 

@@ -23,7 +23,7 @@ const PARTS: [Part; 9] = [
   thresholds = { "p95 < 300ms", ["GET article"] = { "failures < 1%", abort = true, after = "30s" } },
 }
 
-on("test_start", function(user) return { begun = time.iso() } end)
+on("test_start", function(user) return { started = time.iso() } end)
 
 scenario { "reader", weight = 4, wait = { 1, 3 },
   task { "enter", on_start = true, function(user) user:get "/" end },

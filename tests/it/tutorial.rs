@@ -98,7 +98,7 @@ fn the_tutorial_works_step_by_step() {
         }
     }
     for name in saved.iter().filter(|name| name.ends_with(".lua")) {
-        assert!(commands.contains(name), "{name} is never run");
+        assert!(commands.contains(*name), "{name} is never run");
     }
     for name in ["report.html", "run.json", "summary.md"] {
         assert!(folder.join(name).exists(), "{name}");

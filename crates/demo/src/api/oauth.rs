@@ -54,10 +54,8 @@ pub(super) fn grant(
             let customer = token.and_then(|token| accounts.customer(token));
             customer.ok_or("invalid_grant")?
         }
-        "authorization_code" => {
-            redeem(accounts, fields.get("code"), fields.get("code_verifier"))
-                .ok_or("invalid_grant")?
-        }
+        "authorization_code" => redeem(accounts, fields.get("code"), fields.get("code_verifier"))
+            .ok_or("invalid_grant")?,
         _ => return Err("unsupported_grant_type"),
     };
     Ok(json!({
@@ -94,10 +92,7 @@ mod tests {
         assert_eq!(customer_of(&by_client), Some(Customer(7)));
         // user7:12345
         let basic = grant("Basic dXNlcjc6MTIzNDU=", "grant_type=client_credentials");
-        assert_eq!(
-            customer_of(&basic.expect("it is right")),
-            Some(Customer(7))
-        );
+        assert_eq!(customer_of(&basic.expect("it is right")), Some(Customer(7)));
         let user = grant("", "grant_type=password&username=user8&password=12345");
         let user = user.expect("the password is right");
         let refresh = user["refresh_token"].as_str().expect("it is a text");
@@ -105,7 +100,10 @@ mod tests {
             "",
             &format!("grant_type=refresh_token&refresh_token={refresh}"),
         );
-        assert_eq!(customer_of(&again.expect("it was issued")), Some(Customer(8)));
+        assert_eq!(
+            customer_of(&again.expect("it was issued")),
+            Some(Customer(8))
+        );
     }
 
     #[test]

@@ -2,8 +2,8 @@
 -- stops when latency or failures go beyond what is bearable. The table of thresholds says when that was, and the step
 -- before is the answer: each takes 30 seconds.
 --
---   lgoose plans/capacity.lua                  up to 200 visits a second
---   lgoose plans/capacity.lua -e TOP=2000      up to 2,000
+--   lgoose plans/capacity.lua                # up to 200 visits a second
+--   lgoose plans/capacity.lua -e TOP=2000    # up to 2,000
 
 local top = tonumber(env("TOP", "200"))
 local STEPS = 10

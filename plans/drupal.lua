@@ -6,7 +6,7 @@
 --   * users user2…user5001 with the password 12345, and no limit on logins from one address (flood control).
 --
 --   lgoose plans/drupal.lua -u 50 -t 1m
---   lgoose plans/drupal.lua -u 50 -t 1m -H https://test.example.org -e FRONT_TITLE="My site"
+--   lgoose plans/drupal.lua -u 50 -t 1m -H https://test.your-site.example -e FRONT_TITLE="My site"
 
 local drupal = require "lgoose.drupal"
 

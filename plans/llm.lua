@@ -1,7 +1,7 @@
 -- Chats with a language model behind OpenAI's API, judged as such models are: the time to the first token (TTFT), the time between tokens
 -- (ITL), and the share of requests that keep their limits (goodput). 'demo:llm' imitates a server; for one of your own:
 --
---   lgoose plans/llm.lua -H http://localhost:8000 -e MODEL=meta-llama/Llama-3.1-8B-Instruct -e API_KEY=…
+--   lgoose plans/llm.lua -H http://localhost:8000 -e MODEL=meta-llama/Llama-3.1-8B-Instruct -e API_KEY=secret
 --
 -- So many users, each with one request at a time (closed load), and so many new requests a second, however slow the model gets (open load):
 --

@@ -1,7 +1,7 @@
 -- A REST API in JSON under customers who log in, look around, and place, change and cancel orders: every verb, every
 -- status, with checks of what comes back and limits that fail a build.
 -- Needs the paths below with users user1…user1000 and the password 12345; 'demo:api' has them. For an API of your own,
--- change the paths and give the account by '-e API_USER=… -e API_PASSWORD=…'.
+-- change the paths, and give the account as API_USER and API_PASSWORD, for example with `-e API_USER=ann`.
 --
 --   lgoose plans/rest-api.lua -u 20 -r 10 -t 1m
 
@@ -18,7 +18,7 @@ plan {
   },
 }
 
-local NAME, PASSWORD = env("API_USER"), env("API_PASSWORD", "12345")
+local NAME, PASSWORD = env("API_USER", nil), env("API_PASSWORD", "12345")
 
 local function log_in(user)
   local name = NAME or "user" .. random.int(1, 1000)

@@ -1,8 +1,8 @@
 -- A soak: the load of a busy hour for eight hours. What grows slowly (memory, logs, connections that are not given
 -- back, tables without an index) shows itself as latency that rises while the load stays the same.
 --
---   lgoose plans/soak.lua -o json=soak.json               eight hours
---   lgoose plans/soak.lua --stage 1m:20 --stage 10m:20    a rehearsal of ten minutes
+--   lgoose plans/soak.lua -o json=soak.json               # eight hours
+--   lgoose plans/soak.lua --stage 1m:20 --stage 10m:20    # a rehearsal of ten minutes
 
 plan {
   host = "demo:drupal",

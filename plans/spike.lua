@@ -1,8 +1,8 @@
 -- A spike: an ordinary day, then ten times as many visitors within seconds, then the ordinary day again. Does the site
 -- stay up, and does it recover?
 --
---   lgoose plans/spike.lua                           against the built-in site
---   lgoose plans/spike.lua -H https://… -e SCALE=10  a site of your own, with ten times as many
+--   lgoose plans/spike.lua                                              # against the built-in site
+--   lgoose plans/spike.lua -H https://your-site.example -e SCALE=10     # against yours, with ten times as many
 
 local scale = tonumber(env("SCALE", "1"))
 

@@ -3,7 +3,7 @@
 -- The pages that are read are listed in umami/*.csv, each with its path and title in both languages.
 --
 --   lgoose plans/umami.lua -u 50 -t 1m
---   lgoose plans/umami.lua -u 50 -t 1m -H https://umami.example.org -e ADMIN_NAME=me -e ADMIN_PASSWORD=secret
+--   lgoose plans/umami.lua -u 50 -t 1m -H https://umami.your-site.example -e ADMIN_NAME=me -e ADMIN_PASSWORD=secret
 
 local drupal = require "lgoose.drupal"
 

@@ -3,7 +3,7 @@
 -- titles and forms. WordPress refuses comments that come within 15 seconds from one address, and those twice the same:
 -- the first has to be lifted on the site under test (filter 'wp_is_comment_flood').
 --
---   lgoose plans/wordpress.lua -H https://test.example.org -e WP_USER=… -e WP_PASSWORD=… -u 20 -t 5m
+--   lgoose plans/wordpress.lua -H https://test.your-site.example -e WP_USER=editor -e WP_PASSWORD=secret -u 20 -t 5m
 
 local NAME, PASSWORD = env("WP_USER", "editor"), env("WP_PASSWORD", "")
 
@@ -55,7 +55,7 @@ local function comment(user, fields)
 end
 
 local function comment_as_visitor(user)
-  comment(user, { author = "A reader", email = "reader" .. user.id .. "@example.org" })
+  comment(user, { author = "A reader", email = "reader" .. user.id .. "@shop.example" })
 end
 
 local function comment_as_author(user)

@@ -1,6 +1,6 @@
 -- A run of its own: change the host, the load and the limits.
 plan {
-  host = "https://test.example.org",
+  host = "https://test.your-site.example",
   users = 300,
   hatch_rate = 50,
   run_time = "5m",

@@ -54,11 +54,11 @@ use lgoose_plan::config::Output;
 
 const EXAMPLES: &str = "\
 Examples:
-  lgoose new load-test                           write a plan to start from
-  lgoose check plan.lua                          look for mistakes, send nothing
-  lgoose plan.lua -H http://127.0.0.1 --once     one user, every request shown
-  lgoose plan.lua -H http://127.0.0.1 -u 12 -t 10m   twelve users, ten minutes
-  lgoose http://127.0.0.1/page -u 50 -t 3s       one page, without a plan
+  lgoose new load-test                         # write a plan to start from
+  lgoose check plan.lua                        # look for mistakes, send nothing
+  lgoose plan.lua -H http://127.0.0.1 --once   # one user, every request shown
+  lgoose plan.lua -H http://127.0.0.1 -u 12 -t 10m   # twelve users, 10 minutes
+  lgoose http://127.0.0.1/page -u 50 -t 3s     # one page, without a plan
 ";
 
 /// Flags of a single call, which have no environment variable.

@@ -193,7 +193,7 @@ pub(crate) struct ScreenArgs {
     /// Write the log to this file, too
     #[arg(long, value_name = "FILE")]
     pub log_file: Option<PathBuf>,
-    /// Print only the tables at the end
+    /// Show neither the live view nor running figures, only the tables at the end
     #[arg(long)]
     pub only_summary: bool,
     /// Print nothing but errors

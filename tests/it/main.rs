@@ -108,6 +108,7 @@ mod thresholds;
 mod tools;
 mod traceparent;
 mod traces;
+mod tutorial;
 mod typed_words;
 mod umami;
 mod unanswered;

@@ -4,26 +4,158 @@
 use crate::program::{Lgoose, in_repository};
 use std::fs;
 
-/// The stubs in the order of the page, each with the heading of its part.
-const PARTS: [(&str, &str); 9] = [
-    ("plan.lua", "The top level of a plan"),
-    ("user.lua", "The user"),
-    ("options.lua", "Options of a request"),
-    ("response.lua", "The response"),
-    ("stream.lua", "Streams"),
-    ("socket.lua", "WebSockets"),
-    ("net.lua", "Sockets"),
-    ("grpc.lua", "gRPC"),
-    ("libraries.lua", "Libraries"),
+/// A part of the page of the language.
+struct Part {
+    /// The file of its stubs.
+    file: &'static str,
+    heading: &'static str,
+    /// A plan that shows the most important of it.
+    example: &'static str,
+}
+
+/// The parts of the page in their order.
+const PARTS: [Part; 9] = [
+    Part {
+        file: "plan.lua",
+        heading: "The top level of a plan",
+        example: r#"plan {
+  host = "demo:drupal", users = 10, run_time = "5m", headers = { ["X-Test"] = "load" },
+  thresholds = { "p95 < 300ms", ["GET article"] = { "failures < 1%", abort = true, after = "30s" } },
+}
+
+on("test_start", function(user) return { started = time.iso() } end)
+
+scenario { "reader", weight = 4, wait = { 1, 3 },
+  task { "enter", on_start = true, function(user) user:get "/" end },
+  task { "article", weight = 3, tags = "smoke", function(user) user:get("/node/" .. random.int(1, 9999)) end },
+}
+
+scenario { "editor", users = 1, order = "serial",
+  task { "front page", function(user) user:get "/" end },
+}
+"#,
+    },
+    Part {
+        file: "user.lua",
+        heading: "The user",
+        example: r##"plan { host = "demo:api", iterations = 1 }
+
+task { "shop", function(user)
+  local login = user:get("/login", { name = "login page" })
+  user:submit(login:form "#login", { username = "user7", password = "12345" }, { name = "login", expect = { redirect = "/account" } }):ensure()
+  user:transaction("look around", function()
+    user:get("/api/products", { name = "products" })
+    user:wait(0.1, 0.2)
+    user:batch { { path = "/about", name = "about" }, { path = "/api/products/7", name = "product" } }
+  end)
+  user:log("user " .. user.id .. ", iteration " .. user.iteration .. ", session " .. user.cookies:get("session"):sub(1, 4))
+end }
+"##,
+    },
+    Part {
+        file: "options.lua",
+        heading: "Options of a request",
+        example: r#"plan { host = "demo:api", iterations = 1 }
+
+task { "requests", function(user)
+  user:get("/api/products", { name = "products", query = { page = 2 }, timeout = 5, tags = { kind = "read" } })
+  user:post("/login", nil, { name = "form", form = { username = "user7", password = "12345" }, max_redirects = 0 })
+  user:post("/api/login", nil, { name = "json", json = { username = "user7", password = "12345" }, expect = { status = 200, under = 2 } })
+  user:post("/upload", nil, { name = "upload", multipart = { note = { filename = "a.txt", type = "text/plain", data = "hello" } } })
+  user:get("/api/products/100000", { name = "missing", expect = { status = 404 }, headers = { accept = "application/json" } })
+end }
+"#,
+    },
+    Part {
+        file: "response.lua",
+        heading: "The response",
+        example: r#"plan { host = "demo:drupal", iterations = 1 }
+
+task { "article", function(user)
+  local page = user:get("/node/1", { name = "article" }):ensure()
+  check(page.status == 200 and page.time < 5, "it came in time")
+  user:log { title = page:title(), heading = page:text "h1", links = #page:links(), server = page.headers.server }
+  if not page:contains "</html>" then page:fail "the page is cut off" end
+end }
+"#,
+    },
+    Part {
+        file: "stream.lua",
+        heading: "Streams",
+        example: r#"plan { host = "demo:api", iterations = 1 }
+
+task { "orders", function(user)
+  local stream = user:get("/api/orders/events?n=3", { stream = true, name = "orders", expect = { min_events = 3 } })
+  for event in stream:events() do user:log(event:json "product") end
+end }
+"#,
+    },
+    Part {
+        file: "socket.lua",
+        heading: "WebSockets",
+        example: r#"plan { host = "demo:api", iterations = 1 }
+
+task { "chat", function(user)
+  local socket = user:websocket("/api/chat", { name = "chat" })
+  socket:send { type = "join", room = 1 }
+  local message = socket:receive { timeout = 5 }
+  check(message, "a message came")
+  socket:close()
+end }
+"#,
+    },
+    Part {
+        file: "net.lua",
+        heading: "Sockets",
+        example: r#"plan { host = "demo:redis", iterations = 1 }
+
+task { "ping", function(user)
+  local socket = user:tcp()
+  local reply = user:timed("ping", function()
+    socket:send "PING\r\n"
+    return socket:receive "line"
+  end)
+  check(reply == "+PONG", "the store replies")
+end }
+"#,
+    },
+    Part {
+        file: "grpc.lua",
+        heading: "gRPC",
+        example: r#"grpc.reflect()
+
+plan { host = "demo:api", iterations = 1 }
+
+task { "order", function(user)
+  local call = user:grpc("shop.v1.Orders/Create", { customer = 7, items = { { product = "tea", quantity = 2 } } }, { timeout = "5s" })
+  check(call.ok and call.message.id, "the order has an id")
+end }
+"#,
+    },
+    Part {
+        file: "libraries.lua",
+        heading: "Libraries",
+        example: r#"plan { host = "demo:api", iterations = 1 }
+
+local size = metric.trend "product size"
+local word = regex [[(\w+) kettle]]
+
+task { "libraries", function(user)
+  local response = user:get("/api/products/" .. random.int(1, 100), { name = "product", query = { at = time.iso() } })
+  size:add(response.size)
+  user:log { id = response:json "id", colour = word:match "red kettle", digest = hash.sha256("text"), token = base64.encode("text", "url") }
+end }
+"#,
+    },
 ];
 
 const INTRODUCTION: &str = "\
 # The plan language
 
-All that a plan can say, on one page: for looking up, for printing and for assistants that write plans. It is made from the stubs that
-`lgoose new` gives your editor. [Write a plan](plans.md) explains the same by examples.
+Every function, field and option of a plan on one page: to look up, to print, and for assistants that write plans. It is generated from the
+stubs that `lgoose new` gives your editor. [Write a plan](plans.md) introduces the language.
 
-A plan is a Lua 5.4 file. At its top level it declares scenarios and tasks; while it runs, a task's function is given the user:
+A plan is a Lua 5.4 file. Its top level declares scenarios and tasks; the function of a task is called with the user:
 
 ```lua
 plan { host = \"demo:drupal\", users = 3, iterations = 1 }
@@ -36,8 +168,8 @@ scenario { \"reader\", wait = { 0.1, 0.2 },
 }
 ```
 
-`name?` may be left out. Of standard Lua there are `string`, `table`, `math`, `utf8` and `coroutine`, and of `os` the clock; a plan has no
-files, no processes and no network but those below.
+A name with `?`, such as `name?`, is optional. Of standard Lua, a plan has `string`, `table`, `math`, `utf8`, `coroutine` and the clock of
+`os`. It has no files, no processes and no network other than those below.
 ";
 
 /// What stands before a line of code: its documentation and annotations.
@@ -146,12 +278,13 @@ fn function(page: &mut String, signature: &str, said: &Annotated<'_>) {
 }
 
 /// Returns the part of one stub.
-fn part(text: &str, heading: &str) -> String {
+fn part(text: &str, heading: &str, example: &str) -> String {
     let mut page = format!("\n## {heading}\n");
     let lead = text.lines().filter_map(|line| line.strip_prefix("-- "));
     let lead = lead.collect::<Vec<_>>().join(" ");
     let sentence = lead.split(". ").next().unwrap_or_default();
     page.push_str(&format!("\n{}.\n", sentence.trim_end_matches('.')));
+    page.push_str(&format!("\n```lua\n{example}```\n"));
     let mut aliases = Vec::new();
     let mut said = Annotated::default();
     for line in text.lines() {
@@ -208,15 +341,25 @@ fn part(text: &str, heading: &str) -> String {
 #[test]
 fn the_reference_of_the_language_is_what_the_stubs_say() {
     let mut page = INTRODUCTION.to_owned();
+    page.push('\n');
+    for part in &PARTS {
+        let anchor = part.heading.to_lowercase().replace(' ', "-");
+        page.push_str(&format!("- [{}](#{anchor})\n", part.heading));
+    }
     let mut functions = 0;
-    for (file, heading) in PARTS {
+    for Part {
+        file,
+        heading,
+        example,
+    } in &PARTS
+    {
         let text =
             fs::read_to_string(in_repository("lua/meta").join(file)).expect("the stub is there");
         functions += text
             .lines()
             .filter(|line| line.starts_with("function "))
             .count();
-        page.push_str(&part(&text, heading));
+        page.push_str(&part(&text, heading, example));
     }
     let stubs = fs::read_dir(in_repository("lua/meta")).expect("the stubs are there");
     assert_eq!(stubs.count(), PARTS.len(), "every stub is on the page");

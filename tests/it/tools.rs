@@ -342,17 +342,36 @@ fn messages_show_each_redirect_that_was_followed() {
     assert!(!plain.stderr.contains("302 from"), "{}", plain.stderr);
 }
 
+/// Writes the data files that a page shows beside its plans, each under the name that the text before it says.
+fn write_data(page: &str, folder: &std::path::Path) {
+    for (index, _) in page.match_indices("```csv\n") {
+        let (before, from) = page.split_at(index);
+        let quoted = before.split('`').filter(|name| name.ends_with(".csv"));
+        let name = quoted.last().expect("the text says the name of the file");
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let content = from["```csv\n".len()..].split("```").next();
+        std::fs::write(folder.join(name), content.unwrap_or_default())
+            .expect("the folder takes a file");
+    }
+}
+
 #[test]
 fn the_plans_of_the_pages_run_as_they_stand() {
-    let pages = crate::readme::pages().into_iter().map(|(_, text)| text);
-    let text = pages.collect::<Vec<_>>().join("\n");
-    let mut rest = text.as_str();
     let mut runs = Vec::new();
-    while let Some((_, from)) = rest.split_once("```lua\n") {
-        let (lua, behind) = from.split_once("```").expect("the block ends");
-        let file = plan(&format!("page_{}.lua", runs.len()), lua);
-        runs.push((lua, Lgoose::new([file.as_str(), "--once"]).start()));
-        rest = behind;
+    for (number, (_, text)) in crate::readme::pages().into_iter().enumerate() {
+        let folder = crate::program::empty_folder(&format!("page_{number}"));
+        write_data(&text, &folder);
+        let mut rest = text.as_str();
+        while let Some((_, from)) = rest.split_once("```lua\n") {
+            let (lua, behind) = from.split_once("```").expect("the block ends");
+            let file = format!("plan_{}.lua", runs.len());
+            std::fs::write(folder.join(&file), lua).expect("the folder takes a file");
+            let started = Lgoose::new([file.as_str(), "--once"])
+                .within(&folder)
+                .start();
+            runs.push((lua.to_owned(), started));
+            rest = behind;
+        }
     }
     assert!(runs.len() > 5, "{} plans", runs.len());
     for (lua, run) in runs {

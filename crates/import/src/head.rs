@@ -61,8 +61,8 @@ pub(super) fn head(
         .collect();
     let mut out = format!(
         "-- A visit to {}{start}: {extent}. Written by 'lgoose import'.\n--\n\
-         --   lgoose plan.lua{flags} --once             one user, every request shown\n\
-         --   lgoose plan.lua{flags} -u 10 -t 1m        ten users, one minute\n\n",
+         --   lgoose plan.lua{flags} --once             # one user, every request shown\n\
+         --   lgoose plan.lua{flags} -u 10 -t 1m        # ten users, one minute\n\n",
         comment(&host)
     );
     let mut plan = vec![

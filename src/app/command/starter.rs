@@ -49,13 +49,13 @@ pub(super) fn start(folder: &Path, template: PlanTemplate) -> Result<String, Err
     let first = match template {
         // There is no built-in site for this plan.
         PlanTemplate::Wordpress => String::new(),
-        _ => format!("  lgoose {plan} -u 5 -t 10s       run it against the built-in demo site\n"),
+        _ => format!("  lgoose {plan} -u 5 -t 10s       # run it against the built-in demo site\n"),
     };
     Ok(format!(
         "{plan} is a plan to start from; beside it are .luarc.json and {LIBRARY}/, for completion and type \
          checks\nin any editor with the Lua language server\n\n\
-         next:\n{first}  lgoose check {plan}             look for mistakes, send nothing\n  \
-         lgoose {plan} -H URL -u 5       run it against your own site"
+         next:\n{first}  lgoose check {plan}             # look for mistakes, send nothing\n  \
+         lgoose {plan} -H URL -u 5       # run it against your own site"
     ))
 }
 

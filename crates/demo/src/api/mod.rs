@@ -1,8 +1,9 @@
 //! An imitation of a small shop: a few pages with a login, and their API in JSON and GraphQL, with bearer tokens, basic
-//! authentication and uploads. Driven by the server for each request; the examples run against it.
+//! authentication, OAuth 2 and uploads. Driven by the server for each request; the examples run against it.
 
 mod accounts;
 mod graphql;
+mod oauth;
 mod orders;
 mod pages;
 mod products;
@@ -77,6 +78,8 @@ impl Handler for Api {
             ApiRoute::Account => self.account(request),
             ApiRoute::Logout => log_out(),
             ApiRoute::ApiLogin => self.log_in(request),
+            ApiRoute::Authorize => self.authorize(request),
+            ApiRoute::Token => self.grant(request),
             ApiRoute::Products => found(products::list(products::COUNT)),
             ApiRoute::Product(id) => match products::product(id) {
                 Some(product) => found(product),
@@ -136,13 +139,38 @@ impl Api {
     }
 
     fn account(&self, request: &SiteRequest<'_>) -> SiteResponse {
+        match self.session(request) {
+            Some(customer) => page(pages::account(&customer.name())),
+            None => redirect("/login"),
+        }
+    }
+
+    /// The customer whose session the cookies name.
+    fn session(&self, request: &SiteRequest<'_>) -> Option<Customer> {
         let lines = request.headers.get_all(COOKIE).iter();
         let lines = lines.filter_map(|line| line.to_str().ok());
         let mut pairs = lines.flat_map(|line| line.split(';'));
         let session = pairs.find_map(|pair| pair.trim().strip_prefix("session="));
-        match session.and_then(|token| self.accounts.customer(token)) {
-            Some(customer) => page(pages::account(&customer.name())),
-            None => redirect("/login"),
+        session.and_then(|token| self.accounts.customer(token))
+    }
+
+    fn authorize(&self, request: &SiteRequest<'_>) -> SiteResponse {
+        let Some(customer) = self.session(request) else {
+            return redirect("/login");
+        };
+        let fields = FormFields::parse(request.query.as_bytes());
+        match oauth::authorize(&self.accounts, customer, &fields) {
+            Some(address) => redirect(&address),
+            None => refusal(StatusCode::BAD_REQUEST, "invalid_request"),
+        }
+    }
+
+    fn grant(&self, request: &SiteRequest<'_>) -> SiteResponse {
+        let fields = FormFields::read(request);
+        match oauth::grant(&self.accounts, authorization(request), &fields) {
+            Ok(tokens) => with(found(tokens), CACHE_CONTROL, "no-store"),
+            Err(code @ "invalid_client") => unauthorized(code, "Basic realm=\"shop\""),
+            Err(code) => refusal(StatusCode::BAD_REQUEST, code),
         }
     }
 

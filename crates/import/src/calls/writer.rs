@@ -134,8 +134,8 @@ fn head(calls: &PlanOutline, files: &PlanAttachments) -> String {
     flags.extend(calls.secrets.names().map(|name| format!(" -e {name}=…")));
     let mut out = format!(
         "-- {}: {requests} request{s}. Written by 'lgoose import'.\n--\n\
-         --   lgoose plan.lua{flags} --once             one user, every request shown\n\
-         --   lgoose plan.lua{flags} -u 10 -t 1m        ten users, one minute\n\n",
+         --   lgoose plan.lua{flags} --once             # one user, every request shown\n\
+         --   lgoose plan.lua{flags} -u 10 -t 1m        # ten users, one minute\n\n",
         comment(&calls.title)
     );
     let host = calls

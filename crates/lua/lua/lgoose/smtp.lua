@@ -2,7 +2,7 @@
 ---
 ---    local smtp = require "lgoose.smtp"
 ---    local server = smtp.connect(user, { address = "127.0.0.1:25" })
----    server:send { from = "load@example.org", to = "ann@example.org", subject = "Order 7", body = "Thank you." }
+---    server:send { from = "load@shop.example", to = "ann@shop.example", subject = "Order 7", body = "Thank you." }
 ---    server:quit()
 ---
 ---The connection is the row `TCP smtp`. Each further step is a request: the greeting is the row `SMTP hello`, followed by `SMTP starttls`,

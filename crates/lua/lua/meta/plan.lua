@@ -64,7 +64,7 @@
 ---@field fail_on_error? boolean # make the exit code 1 if any request, task or check failed (default: false)
 ---@field fail_on_saturation? boolean # make the exit code 1 if lgoose, not the site, set the latency for a second or more (default: false)
 ---@field allow_short? boolean # let thresholds pass even if the run is stopped before its planned end (default: false)
----@field only_summary? boolean # print only the tables at the end (default: false)
+---@field only_summary? boolean # show neither the live view nor running figures, only the tables at the end (default: false)
 ---@field request_log? string # write a line for every request to this file, .csv or .jsonl
 ---@field request_log_sorted? boolean # sort that file by connection and time (default: false)
 ---@field task_log? string # write every run of a task or transaction to this file

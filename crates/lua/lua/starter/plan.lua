@@ -1,7 +1,7 @@
 -- A first plan: visitors who read the front page and articles, and think for a second or two in between.
 --
---   lgoose plan.lua -u 5 -t 10s                   against the built-in demo site
---   lgoose plan.lua -u 5 -t 10s -H https://…      against your own
+--   lgoose plan.lua -u 5 -t 10s                                 # against the built-in demo site
+--   lgoose plan.lua -u 5 -t 10s -H https://your-site.example    # against yours
 
 plan { host = "demo:drupal" }
 

@@ -1,0 +1,279 @@
+//! Matching of a run's requests with the lines of access logs: both come in one row, sorted by time, and wait in groups of one
+//! URL, or one trace, until all that may belong to them has come.
+//!
+//! Memory is bounded by what comes within the tolerance, and by [`MAX_WAITING`].
+
+mod optional_lines;
+mod pairing;
+
+use crate::event::{Hop, LogEvent, LoggedRequest, SentRequest, hash_of};
+use optional_lines::{OptionalLine, OptionalLines};
+use pairing::{
+    MatchGroup, PairingRule, Taken, become_get, exact, loose, other_status, pairs, redirected,
+};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+
+/// The most requests and lines that wait.
+const MAX_WAITING: usize = 500_000;
+
+/// How far two of one trace may be from each other: they belong together whatever the clocks say.
+const TRACE_TOLERANCE_NS: i64 = 60_000_000_000;
+
+/// How far a request may be from a line of its URL with another status.
+const OTHER_STATUS_NS: i64 = 500_000_000;
+
+/// How often long-gone hops and attempts are dropped, in events.
+const FORGET_EVERY: u64 = 4_096;
+
+/// What became of a request or a line.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum MatchOutcome {
+    /// A request and its line. Their statuses may differ.
+    Pair(Box<SentRequest>, Box<LoggedRequest>),
+    /// A hop or an attempt of a request whose URL is not known.
+    Optional(Box<LoggedRequest>, bool),
+    /// A request that no log has; so many hops of it.
+    NotLogged(Box<SentRequest>, u32),
+    /// A line that is not of the run, and whether another line has the same text.
+    NotSent(Box<LoggedRequest>, bool),
+}
+
+/// How requests and lines are matched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MatchOptions {
+    /// How far a request and its line may be from each other, in nanoseconds.
+    pub(crate) tolerance_ns: i64,
+    /// Whether they are matched by their traces.
+    pub(crate) by_trace: bool,
+    /// The user agent that most lines have, whose lines come first.
+    pub(crate) main_agent: u32,
+}
+
+/// Requests and lines that wait for each other.
+pub(crate) struct Matcher<F> {
+    options: MatchOptions,
+    groups: HashMap<u64, MatchGroup>,
+    due: BinaryHeap<Reverse<(i64, u64)>>,
+    waiting: usize,
+    optional: OptionalLines,
+    /// Hashes of the latest lines.
+    texts: HashSet<u64>,
+    events: u64,
+    put: F,
+}
+
+impl<F: FnMut(MatchOutcome)> Matcher<F> {
+    /// Creates a matcher that passes what it finds to `put`.
+    pub(crate) fn new(options: MatchOptions, put: F) -> Matcher<F> {
+        Matcher {
+            options,
+            groups: HashMap::new(),
+            due: BinaryHeap::new(),
+            waiting: 0,
+            optional: OptionalLines::default(),
+            texts: HashSet::new(),
+            events: 0,
+            put,
+        }
+    }
+
+    /// Adds the next event by time.
+    pub(crate) fn add(&mut self, event: LogEvent) {
+        let now_ns = event.at_ns();
+        self.settle_before(now_ns);
+        self.events += 1;
+        if self.events.is_multiple_of(FORGET_EVERY) {
+            self.forget(now_ns);
+        }
+        match event {
+            LogEvent::Sent(request) => self.add_sent(request),
+            LogEvent::Logged(line) => self.add_logged(line),
+        }
+    }
+
+    /// Matches what is left.
+    pub(crate) fn finish(mut self) {
+        self.settle_before(i64::MAX);
+        self.forget(i64::MAX);
+    }
+
+    fn tolerance_ns(&self) -> i64 {
+        match self.options.by_trace {
+            true => TRACE_TOLERANCE_NS.max(self.options.tolerance_ns),
+            false => self.options.tolerance_ns,
+        }
+    }
+
+    /// Returns the group of what has this URL and trace.
+    fn key(&self, target: &str, trace: Option<u128>) -> u64 {
+        match trace.filter(|_| self.options.by_trace) {
+            Some(trace) => hash_of(trace),
+            None => hash_of(target),
+        }
+    }
+
+    /// Returns the group of hops between the first and the last, whose URLs are not known.
+    fn between_key(&self, trace: Option<u128>) -> u64 {
+        trace
+            .filter(|_| self.options.by_trace)
+            .map_or(0, |trace| hash_of(trace))
+    }
+
+    fn add_sent(&mut self, request: SentRequest) {
+        // Lines are given up after their own tolerance, by then the request may be over.
+        let forget_ns = (request.end_ns).saturating_add(self.tolerance_ns().saturating_mul(3));
+        if let Hop::Between(count) = request.hop {
+            let key = self.between_key(request.trace);
+            return self.optional.add_between(key, request, count, forget_ns);
+        }
+        let key = self.key(&request.target, request.trace);
+        if request.retries > 0 {
+            self.optional.add_attempts(key, &request, forget_ns);
+        }
+        let due_ns = self.due_of_sent(&request);
+        self.group(key, due_ns).sent.push(request);
+    }
+
+    fn add_logged(&mut self, line: LoggedRequest) {
+        let key = self.key(&line.target, line.trace);
+        let due_ns = self.due_of_logged(&line);
+        self.group(key, due_ns).logged.push(line);
+    }
+
+    fn due_of_sent(&self, request: &SentRequest) -> i64 {
+        request.end_ns.saturating_add(self.tolerance_ns())
+    }
+
+    fn due_of_logged(&self, line: &LoggedRequest) -> i64 {
+        line.end_ns().saturating_add(self.tolerance_ns())
+    }
+
+    /// Returns the group, which is to be looked at at that time or before.
+    fn group(&mut self, key: u64, due_ns: i64) -> &mut MatchGroup {
+        self.waiting += 1;
+        let group = self.groups.entry(key).or_insert_with(|| MatchGroup {
+            due_ns: i64::MAX,
+            ..MatchGroup::default()
+        });
+        if due_ns < group.due_ns {
+            group.due_ns = due_ns;
+            self.due.push(Reverse((due_ns, key)));
+        }
+        group
+    }
+
+    /// Matches the groups that were due before, and more if too much waits.
+    fn settle_before(&mut self, now_ns: i64) {
+        while let Some(Reverse((due_ns, key))) = self.due.peek().copied() {
+            if due_ns >= now_ns && self.waiting < MAX_WAITING {
+                return;
+            }
+            self.due.pop();
+            let is_current = |group: &MatchGroup| group.due_ns == due_ns;
+            if self.groups.get(&key).is_some_and(is_current)
+                && let Some(group) = self.groups.remove(&key)
+            {
+                self.waiting -= group.sent.len() + group.logged.len();
+                self.settle(key, group, due_ns.max(now_ns.saturating_sub(1)));
+            }
+        }
+    }
+
+    /// Makes the pairs of a group, gives up what was due by then, and keeps the rest.
+    fn settle(&mut self, key: u64, group: MatchGroup, by_ns: i64) {
+        let mut taken = Taken::none(&group);
+        let pairs = self.pairs(&group, by_ns, &mut taken);
+        let MatchGroup { sent, logged, .. } = group;
+        let mut sent: Vec<Option<SentRequest>> = sent.into_iter().map(Some).collect();
+        let mut logged: Vec<Option<LoggedRequest>> = logged.into_iter().map(Some).collect();
+        for (request, line) in pairs {
+            if let (Some(request), Some(line)) = (sent[request].take(), logged[line].take()) {
+                self.note_text(&line);
+                (self.put)(MatchOutcome::Pair(Box::new(request), Box::new(line)));
+            }
+        }
+        for request in sent.into_iter().flatten() {
+            let due_ns = self.due_of_sent(&request);
+            if due_ns <= by_ns {
+                (self.put)(MatchOutcome::NotLogged(Box::new(request), 1));
+            } else {
+                self.group(key, due_ns).sent.push(request);
+            }
+        }
+        for line in logged.into_iter().flatten() {
+            let due_ns = self.due_of_logged(&line);
+            if due_ns <= by_ns {
+                self.give_up(key, line);
+            } else {
+                self.group(key, due_ns).logged.push(line);
+            }
+        }
+    }
+
+    fn pairs(&self, group: &MatchGroup, by_ns: i64, taken: &mut Taken) -> Vec<(usize, usize)> {
+        let tolerance_ns = self.tolerance_ns();
+        let main_agent = self.options.main_agent;
+        let of_main = |line: &LoggedRequest| (line.agent == main_agent).then_some(line.status);
+        let of_any = |line: &LoggedRequest| Some(line.status);
+        // Nothing better comes for these any more.
+        let is_due = |line: &LoggedRequest| self.due_of_logged(line) <= by_ns;
+        let due = |line: &LoggedRequest| is_due(line).then_some(line.status);
+        let due_redirect =
+            |line: &LoggedRequest| (is_due(line) && (300..400).contains(&line.status)).then_some(3);
+        let due_any = |line: &LoggedRequest| is_due(line).then_some(0);
+        let other_ns = match self.options.by_trace {
+            true => tolerance_ns,
+            false => tolerance_ns.min(OTHER_STATUS_NS),
+        };
+        type OfSent = fn(&SentRequest) -> Option<(&str, u16)>;
+        let rules: [(i64, OfSent, &dyn Fn(&LoggedRequest) -> Option<u16>); 6] = [
+            (tolerance_ns, exact, &of_main),
+            (tolerance_ns, exact, &of_any),
+            (tolerance_ns, become_get, &due),
+            (tolerance_ns, redirected, &due_redirect),
+            (tolerance_ns, loose, &due_any),
+            (other_ns, other_status, &due_any),
+        ];
+        let mut all = Vec::new();
+        for (tolerance_ns, sent, logged) in rules {
+            let rule = PairingRule {
+                tolerance_ns,
+                sent: &sent,
+                logged,
+            };
+            all.extend(pairs(group, &rule, taken));
+        }
+        all
+    }
+
+    /// Passes on a line that no request has.
+    fn give_up(&mut self, key: u64, line: LoggedRequest) {
+        let keys = (self.between_key(line.trace), key);
+        let tolerance_ns = self.tolerance_ns();
+        let outcome = match self.optional.take(keys, &line, tolerance_ns) {
+            Some(kind) => MatchOutcome::Optional(Box::new(line), kind == OptionalLine::Between),
+            None => {
+                let is_copy = self.note_text(&line);
+                MatchOutcome::NotSent(Box::new(line), is_copy)
+            }
+        };
+        (self.put)(outcome);
+    }
+
+    /// Remembers the text of a line; returns whether another line of that time has it.
+    fn note_text(&mut self, line: &LoggedRequest) -> bool {
+        // Lines of one text have one time, and are in one group.
+        let key = hash_of((line.at_ns, line.text_hash));
+        if self.texts.len() > MAX_WAITING {
+            self.texts.clear();
+        }
+        !self.texts.insert(key)
+    }
+
+    fn forget(&mut self, now_ns: i64) {
+        for (request, count) in self.optional.forget(now_ns) {
+            (self.put)(MatchOutcome::NotLogged(Box::new(request), count));
+        }
+    }
+}

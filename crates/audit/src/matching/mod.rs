@@ -7,9 +7,11 @@ mod optional_lines;
 mod pairing;
 
 use crate::event::{Hop, LogEvent, LoggedRequest, SentRequest, hash_of};
+use crate::format::values::SECOND;
 use optional_lines::{OptionalLine, OptionalLines};
 use pairing::{
-    MatchGroup, PairingRule, Taken, become_get, exact, loose, other_status, pairs, redirected,
+    ClassOfLogged, ClassOfSent, Deadline, MatchGroup, PairingRule, Taken, become_get, exact,
+    logged_bytes, loose, other_status, pairs, redirected, to_the_byte,
 };
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -105,6 +107,13 @@ impl<F: FnMut(MatchOutcome)> Matcher<F> {
         }
     }
 
+    fn deadline(&self, by_ns: i64) -> Deadline {
+        Deadline {
+            by_ns,
+            tolerance_ns: self.tolerance_ns(),
+        }
+    }
+
     /// Returns the group of what has this URL and trace.
     fn key(&self, target: &str, trace: Option<u128>) -> u64 {
         match trace.filter(|_| self.options.by_trace) {
@@ -131,22 +140,14 @@ impl<F: FnMut(MatchOutcome)> Matcher<F> {
         if request.retries > 0 {
             self.optional.add_attempts(key, &request, forget_ns);
         }
-        let due_ns = self.due_of_sent(&request);
+        let due_ns = self.deadline(0).of_sent(&request);
         self.group(key, due_ns).sent.push(request);
     }
 
     fn add_logged(&mut self, line: LoggedRequest) {
         let key = self.key(&line.target, line.trace);
-        let due_ns = self.due_of_logged(&line);
+        let due_ns = self.deadline(0).of_logged(&line);
         self.group(key, due_ns).logged.push(line);
-    }
-
-    fn due_of_sent(&self, request: &SentRequest) -> i64 {
-        request.end_ns.saturating_add(self.tolerance_ns())
-    }
-
-    fn due_of_logged(&self, line: &LoggedRequest) -> i64 {
-        line.end_ns().saturating_add(self.tolerance_ns())
     }
 
     /// Returns the group, which is to be looked at at that time or before.
@@ -193,8 +194,9 @@ impl<F: FnMut(MatchOutcome)> Matcher<F> {
                 (self.put)(MatchOutcome::Pair(Box::new(request), Box::new(line)));
             }
         }
+        let deadline = self.deadline(by_ns);
         for request in sent.into_iter().flatten() {
-            let due_ns = self.due_of_sent(&request);
+            let due_ns = deadline.of_sent(&request);
             if due_ns <= by_ns {
                 (self.put)(MatchOutcome::NotLogged(Box::new(request), 1));
             } else {
@@ -202,7 +204,7 @@ impl<F: FnMut(MatchOutcome)> Matcher<F> {
             }
         }
         for line in logged.into_iter().flatten() {
-            let due_ns = self.due_of_logged(&line);
+            let due_ns = deadline.of_logged(&line);
             if due_ns <= by_ns {
                 self.give_up(key, line);
             } else {
@@ -213,36 +215,46 @@ impl<F: FnMut(MatchOutcome)> Matcher<F> {
 
     fn pairs(&self, group: &MatchGroup, by_ns: i64, taken: &mut Taken) -> Vec<(usize, usize)> {
         let tolerance_ns = self.tolerance_ns();
+        let deadline = self.deadline(by_ns);
         let main_agent = self.options.main_agent;
-        let of_main = |line: &LoggedRequest| (line.agent == main_agent).then_some(line.status);
-        let of_any = |line: &LoggedRequest| Some(line.status);
-        // Nothing better comes for these any more.
-        let is_due = |line: &LoggedRequest| self.due_of_logged(line) <= by_ns;
-        let due = |line: &LoggedRequest| is_due(line).then_some(line.status);
-        let due_redirect =
-            |line: &LoggedRequest| (is_due(line) && (300..400).contains(&line.status)).then_some(3);
-        let due_any = |line: &LoggedRequest| is_due(line).then_some(0);
+        let of_main = |line: &LoggedRequest| (line.agent == main_agent).then(|| line.status.into());
+        let with_status = |line: &LoggedRequest| Some(line.status.into());
+        let mut all = Vec::new();
+        let mut add = |tolerance_ns, sent: ClassOfSent<'_>, logged: ClassOfLogged<'_>| {
+            let rule = PairingRule {
+                tolerance_ns,
+                deadline,
+                sent,
+                logged,
+            };
+            all.extend(pairs(group, &rule, taken));
+        };
+        let bytes_of_main =
+            |line: &LoggedRequest| logged_bytes(line).filter(|_| line.agent == main_agent);
+        // Which of two requests at one time a line is of, its bytes may tell.
+        add(tolerance_ns, &to_the_byte, &bytes_of_main);
+        add(tolerance_ns, &exact, &of_main);
+        add(tolerance_ns, &exact, &with_status);
         let other_ns = match self.options.by_trace {
             true => tolerance_ns,
             false => tolerance_ns.min(OTHER_STATUS_NS),
         };
-        type OfSent = fn(&SentRequest) -> Option<(&str, u16)>;
-        let rules: [(i64, OfSent, &dyn Fn(&LoggedRequest) -> Option<u16>); 6] = [
-            (tolerance_ns, exact, &of_main),
-            (tolerance_ns, exact, &of_any),
-            (tolerance_ns, become_get, &due),
-            (tolerance_ns, redirected, &due_redirect),
-            (tolerance_ns, loose, &due_any),
-            (other_ns, other_status, &due_any),
+        let is_redirect = |line: &LoggedRequest| (300..400).contains(&line.status).then_some(3);
+        let with_any = |_: &LoggedRequest| Some(0);
+        let rules: [(i64, ClassOfSent<'_>, ClassOfLogged<'_>); 4] = [
+            (tolerance_ns, &become_get, &with_status),
+            (tolerance_ns, &redirected, &is_redirect),
+            (tolerance_ns, &loose, &with_any),
+            (other_ns, &other_status, &with_any),
         ];
-        let mut all = Vec::new();
         for (tolerance_ns, sent, logged) in rules {
-            let rule = PairingRule {
-                tolerance_ns,
-                sent: &sent,
-                logged,
-            };
-            all.extend(pairs(group, &rule, taken));
+            // Something better may come for what is not given up yet.
+            let due_sent =
+                |request: &SentRequest| sent(request).filter(|_| deadline.has_sent(request));
+            let due_logged =
+                |line: &LoggedRequest| logged(line).filter(|_| deadline.has_logged(line));
+            add(tolerance_ns, &due_sent, logged);
+            add(tolerance_ns, sent, &due_logged);
         }
         all
     }
@@ -254,7 +266,8 @@ impl<F: FnMut(MatchOutcome)> Matcher<F> {
         let outcome = match self.optional.take(keys, &line, tolerance_ns) {
             Some(kind) => MatchOutcome::Optional(Box::new(line), kind == OptionalLine::Between),
             None => {
-                let is_copy = self.note_text(&line);
+                // Within a second, requests for one URL have lines of one text.
+                let is_copy = self.note_text(&line) && line.resolution_ns < SECOND;
                 MatchOutcome::NotSent(Box::new(line), is_copy)
             }
         };

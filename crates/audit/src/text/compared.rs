@@ -74,7 +74,8 @@ pub(super) fn rows(found: &Findings) -> Vec<ComparedRow> {
     });
     let mut requests = ComparedRow::of_counts("requests with a response", all);
     // Some may be missing while others are too many.
-    requests.agrees = Some(found.not_logged.count == 0 && found.not_sent.count == 0);
+    let hops = found.hops.run.saturating_sub(found.hops.log);
+    requests.agrees = Some(found.not_logged.count == hops && found.not_sent.count == 0);
     rows.push(requests);
     for (status, sides) in &found.status {
         let subject = match status {
@@ -96,12 +97,13 @@ pub(super) fn rows(found: &Findings) -> Vec<ComparedRow> {
     rows.extend(without_response(found));
     rows.extend(bytes(found));
     rows.push(ComparedRow {
-        subject: "seconds".to_owned(),
+        subject: "seconds, and the same".to_owned(),
         run: show_count(found.seconds.all),
         log: show_count(found.seconds.agreeing),
         agrees: Some(found.seconds.all == found.seconds.agreeing),
         note: match found.seconds.all - found.seconds.agreeing {
-            0 => "each is the same".to_owned(),
+            0 => String::new(),
+            1 => "one differs".to_owned(),
             differ => format!("{} differ", show_count(differ)),
         },
     });

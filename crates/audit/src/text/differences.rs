@@ -49,23 +49,21 @@ fn put_line(place: &str, line: &DifferingLine, page: &mut TextPage) {
         0 => "–".to_owned(),
         status => status.to_string(),
     };
-    let head = format!(
-        "   {place}  {}  {status:>3}  {} ",
-        clock(line.at_ns),
-        line.method
-    );
+    let at = clock(line.at_ns);
+    let head = format!("   {place}  {at}  {status:>3}  {} ", line.method);
+    let url = one_line(&line.url);
     let note = match &*line.note {
         "" => String::new(),
         note => format!("  {}", one_line(note)),
     };
-    let room = page
-        .width
-        .saturating_sub(head.width() + note.width())
-        .max(12);
-    page.line(&format!(
-        "{head}{}{note}",
-        cut_middle(&one_line(&line.url), room)
-    ));
+    if head.width() + url.width() + note.width() <= page.width {
+        return page.line(&format!("{head}{url}{note}"));
+    }
+    let room = page.width.saturating_sub(head.width()).max(12);
+    page.line(&format!("{head}{}", cut_middle(&url, room)));
+    if !note.is_empty() {
+        page.line(&format!("     {note}"));
+    }
 }
 
 /// Returns since when they are there, and until when.
@@ -75,10 +73,11 @@ pub(super) fn when(all: &Differences, run: &RunSide) -> String {
     };
     let of_run = |at_ns: i64| {
         let seconds = (at_ns - run.origin_ns) as f64 / 1e9;
-        if seconds < 0.0 {
+        // The time of a line may be rounded down to a second.
+        if seconds < -1.0 {
             format!("{} before it was measured", moment(-seconds))
         } else {
-            moment(seconds)
+            moment(seconds.max(0.0))
         }
     };
     if first == last {

@@ -147,6 +147,7 @@ fn logged(line: AccessLine, agent: u32, place: (u32, u64), text_hash: u64) -> Lo
         file: place.0,
         line: place.1,
         text_hash,
+        is_copy: false,
     }
 }
 

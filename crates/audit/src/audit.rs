@@ -192,8 +192,11 @@ fn by_request(
         shown: input.shown,
         origin_ns: side.origin_ns,
         main_agent: options.main_agent,
+        by_trace: options.by_trace,
     });
-    let mut matcher = Matcher::new(options, |outcome| counter.add(outcome));
+    let mut matcher = Matcher::new(options, run.targets.as_ref(), |outcome| {
+        counter.add(outcome)
+    });
     events.each(|event| matcher.add(event))?;
     matcher.finish();
     let findings = counter.finish();

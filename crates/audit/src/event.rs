@@ -93,6 +93,9 @@ pub(crate) struct LoggedRequest {
     pub(crate) line: u64,
     /// A number that is the same for lines of the same text.
     pub(crate) text_hash: u64,
+    /// Whether a line before it has the same text; known while they are matched.
+    #[serde(skip)]
+    pub(crate) is_copy: bool,
 }
 
 impl LogEvent {

@@ -14,12 +14,15 @@ use crate::interned::InternedTexts;
 use crate::matching::MatchOutcome;
 use crate::run_log::RunLog;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use transfer::ByteCounts;
 use travel::TravelTimes;
 
 /// The share of an agent's lines that must be of the run so that its other lines count as the run's, too: one of so many.
 const SHARE_OF_RUN: u64 = 4;
+
+/// The most URLs of hops that are remembered.
+const MAX_HOP_TARGETS: usize = 100_000;
 
 /// What either side has, request by request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -114,6 +117,7 @@ pub(crate) struct FindingNames<'a> {
     /// The 0 of the run's measurement, in nanoseconds since 1970.
     pub(crate) origin_ns: i64,
     pub(crate) main_agent: u32,
+    pub(crate) by_trace: bool,
 }
 
 /// Collects findings.
@@ -128,6 +132,8 @@ pub(crate) struct FindingCounter<'a> {
     agents: BTreeMap<u32, AgentCounts>,
     /// Seconds of the run in which a request ended.
     seconds: BTreeMap<i64, bool>,
+    /// URLs of hops that the request log does not have.
+    hop_targets: HashSet<u64>,
 }
 
 /// Requests to a host.
@@ -163,6 +169,7 @@ impl<'a> FindingCounter<'a> {
             hosts: BTreeMap::new(),
             agents: BTreeMap::new(),
             seconds: BTreeMap::new(),
+            hop_targets: HashSet::new(),
         }
     }
 
@@ -174,12 +181,15 @@ impl<'a> FindingCounter<'a> {
                 self.agent(&line).matched += 1;
                 if is_between {
                     self.found.hops.log += 1;
+                    if self.hop_targets.len() < MAX_HOP_TARGETS {
+                        self.hop_targets.insert(hash_of(&line.target));
+                    }
                 } else {
                     self.found.retries.log += 1;
                 }
             }
             MatchOutcome::NotLogged(request, count) => self.add_not_logged(&request, count),
-            MatchOutcome::NotSent(line, is_copy) => self.add_not_sent(&line, is_copy),
+            MatchOutcome::NotSent(line) => self.add_not_sent(&line),
         }
     }
 
@@ -300,17 +310,19 @@ impl<'a> FindingCounter<'a> {
         host.not_logged.add(name, count.into(), second, line, shown);
     }
 
-    fn add_not_sent(&mut self, line: &LoggedRequest, is_copy: bool) {
+    fn add_not_sent(&mut self, line: &LoggedRequest) {
         let second = self.second(line.at_ns);
         let shown = self.names.shown;
         let shown_line = DifferingLine::logged(line, self.names.files);
         let path = line.target.split('?').next().unwrap_or_default();
         let subject = format!("{} {path}", line.method);
         let targets = self.names.run.targets.as_ref();
-        let is_known = targets.is_none_or(|all| all.contains(&hash_of(&line.target)));
+        let target = hash_of(&line.target);
+        let is_known =
+            targets.is_none_or(|all| all.contains(&target)) || self.hop_targets.contains(&target);
         let agent = self.agent(line);
         let differences = if is_known {
-            agent.copies += u64::from(is_copy);
+            agent.copies += u64::from(line.is_copy);
             *agent.status.entry(line.status).or_default() += 1;
             &mut agent.not_sent
         } else {
@@ -359,7 +371,7 @@ impl<'a> FindingCounter<'a> {
         };
         self.found.hops.run = self.names.run.redirects;
         self.found.retries.run = self.names.run.retries;
-        self.found.bytes = self.bytes.row();
+        self.found.bytes = self.bytes.row(self.names.by_trace);
         let names = self.names;
         self.found.travel = self.travel.rows(|number| names.run.names.text(number));
         let (sum, count, min, max) = self.clock;
@@ -368,11 +380,7 @@ impl<'a> FindingCounter<'a> {
             avg_ms: sum as f64 / count as f64 / 1e6,
             max_ms: max as f64 / 1e6,
         });
-        if self
-            .found
-            .bytes
-            .is_none_or(|bytes| bytes.kind == BytesKind::Bodies && bytes.differing == 0)
-        {
+        if self.found.bytes.is_none_or(|bytes| bytes.differing == 0) {
             self.found.other_bytes = Differences::default();
         }
         self.found

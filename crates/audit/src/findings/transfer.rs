@@ -66,8 +66,9 @@ impl ByteCounts {
         }
     }
 
-    /// Returns the figures; `None` if there is nothing to compare.
-    pub(super) fn row(&self) -> Option<BytesRow> {
+    /// Returns the figures; `None` if there is nothing to compare. Without traces, two requests at one time may have each other's
+    /// lines: if the sums are equal, nothing differs.
+    pub(super) fn row(&self, by_trace: bool) -> Option<BytesRow> {
         let kind = if self.whole > 0 || self.equal * 2 > self.requests && self.body == 0 {
             BytesKind::Whole
         } else {
@@ -79,6 +80,7 @@ impl ByteCounts {
             run: self.run,
             log: self.log,
             differing: match kind {
+                BytesKind::Whole if self.run == self.log && !by_trace => 0,
                 BytesKind::Whole => self.requests - self.equal,
                 BytesKind::Bodies => self.above,
             },

@@ -14,7 +14,7 @@ use pairing::{
     logged_bytes, loose, other_status, pairs, redirected, to_the_byte,
 };
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 
 /// The most requests and lines that wait.
 const MAX_WAITING: usize = 500_000;
@@ -24,6 +24,9 @@ const TRACE_TOLERANCE_NS: i64 = 60_000_000_000;
 
 /// How far a request may be from a line of its URL with another status.
 const OTHER_STATUS_NS: i64 = 500_000_000;
+
+/// How much longer they are kept than the tolerance says.
+const FORGET_NS: i64 = 4_000_000_000;
 
 /// How often long-gone hops and attempts are dropped, in events.
 const FORGET_EVERY: u64 = 4_096;
@@ -37,8 +40,8 @@ pub(crate) enum MatchOutcome {
     Optional(Box<LoggedRequest>, bool),
     /// A request that no log has; so many hops of it.
     NotLogged(Box<SentRequest>, u32),
-    /// A line that is not of the run, and whether another line has the same text.
-    NotSent(Box<LoggedRequest>, bool),
+    /// A line that is not of the run.
+    NotSent(Box<LoggedRequest>),
 }
 
 /// How requests and lines are matched.
@@ -53,28 +56,38 @@ pub(crate) struct MatchOptions {
 }
 
 /// Requests and lines that wait for each other.
-pub(crate) struct Matcher<F> {
+pub(crate) struct Matcher<'a, F> {
     options: MatchOptions,
     groups: HashMap<u64, MatchGroup>,
     due: BinaryHeap<Reverse<(i64, u64)>>,
     waiting: usize,
     optional: OptionalLines,
-    /// Hashes of the latest lines.
-    texts: HashSet<u64>,
+    /// Hashes of the URLs that the run has requested; none if they are not known.
+    known: Option<&'a HashSet<u64>>,
+    /// Redirects of such URLs, with their groups, that may be hops between others.
+    doubtful: VecDeque<(u64, LoggedRequest)>,
+    /// The latest time of a line, and the texts of the lines of that time.
+    texts: (i64, HashSet<u64>),
     events: u64,
     put: F,
 }
 
-impl<F: FnMut(MatchOutcome)> Matcher<F> {
-    /// Creates a matcher that passes what it finds to `put`.
-    pub(crate) fn new(options: MatchOptions, put: F) -> Matcher<F> {
+impl<'a, F: FnMut(MatchOutcome)> Matcher<'a, F> {
+    /// Creates a matcher that passes what it finds to `put`. `known` has the hashes of the URLs that the run has requested.
+    pub(crate) fn new(
+        options: MatchOptions,
+        known: Option<&'a HashSet<u64>>,
+        put: F,
+    ) -> Matcher<'a, F> {
         Matcher {
             options,
             groups: HashMap::new(),
             due: BinaryHeap::new(),
             waiting: 0,
             optional: OptionalLines::default(),
-            texts: HashSet::new(),
+            known,
+            doubtful: VecDeque::new(),
+            texts: (i64::MIN, HashSet::new()),
             events: 0,
             put,
         }
@@ -131,7 +144,9 @@ impl<F: FnMut(MatchOutcome)> Matcher<F> {
 
     fn add_sent(&mut self, request: SentRequest) {
         // Lines are given up after their own tolerance, by then the request may be over.
-        let forget_ns = (request.end_ns).saturating_add(self.tolerance_ns().saturating_mul(3));
+        let forget_ns = (request.end_ns)
+            .saturating_add(self.tolerance_ns().saturating_mul(3))
+            .saturating_add(FORGET_NS);
         if let Hop::Between(count) = request.hop {
             let key = self.between_key(request.trace);
             return self.optional.add_between(key, request, count, forget_ns);
@@ -144,7 +159,12 @@ impl<F: FnMut(MatchOutcome)> Matcher<F> {
         self.group(key, due_ns).sent.push(request);
     }
 
-    fn add_logged(&mut self, line: LoggedRequest) {
+    fn add_logged(&mut self, mut line: LoggedRequest) {
+        if self.texts.0 != line.at_ns {
+            self.texts = (line.at_ns, HashSet::new());
+        }
+        // Within a second, requests for one URL have lines of one text.
+        line.is_copy = !self.texts.1.insert(line.text_hash) && line.resolution_ns < SECOND;
         let key = self.key(&line.target, line.trace);
         let due_ns = self.deadline(0).of_logged(&line);
         self.group(key, due_ns).logged.push(line);
@@ -190,7 +210,6 @@ impl<F: FnMut(MatchOutcome)> Matcher<F> {
         let mut logged: Vec<Option<LoggedRequest>> = logged.into_iter().map(Some).collect();
         for (request, line) in pairs {
             if let (Some(request), Some(line)) = (sent[request].take(), logged[line].take()) {
-                self.note_text(&line);
                 (self.put)(MatchOutcome::Pair(Box::new(request), Box::new(line)));
             }
         }
@@ -206,7 +225,7 @@ impl<F: FnMut(MatchOutcome)> Matcher<F> {
         for line in logged.into_iter().flatten() {
             let due_ns = deadline.of_logged(&line);
             if due_ns <= by_ns {
-                self.give_up(key, line);
+                self.give_up(key, line, false);
             } else {
                 self.group(key, due_ns).logged.push(line);
             }
@@ -259,32 +278,36 @@ impl<F: FnMut(MatchOutcome)> Matcher<F> {
         all
     }
 
-    /// Passes on a line that no request has.
-    fn give_up(&mut self, key: u64, line: LoggedRequest) {
+    /// Passes on a line that no request has. Redirects of URLs that the run has requested are hops between others only if nothing
+    /// else is.
+    fn give_up(&mut self, key: u64, line: LoggedRequest, is_last_try: bool) {
         let keys = (self.between_key(line.trace), key);
         let tolerance_ns = self.tolerance_ns();
+        let is_redirect = (300..400).contains(&line.status);
+        let target = hash_of(&line.target);
+        let is_known = self.known.is_none_or(|all| all.contains(&target));
+        if is_redirect && is_known && !is_last_try {
+            return self.doubtful.push_back((key, line));
+        }
         let outcome = match self.optional.take(keys, &line, tolerance_ns) {
             Some(kind) => MatchOutcome::Optional(Box::new(line), kind == OptionalLine::Between),
-            None => {
-                // Within a second, requests for one URL have lines of one text.
-                let is_copy = self.note_text(&line) && line.resolution_ns < SECOND;
-                MatchOutcome::NotSent(Box::new(line), is_copy)
-            }
+            None => MatchOutcome::NotSent(Box::new(line)),
         };
         (self.put)(outcome);
     }
 
-    /// Remembers the text of a line; returns whether another line of that time has it.
-    fn note_text(&mut self, line: &LoggedRequest) -> bool {
-        // Lines of one text have one time, and are in one group.
-        let key = hash_of((line.at_ns, line.text_hash));
-        if self.texts.len() > MAX_WAITING {
-            self.texts.clear();
-        }
-        !self.texts.insert(key)
-    }
-
     fn forget(&mut self, now_ns: i64) {
+        let wait_ns = self
+            .tolerance_ns()
+            .saturating_mul(2)
+            .saturating_add(FORGET_NS / 2);
+        let is_over =
+            |(_, line): &(u64, LoggedRequest)| line.end_ns().saturating_add(wait_ns) < now_ns;
+        while self.doubtful.front().is_some_and(is_over) {
+            if let Some((key, line)) = self.doubtful.pop_front() {
+                self.give_up(key, line, true);
+            }
+        }
         for (request, count) in self.optional.forget(now_ns) {
             (self.put)(MatchOutcome::NotLogged(Box::new(request), count));
         }

@@ -14,6 +14,12 @@ const STEPS_NS: [i64; 6] = [
     500_000_000,
 ];
 
+/// How long what is near takes to come.
+const RIPE_NS: i64 = 1_000_000_000;
+
+/// A distance that is short enough to go by order alone.
+const NEAR_NS: i64 = 5_000_000;
+
 /// Requests and lines that may belong together: those of one URL, or of one trace.
 #[derive(Debug, Default)]
 pub(super) struct MatchGroup {
@@ -50,12 +56,12 @@ pub(super) struct Deadline {
 impl Deadline {
     /// Returns when a request is given up.
     pub(super) fn of_sent(self, request: &SentRequest) -> i64 {
-        request.end_ns.saturating_add(self.tolerance_ns)
+        request.end_ns.saturating_add(self.tolerance_ns + RIPE_NS)
     }
 
     /// Returns when a line is given up.
     pub(super) fn of_logged(self, line: &LoggedRequest) -> i64 {
-        line.end_ns().saturating_add(self.tolerance_ns)
+        line.end_ns().saturating_add(self.tolerance_ns + RIPE_NS)
     }
 
     pub(super) fn has_sent(self, request: &SentRequest) -> bool {
@@ -64,6 +70,21 @@ impl Deadline {
 
     pub(super) fn has_logged(self, line: &LoggedRequest) -> bool {
         self.of_logged(line) <= self.by_ns
+    }
+
+    /// Returns whether what ended at that time has everything near it beside it.
+    fn is_complete(self, end_ns: i64) -> bool {
+        end_ns.saturating_add(RIPE_NS / 2) <= self.by_ns
+    }
+
+    fn is_ripe_at(self, end_ns: i64) -> bool {
+        end_ns.saturating_add(RIPE_NS) <= self.by_ns
+    }
+
+    /// Returns whether what is near a request and a line has everything near it beside it, too, so that they may be a pair
+    /// although they are far from each other.
+    fn is_ripe(self, request: &SentRequest, line: &LoggedRequest) -> bool {
+        self.is_ripe_at(request.end_ns.max(line.end_ns()))
     }
 }
 
@@ -86,7 +107,8 @@ pub(super) fn pairs(
 ) -> Vec<(usize, usize)> {
     let mut buckets: HashMap<u64, (Vec<usize>, Vec<usize>)> = HashMap::new();
     for (at, request) in group.sent.iter().enumerate() {
-        if let Some((method, class)) = (rule.sent)(request).filter(|_| !taken.sent[at]) {
+        let is_open = !taken.sent[at] && rule.deadline.is_complete(request.end_ns);
+        if let Some((method, class)) = (rule.sent)(request).filter(|_| is_open) {
             let method = match method {
                 SentMethod::Own => &*request.method,
                 SentMethod::Get => "GET",
@@ -99,7 +121,8 @@ pub(super) fn pairs(
         return Vec::new();
     }
     for (at, line) in group.logged.iter().enumerate() {
-        if let Some(class) = (rule.logged)(line).filter(|_| !taken.logged[at]) {
+        let is_open = !taken.logged[at] && rule.deadline.is_complete(line.end_ns());
+        if let Some(class) = (rule.logged)(line).filter(|_| is_open) {
             let key = hash_of((&line.method, &line.target, class));
             if let Some((_, lines)) = buckets.get_mut(&key) {
                 lines.push(at);
@@ -126,7 +149,8 @@ pub(super) fn pairs(
     found
 }
 
-/// Pairs two lists by time: the nearest first or, if fewer of both are given up so, in their order.
+/// Pairs two lists by time, so that as few as can be of both are given up, and the pairs are as near as can be: in their order, or
+/// the nearest first, so that a line that is missing costs no others their own requests.
 fn nearest_pairs(
     group: &MatchGroup,
     rule: &PairingRule<'_>,
@@ -137,41 +161,77 @@ fn nearest_pairs(
         .into_iter()
         .filter(|step| *step < rule.tolerance_ns)
         .chain([rule.tolerance_ns]);
-    let given_up = |sent: &[usize], logged: &[usize]| {
-        let sent = sent.iter().map(|at| &group.sent[*at]);
-        let logged = logged.iter().map(|at| &group.logged[*at]);
-        let sent = sent.filter(|one| rule.deadline.has_sent(one)).count();
-        sent + logged.filter(|one| rule.deadline.has_logged(one)).count()
-    };
-    let mut pairs = Vec::new();
-    let (mut sent_left, mut logged_left) = (sent.to_vec(), logged.to_vec());
-    for step in steps.clone() {
-        walk(group, step, &mut sent_left, &mut logged_left, &mut pairs);
-        if sent_left.is_empty() && logged_left.is_empty() {
-            return pairs;
+    let steps: Vec<i64> = steps.collect();
+    let in_order = steps.iter().map(std::slice::from_ref);
+    let mut best: Option<(PairingCost, Vec<(usize, usize)>)> = None;
+    for steps in in_order.chain([&*steps]) {
+        let mut pairs = Vec::new();
+        let (mut sent, mut logged) = (sent.to_vec(), logged.to_vec());
+        for step in steps {
+            walk(
+                group,
+                (*step, rule.deadline),
+                &mut sent,
+                &mut logged,
+                &mut pairs,
+            );
         }
-    }
-    let mut fewest = given_up(&sent_left, &logged_left);
-    // A request at the border of two seconds may have displaced all after it.
-    for step in steps {
-        if fewest == 0 {
+        let cost = PairingCost::new(group, rule.deadline, (&sent, &logged), &pairs);
+        let is_good = cost.alone == 0 && steps[0] <= NEAR_NS;
+        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            best = Some((cost, pairs));
+        }
+        if is_good && steps.len() == 1 {
             break;
         }
-        let mut in_order = Vec::new();
-        let (mut sent, mut logged) = (sent.to_vec(), logged.to_vec());
-        walk(group, step, &mut sent, &mut logged, &mut in_order);
-        let lost = given_up(&sent, &logged);
-        if lost < fewest {
-            (pairs, fewest) = (in_order, lost);
+    }
+    best.map_or_else(Vec::new, |(_, pairs)| pairs)
+}
+
+/// What pairs cost: first what is given up, then what has no pair though all near it is there, then how far they are from each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct PairingCost {
+    given_up: usize,
+    alone: usize,
+    distance_ns: u64,
+}
+
+impl PairingCost {
+    fn new(
+        group: &MatchGroup,
+        deadline: Deadline,
+        (sent, logged): (&[usize], &[usize]),
+        pairs: &[(usize, usize)],
+    ) -> PairingCost {
+        let sent = sent.iter().map(|at| &group.sent[*at]);
+        let logged = logged.iter().map(|at| &group.logged[*at]);
+        let count =
+            |is_counted: &dyn Fn(Deadline, &SentRequest) -> bool,
+             is_counted_line: &dyn Fn(Deadline, &LoggedRequest) -> bool| {
+                let sent = sent.clone().filter(|one| is_counted(deadline, one));
+                let logged = logged.clone();
+                let logged = logged.filter(|one| is_counted_line(deadline, one));
+                sent.count() + logged.count()
+            };
+        let distances = pairs.iter().map(|(request, line)| {
+            let distance_ns = group.logged[*line].distance_ns(&group.sent[*request]);
+            distance_ns.unsigned_abs()
+        });
+        PairingCost {
+            given_up: count(&Deadline::has_sent, &Deadline::has_logged),
+            alone: count(
+                &|deadline, one| deadline.is_ripe_at(one.end_ns),
+                &|deadline, one| deadline.is_ripe_at(one.end_ns()),
+            ),
+            distance_ns: distances.fold(0, u64::saturating_add),
         }
     }
-    pairs
 }
 
 /// Goes through both lists by time, pairs what is at most so far from each other, and leaves the rest in them.
 fn walk(
     group: &MatchGroup,
-    most_ns: i64,
+    (most_ns, deadline): (i64, Deadline),
     sent: &mut Vec<usize>,
     logged: &mut Vec<usize>,
     pairs: &mut Vec<(usize, usize)>,
@@ -180,8 +240,10 @@ fn walk(
     let (mut request, mut line) = (0, 0);
     while request < sent.len() && line < logged.len() {
         let pair = (sent[request], logged[line]);
-        let distance_ns = group.logged[pair.1].distance_ns(&group.sent[pair.0]);
-        if distance_ns.abs() <= most_ns {
+        let (one, other) = (&group.sent[pair.0], &group.logged[pair.1]);
+        let distance_ns = other.distance_ns(one);
+        let is_near = distance_ns.abs() <= NEAR_NS || deadline.is_ripe(one, other);
+        if distance_ns.abs() <= most_ns && is_near {
             pairs.push(pair);
             request += 1;
             line += 1;

@@ -36,11 +36,11 @@ impl ComparedRow {
 }
 
 /// Puts the table.
-pub(super) fn put(rows: &[ComparedRow], page: &mut TextPage) {
+pub(super) fn put(title: &str, rows: &[ComparedRow], page: &mut TextPage) {
     page.line("");
     page.line(&format!(
         " {}{}{}",
-        pad_right("Compared", SUBJECT),
+        pad_right(title, SUBJECT),
         pad_left("run", FIGURE),
         pad_left("log", FIGURE)
     ));
@@ -112,10 +112,9 @@ pub(super) fn rows(found: &Findings) -> Vec<ComparedRow> {
 
 fn without_response(found: &Findings) -> impl Iterator<Item = ComparedRow> {
     found.without_response.iter().map(|(class, row)| {
-        let class = if class.is_empty() {
-            "no response"
-        } else {
-            class
+        let class = match &**class {
+            "" => "no response".to_owned(),
+            class => format!("no response: {class}"),
         };
         let status = row.logged.iter().map(|(status, count)| match status {
             0 => format!("– × {}", show_count(*count)),
@@ -123,7 +122,7 @@ fn without_response(found: &Findings) -> impl Iterator<Item = ComparedRow> {
         });
         let status: Vec<String> = status.collect();
         ComparedRow {
-            subject: class.to_owned(),
+            subject: class,
             run: show_count(row.count),
             log: show_count(row.logged.values().sum()),
             agrees: None,
@@ -138,7 +137,7 @@ fn bytes(found: &Findings) -> Option<ComparedRow> {
     let note = match (row.kind, row.differing) {
         (BytesKind::Whole, 0) => "equal to the byte".to_owned(),
         (BytesKind::Whole, differing) => format!("{} differ", show_count(differing)),
-        (BytesKind::Bodies, 0) => format!("bodies; heads: {}", show_size(heads)),
+        (BytesKind::Bodies, 0) => format!("heads: {} each", show_size(heads)),
         (BytesKind::Bodies, more) => format!("{} have more", show_count(more)),
     };
     Some(ComparedRow {

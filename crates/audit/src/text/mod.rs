@@ -173,26 +173,28 @@ fn put_matched(audit: &Audit, page: &mut TextPage) {
         }
     };
     let clock = audit.findings.as_ref().and_then(|found| found.clock);
-    let clock = clock.map_or(String::new(), |clock| format!(" · {}", clocks(&clock)));
+    let is_certain = audit.matched_by == MatchedBy::Traceparent;
+    let clock = clock.map_or(String::new(), |clock| {
+        format!(" · {}", clocks(&clock, is_certain))
+    });
     page.labelled("matched", &format!("{how}{clock}"));
 }
 
-/// Returns how far the times are from each other.
-fn clocks(row: &ClockRow) -> String {
+/// Returns how far the times are from each other. Which of two lines at one time is that of a request is certain with traces alone.
+fn clocks(row: &ClockRow, is_certain: bool) -> String {
     let signed = |ms: f64| {
         let sign = if ms < 0.0 { "−" } else { "+" };
         format!("{sign}{}", time(ms.abs()))
     };
-    format!(
-        "the log's times are {} on average ({} to {})",
-        signed(row.avg_ms),
-        signed(row.min_ms),
-        signed(row.max_ms)
-    )
+    let mean = format!("the log's times are {} on average", signed(row.avg_ms));
+    match is_certain {
+        true => format!("{mean} ({} to {})", signed(row.min_ms), signed(row.max_ms)),
+        false => mean,
+    }
 }
 
 fn put_found(audit: &Audit, found: &Findings, page: &mut TextPage) {
-    compared::put(&compared::rows(found), page);
+    compared::put("Compared", &compared::rows(found), page);
     put_others(found, page);
     let run = &audit.run;
     differences::put("Not in the log", "request", &found.not_logged, run, page);
@@ -276,7 +278,7 @@ fn put_totals(totals: &Totals, page: &mut TextPage) {
             });
         }
     }
-    compared::put(&rows, page);
+    compared::put("Compared", &rows, page);
     if let Some(second) = totals.first_second {
         page.line("");
         let at = lgoose_base::figures::moment(second.max(0) as f64);
@@ -298,7 +300,7 @@ fn put_totals(totals: &Totals, page: &mut TextPage) {
             note: String::new(),
         })
         .collect();
-    compared::put(&rows, page);
+    compared::put("By URL, or name", &rows, page);
     if urls.len() > rows.len() {
         page.line(&format!("   and {} more", urls.len() - rows.len()));
     }

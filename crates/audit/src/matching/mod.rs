@@ -5,6 +5,8 @@
 
 mod optional_lines;
 mod pairing;
+#[cfg(test)]
+mod tests;
 
 use crate::event::{Hop, LogEvent, LoggedRequest, SentRequest, hash_of};
 use crate::format::values::SECOND;
@@ -278,15 +280,15 @@ impl<'a, F: FnMut(MatchOutcome)> Matcher<'a, F> {
         all
     }
 
-    /// Passes on a line that no request has. Redirects of URLs that the run has requested are hops between others only if nothing
-    /// else is.
+    /// Passes on a line that no request has. Redirects of URLs that the run has requested, and lines that are there twice, are
+    /// hops between others only if nothing else is.
     fn give_up(&mut self, key: u64, line: LoggedRequest, is_last_try: bool) {
         let keys = (self.between_key(line.trace), key);
         let tolerance_ns = self.tolerance_ns();
         let is_redirect = (300..400).contains(&line.status);
         let target = hash_of(&line.target);
         let is_known = self.known.is_none_or(|all| all.contains(&target));
-        if is_redirect && is_known && !is_last_try {
+        if is_redirect && (is_known || line.is_copy) && !is_last_try {
             return self.doubtful.push_back((key, line));
         }
         let outcome = match self.optional.take(keys, &line, tolerance_ns) {

@@ -149,8 +149,8 @@ pub(super) fn pairs(
     found
 }
 
-/// Pairs two lists by time, so that as few as can be of both are given up, and the pairs are as near as can be: in their order, or
-/// the nearest first, so that a line that is missing costs no others their own requests.
+/// Pairs two lists by time, so that as few as can be of both are left, and the pairs are as near as can be: in their order, or the
+/// nearest first, so that a line that is missing costs no others their own requests.
 fn nearest_pairs(
     group: &MatchGroup,
     rule: &PairingRule<'_>,
@@ -188,10 +188,9 @@ fn nearest_pairs(
     best.map_or_else(Vec::new, |(_, pairs)| pairs)
 }
 
-/// What pairs cost: first what is given up, then what has no pair though all near it is there, then how far they are from each other.
+/// What pairs cost: first what has no pair though all near it is there, then how far they are from each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct PairingCost {
-    given_up: usize,
     alone: usize,
     distance_ns: u64,
 }
@@ -203,26 +202,17 @@ impl PairingCost {
         (sent, logged): (&[usize], &[usize]),
         pairs: &[(usize, usize)],
     ) -> PairingCost {
-        let sent = sent.iter().map(|at| &group.sent[*at]);
-        let logged = logged.iter().map(|at| &group.logged[*at]);
-        let count =
-            |is_counted: &dyn Fn(Deadline, &SentRequest) -> bool,
-             is_counted_line: &dyn Fn(Deadline, &LoggedRequest) -> bool| {
-                let sent = sent.clone().filter(|one| is_counted(deadline, one));
-                let logged = logged.clone();
-                let logged = logged.filter(|one| is_counted_line(deadline, one));
-                sent.count() + logged.count()
-            };
+        let sent = sent.iter().map(|at| group.sent[*at].end_ns);
+        let logged = logged.iter().map(|at| group.logged[*at].end_ns());
+        let alone = sent
+            .chain(logged)
+            .filter(|end_ns| deadline.is_ripe_at(*end_ns));
         let distances = pairs.iter().map(|(request, line)| {
             let distance_ns = group.logged[*line].distance_ns(&group.sent[*request]);
             distance_ns.unsigned_abs()
         });
         PairingCost {
-            given_up: count(&Deadline::has_sent, &Deadline::has_logged),
-            alone: count(
-                &|deadline, one| deadline.is_ripe_at(one.end_ns),
-                &|deadline, one| deadline.is_ripe_at(one.end_ns()),
-            ),
+            alone: alone.count(),
             distance_ns: distances.fold(0, u64::saturating_add),
         }
     }

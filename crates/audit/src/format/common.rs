@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_before_and_after_are_taken_where_they_can_be_told() {
+    fn known_fields_before_and_after_are_taken() {
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         let virtual_host = format!(
             r#"example.org:443 10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] "GET / HTTP/1.1" 200 5 "-" "-" "{trace}" 0.012 0.010"#

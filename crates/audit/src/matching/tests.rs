@@ -242,7 +242,7 @@ fn a_request_without_a_response_may_have_any_line_or_none() {
 }
 
 #[test]
-fn traces_tell_requests_apart_whatever_the_clocks_and_statuses_say() {
+fn traces_identify_requests_whatever_clocks_and_statuses_are() {
     let trace = |n| Some(u128::from(n as u64));
     let times = || (0..100).map(|n| 10_000 + n);
     let requests = times().map(|at| SentRequest {

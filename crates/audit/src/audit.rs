@@ -208,9 +208,10 @@ fn by_request(
         outside: filter.outside,
         span_ns: filter.span_ns,
         excluded: filter.excluded,
-        matched_by: match options.by_trace {
-            true => MatchedBy::Traceparent,
-            false => MatchedBy::Time,
+        matched_by: if options.by_trace {
+            MatchedBy::Traceparent
+        } else {
+            MatchedBy::Time
         },
         findings: Some(findings),
         totals: None,

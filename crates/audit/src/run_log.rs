@@ -97,6 +97,9 @@ pub(crate) fn read(
         read_csv(input, &name, &mut each)?;
     }
     of_the_run(report, rows, &name)?;
+    if log.requests == 0 {
+        (log.from_ns, log.to_ns) = (log.zero_ns, log.zero_ns);
+    }
     Ok(log)
 }
 

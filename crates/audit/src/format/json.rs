@@ -203,10 +203,8 @@ fn time(value: &Value) -> Option<LoggedTime> {
 fn duration(value: &Value, unit_ns: u64) -> Option<u64> {
     let text = shown(value)?;
     match unit_ns {
-        0 => match text.ends_with(|c: char| c.is_ascii_digit()) {
-            true => fraction(&text, SECOND),
-            false => with_unit(&text),
-        },
+        0 if text.ends_with(|c: char| c.is_ascii_digit()) => fraction(&text, SECOND),
+        0 => with_unit(&text),
         unit => fraction(&text, unit),
     }
 }

@@ -116,9 +116,11 @@ impl<'a, F: FnMut(MatchOutcome)> Matcher<'a, F> {
     }
 
     fn tolerance_ns(&self) -> i64 {
-        match self.options.by_trace {
-            true => TRACE_TOLERANCE_NS.max(self.options.tolerance_ns),
-            false => self.options.tolerance_ns,
+        let tolerance_ns = self.options.tolerance_ns;
+        if self.options.by_trace {
+            tolerance_ns.max(TRACE_TOLERANCE_NS)
+        } else {
+            tolerance_ns
         }
     }
 
@@ -139,9 +141,7 @@ impl<'a, F: FnMut(MatchOutcome)> Matcher<'a, F> {
 
     /// Returns the group of hops between the first and the last, whose URLs are not known.
     fn between_key(&self, trace: Option<u128>) -> u64 {
-        trace
-            .filter(|_| self.options.by_trace)
-            .map_or(0, |trace| hash_of(trace))
+        trace.filter(|_| self.options.by_trace).map_or(0, hash_of)
     }
 
     fn add_sent(&mut self, request: SentRequest) {
@@ -256,9 +256,10 @@ impl<'a, F: FnMut(MatchOutcome)> Matcher<'a, F> {
         add(tolerance_ns, &to_the_byte, &bytes_of_main);
         add(tolerance_ns, &exact, &of_main);
         add(tolerance_ns, &exact, &with_status);
-        let other_ns = match self.options.by_trace {
-            true => tolerance_ns,
-            false => tolerance_ns.min(OTHER_STATUS_NS),
+        let other_ns = if self.options.by_trace {
+            tolerance_ns
+        } else {
+            tolerance_ns.min(OTHER_STATUS_NS)
         };
         let is_redirect = |line: &LoggedRequest| (300..400).contains(&line.status).then_some(3);
         let with_any = |_: &LoggedRequest| Some(0);

@@ -97,7 +97,7 @@ pub(super) fn rows(found: &Findings) -> Vec<ComparedRow> {
     rows.extend(without_response(found));
     rows.extend(bytes(found));
     rows.push(ComparedRow {
-        subject: "seconds, and the same".to_owned(),
+        subject: "seconds, those that agree".to_owned(),
         run: show_count(found.seconds.all),
         log: show_count(found.seconds.agreeing),
         agrees: Some(found.seconds.all == found.seconds.agreeing),

@@ -187,9 +187,10 @@ fn clocks(row: &ClockRow, is_certain: bool) -> String {
         format!("{sign}{}", time(ms.abs()))
     };
     let mean = format!("the log's times are {} on average", signed(row.avg_ms));
-    match is_certain {
-        true => format!("{mean} ({} to {})", signed(row.min_ms), signed(row.max_ms)),
-        false => mean,
+    if is_certain {
+        format!("{mean} ({} to {})", signed(row.min_ms), signed(row.max_ms))
+    } else {
+        mean
     }
 }
 

@@ -21,13 +21,13 @@ impl TextPage {
         }
     }
 
-    /// Puts a line, which is cut at the right end.
+    /// Puts a line, of which the middle is cut if it is too long. Logs are of others: nothing in them takes effect.
     pub(super) fn line(&mut self, text: &str) {
-        let text = text.trim_end();
+        let text = one_line(text.trim_end());
         if text.width() <= self.width {
-            self.text.push_str(text);
+            self.text.push_str(&text);
         } else {
-            self.text.push_str(&cut_middle(text, self.width));
+            self.text.push_str(&cut_middle(&text, self.width));
         }
         self.text.push('\n');
     }
@@ -80,4 +80,32 @@ pub(super) fn pad_left(text: &str, width: usize) -> String {
 pub(super) fn clock(at_ns: i64) -> String {
     let at = jiff::Timestamp::from_nanosecond(at_ns.into()).unwrap_or_default();
     at.strftime("%H:%M:%S%.3f").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_log_takes_effect_or_is_wider_than_the_page() {
+        let mut page = TextPage::new(40);
+        page.line("GET /\x1b[2J\r\n\u{202e}gnp");
+        page.labelled("others", &"漢字 \x07 ".repeat(20));
+        page.spread("left", &"right ".repeat(20));
+        let text = page.finish();
+        assert!(text.starts_with("GET /\\x1b[2J"), "{text}");
+        for line in text.lines() {
+            assert!(line.width() <= 40, "{line}");
+            assert!(
+                !line.contains(|c: char| c.is_control() || c == '\u{202e}'),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn times_are_those_of_the_wall_clock() {
+        assert_eq!(clock(1_796_050_895_056_999_999), "15:01:35.056");
+        assert_eq!(clock(0), "00:00:00.000");
+    }
 }

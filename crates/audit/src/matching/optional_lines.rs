@@ -49,7 +49,11 @@ impl OptionalLines {
     pub(super) fn add_attempts(&mut self, key: u64, request: &SentRequest, forget_ns: i64) {
         let expected = ExpectedLines {
             count: request.retries,
-            request: request.clone(),
+            // It began at any time from the first attempt on.
+            request: SentRequest {
+                is_loose: true,
+                ..request.clone()
+            },
             forget_ns,
         };
         self.attempts.entry(key).or_default().push_back(expected);
@@ -63,21 +67,13 @@ impl OptionalLines {
         tolerance_ns: i64,
     ) -> Option<OptionalLine> {
         let is_redirect = (300..400).contains(&line.status);
-        let within = |expected: &&mut ExpectedLines| {
-            let mut request = expected.request.clone();
-            request.is_loose = true;
-            expected.count > 0 && line.distance_ns(&request).abs() <= tolerance_ns
-        };
         let between = self.between.get_mut(&keys.0).filter(|_| is_redirect);
-        if let Some(expected) = between.and_then(|all| all.iter_mut().find(within)) {
-            expected.count -= 1;
+        if between.is_some_and(|all| take_nearest(all.iter_mut(), line, tolerance_ns)) {
             return Some(OptionalLine::Between);
         }
-        let attempts = self.attempts.get_mut(&keys.1)?;
-        let of_method = |expected: &&mut ExpectedLines| expected.request.method == line.method;
-        let mut attempts = attempts.iter_mut().filter(of_method);
-        attempts.find(within)?.count -= 1;
-        Some(OptionalLine::Attempt)
+        let attempts = self.attempts.get_mut(&keys.1)?.iter_mut();
+        let of_method = attempts.filter(|expected| expected.request.method == line.method);
+        take_nearest(of_method, line, tolerance_ns).then_some(OptionalLine::Attempt)
     }
 
     /// Drops what is long over, and returns the hops between of which the log has no line, with their number.
@@ -98,5 +94,23 @@ impl OptionalLines {
             !all.is_empty()
         });
         lacking
+    }
+}
+
+/// Counts a line for the request that is nearest to it; returns whether there is one.
+fn take_nearest<'a>(
+    all: impl Iterator<Item = &'a mut ExpectedLines>,
+    line: &LoggedRequest,
+    tolerance_ns: i64,
+) -> bool {
+    let open = all.filter(|expected| expected.count > 0);
+    let near = open.map(|expected| (line.distance_ns(&expected.request).abs(), expected));
+    let near = near.filter(|(distance_ns, _)| *distance_ns <= tolerance_ns);
+    let nearest = near.min_by_key(|(distance_ns, _)| *distance_ns);
+    if let Some((_, expected)) = nearest {
+        expected.count -= 1;
+        true
+    } else {
+        false
     }
 }

@@ -30,6 +30,9 @@ const OTHER_STATUS_NS: i64 = 500_000_000;
 /// How much longer they are kept than the tolerance says.
 const FORGET_NS: i64 = 4_000_000_000;
 
+/// How many times the tolerance a hop may be from its request if nothing nearer is left.
+const LAST_PATIENCE: i64 = 5;
+
 /// How often long-gone hops and attempts are dropped, in events.
 const FORGET_EVERY: u64 = 4_096;
 
@@ -292,7 +295,15 @@ impl<'a, F: FnMut(MatchOutcome)> Matcher<'a, F> {
         if is_redirect && (is_known || line.is_copy) && !is_last_try {
             return self.doubtful.push_back((key, line));
         }
-        let outcome = match self.optional.take(keys, &line, tolerance_ns) {
+        // Who has taken the hop of another has left its own: in the end the numbers count.
+        let patience = if is_last_try { LAST_PATIENCE } else { 1 };
+        let hop = self
+            .optional
+            .take(keys, &line, tolerance_ns.saturating_mul(patience));
+        if hop.is_none() && is_redirect && !is_last_try {
+            return self.doubtful.push_back((key, line));
+        }
+        let outcome = match hop {
             Some(kind) => MatchOutcome::Optional(Box::new(line), kind == OptionalLine::Between),
             None => MatchOutcome::NotSent(Box::new(line)),
         };

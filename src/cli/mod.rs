@@ -1,6 +1,7 @@
 //! The command line as it was typed. Every option is optional here and also an environment variable `LGOOSE_*`;
 //! `config` combines the options.
 
+mod audit;
 mod brief;
 mod capacity;
 mod check;
@@ -25,6 +26,7 @@ mod values;
 mod web;
 mod words;
 
+pub(crate) use audit::AuditArgs;
 pub(crate) use capacity::{CapacityArgs, STEP_TIME_MAX, SearchVariable};
 pub(crate) use check::CheckArgs;
 pub(crate) use compare::CompareArgs;
@@ -119,6 +121,8 @@ pub(crate) enum CliCommand {
     Report(ReportArgs),
     /// Compare runs before and after a change: what is slower, what is faster, what is chance
     Compare(CompareArgs),
+    /// Compare a run with the access logs of the site: what either side lacks, and how much of the latency was on the way
+    Audit(AuditArgs),
     /// Check whether this machine can run this many users, and say what to change
     Doctor(DoctorArgs),
     /// Search for the greatest load at which a site keeps its limits
@@ -211,6 +215,7 @@ fn apart(cli: &Cli) -> Result<(), clap::Error> {
     let outputs = match &cli.command {
         Some(CliCommand::Report(saved)) => &saved.output,
         Some(CliCommand::Compare(compare)) => &compare.output,
+        Some(CliCommand::Audit(audit)) => &audit.output,
         Some(CliCommand::Capacity(search)) => &search.run.outputs.output,
         Some(CliCommand::Attach(attach)) => &attach.output,
         _ => &cli.run.outputs.output,

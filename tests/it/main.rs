@@ -3,6 +3,7 @@
 //! Each test starts the program as a person would and reads its report; the sites are on 127.0.0.1.
 
 mod attach;
+mod audit;
 mod broker;
 mod browser;
 mod bytes;
@@ -66,6 +67,7 @@ mod malformed;
 mod measures;
 mod mistakes;
 mod naming;
+mod nginx;
 mod one_page;
 mod otlp;
 mod outputs;

@@ -178,8 +178,9 @@ fn every_command_of_the_pages_does_what_it_says() {
     let folder = folder();
     let mut commands = commands(&text_to_try());
     // Servers, and what reads runs of a minute: they have tests of their own.
-    const APART: [&str; 9] = [
-        "attach", "capacity", "compare", "demo", "gaggle", "gather", "import", "serve", "worker",
+    const APART: [&str; 10] = [
+        "attach", "audit", "capacity", "compare", "demo", "gaggle", "gather", "import", "serve",
+        "worker",
     ];
     commands.retain(|words| !APART.contains(&words[0].as_str()));
     assert!(commands.len() > 30, "{commands:?}");

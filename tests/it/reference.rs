@@ -385,13 +385,14 @@ fn is_kept(file: &str, page: &str) {
 }
 
 /// The commands in the order of the page.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "check",
     "new",
     "import",
     "demo",
     "report",
     "compare",
+    "audit",
     "capacity",
     "doctor",
     "serve",

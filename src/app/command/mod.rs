@@ -1,5 +1,6 @@
 //! Commands of the program, each from its flags to its exit code.
 
+mod audit;
 mod capacity;
 mod check;
 mod compare;
@@ -99,6 +100,7 @@ fn dispatch(cli: Cli, handler: &SignalHandler) -> Result<u8, Error> {
         Some(cli::CliCommand::Demo(demo)) => demo_site::serve(&demo),
         Some(cli::CliCommand::Report(saved)) => outputs::report(&saved),
         Some(cli::CliCommand::Compare(flags)) => compare::compare(&flags, handler),
+        Some(cli::CliCommand::Audit(flags)) => audit::audit(&flags),
         Some(cli::CliCommand::Doctor(flags)) => doctor::doctor(&flags),
         Some(cli::CliCommand::Capacity(options)) => capacity::capacity(&options, handler),
         Some(cli::CliCommand::Worker(flags)) => gaggle::work(&flags, handler),

@@ -54,7 +54,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// As [`open`], but for its size.
-pub(super) fn open_of_any_size(path: &Path) -> io::Result<File> {
+pub fn open_of_any_size(path: &Path) -> io::Result<File> {
     if is_handed_over(path) {
         return File::open(path);
     }

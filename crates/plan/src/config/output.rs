@@ -93,6 +93,17 @@ impl Output {
             })
     }
 
+    /// Reads an output of `lgoose audit`, which is JSON alone.
+    ///
+    /// # Errors
+    /// The same as [`Output::parse`].
+    pub fn parse_json(text: &str) -> Result<Output, String> {
+        let output = Output::parse(text).ok();
+        output
+            .filter(|one| one.format == Format::Json)
+            .ok_or_else(|| "write json=PATH, for instance 'json=audit.json' or 'json=-'".to_owned())
+    }
+
     /// Returns why outputs cannot be written together: two of them go to the same place.
     pub fn clash(outputs: &[Output]) -> Option<String> {
         let mut rest = outputs;

@@ -8,7 +8,6 @@ mod columns;
 mod fields;
 mod progress;
 mod sink;
-mod sorter;
 mod writer;
 
 use lgoose_base::error::{Diagnostic, Error};

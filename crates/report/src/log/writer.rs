@@ -4,9 +4,8 @@ use super::columns;
 use super::fields::{Csv, CsvHeader, FieldSink, Jsonl};
 use super::progress::LogProgress;
 use super::sink::{LogSink, SinkFailure};
-use super::sorter::Sorter;
 use lgoose_base::error::{Error, Trouble};
-use lgoose_base::files::{FileUse, NamedFile, or_here};
+use lgoose_base::files::{FileUse, NamedFile, Sorter, or_here};
 use lgoose_metrics::{
     Chunk, LogEntry, LogKind, LogMessage, LogWorker, RequestEntry, RunLogs, TaskEntry,
 };

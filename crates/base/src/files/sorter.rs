@@ -1,5 +1,5 @@
-//! The sorter of a request log: puts its lines in order without keeping them all in memory. Lines are sorted in parts,
-//! which are spilled to an unnamed file in the folder of the log and merged at the end.
+//! The sorter of logs: puts their lines in order without keeping them all in memory. Lines are sorted in parts, which are
+//! spilled to an unnamed file in a folder and merged at the end. Used by the request log of a run and by `lgoose audit`.
 //!
 //! Own code instead of a crate for external sorting: those limit the number of lines, not their memory. A run with a
 //! sorted log took 1.08 and 1.10 times the CPU of one without a log (`benches/README.md`, logs).
@@ -17,15 +17,15 @@ const MEMORY_BYTES: usize = 32 << 20;
 /// The bytes read at a time of each sorted part.
 const READ_BYTES: usize = 64 * 1024;
 
-/// The key that orders lines: the connection, unknown ones last, then the time.
-pub(super) type LineKey = (u64, u64);
+/// The key that orders lines, such as the connection, unknown ones last, and the time.
+pub type LineKey = (u64, u64);
 
 /// The size in bytes of a spilled line's header: its key and length.
 const HEADER_BYTES: usize = 20;
 
 /// Lines to be sorted.
 #[derive(Debug)]
-pub(super) struct Sorter {
+pub struct Sorter {
     folder: PathBuf,
     most: usize,
     text: Vec<u8>,
@@ -38,7 +38,7 @@ pub(super) struct Sorter {
 
 impl Sorter {
     /// Creates a sorter that spills lines to a file in this folder.
-    pub(super) fn new(folder: PathBuf) -> Sorter {
+    pub fn new(folder: PathBuf) -> Sorter {
         Sorter::within(folder, MEMORY_BYTES)
     }
 
@@ -57,7 +57,7 @@ impl Sorter {
     ///
     /// # Errors
     /// Returns an error if there is no room to spill lines.
-    pub(super) fn add(&mut self, key: LineKey, line: &[u8]) -> io::Result<()> {
+    pub fn add(&mut self, key: LineKey, line: &[u8]) -> io::Result<()> {
         self.lines.push((key, self.text.len(), line.len()));
         self.text.extend_from_slice(line);
         if self.text.len() + self.lines.len() * size_of::<(LineKey, usize, usize)>() > self.most {
@@ -75,9 +75,9 @@ impl Sorter {
         self.lines.sort_unstable();
         let mut end = self.parts.last().copied().unwrap_or_default();
         let mut out = io::BufWriter::with_capacity(READ_BYTES, &mut file);
-        for ((connection, start), at, length) in self.lines.drain(..) {
-            out.write_all(&connection.to_ne_bytes())?;
-            out.write_all(&start.to_ne_bytes())?;
+        for ((first, second), at, length) in self.lines.drain(..) {
+            out.write_all(&first.to_ne_bytes())?;
+            out.write_all(&second.to_ne_bytes())?;
             out.write_all(&(length as u32).to_ne_bytes())?;
             out.write_all(&self.text[at..at + length])?;
             end += (HEADER_BYTES + length) as u64;
@@ -94,7 +94,7 @@ impl Sorter {
     ///
     /// # Errors
     /// Returns an error if spilled lines cannot be read.
-    pub(super) fn each(mut self, mut put: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
+    pub fn each(mut self, mut put: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
         self.lines.sort_unstable();
         let mut memory = self.lines.iter().peekable();
         let mut parts = Vec::new();

@@ -12,6 +12,7 @@ mod elsewhere;
 mod export;
 mod fitting;
 mod gaggle;
+mod help;
 mod import;
 mod load;
 mod masked;
@@ -36,6 +37,7 @@ pub(crate) use export::ExportArgs;
 pub(crate) use gaggle::{
     AttachArgs, BrokerArgs, GaggleArgs, GatherArgs, NatsArgs, OnLoss, WorkerArgs,
 };
+pub(crate) use help::HelpArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use new::{NewArgs, PlanTemplate};
 pub(crate) use one_request::OneRequest;
@@ -51,7 +53,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 use fitting::{fitting, searching};
-use lgoose_base::error::exit;
+use lgoose_base::error::{Diagnostic, exit};
 use lgoose_plan::config::Output;
 
 const EXAMPLES: &str = "\
@@ -88,7 +90,7 @@ A plan can set them, too. The command line comes first, then the environment, th
 
 /// A load tester whose test plans are Lua scripts.
 #[derive(Debug, Parser)]
-#[command(name = "lgoose", version, long_version = long_version(), before_help = EXAMPLES, args_conflicts_with_subcommands = true, disable_help_flag = true)]
+#[command(name = "lgoose", version, long_version = long_version(), before_help = EXAMPLES, args_conflicts_with_subcommands = true, disable_help_flag = true, disable_help_subcommand = true)]
 #[command(override_usage = "lgoose <PLAN.lua | URL | URLS.txt> [options]\n       lgoose <COMMAND>")]
 pub(crate) struct Cli {
     /// A command other than running a plan.
@@ -147,6 +149,8 @@ pub(crate) enum CliCommand {
     },
     /// Print the manual page, as in: lgoose man >lgoose.1
     Man,
+    /// Explain a command, a page of the documentation, or a name of the language: lgoose help thresholds
+    Help(HelpArgs),
 }
 
 /// Parses the command line of this process. Help and version (`--help`, `--version`) and errors are printed here.
@@ -253,6 +257,29 @@ pub(crate) fn overview() -> String {
     brief::brief(&command())
 }
 
+/// Explains a command, a page of the documentation or a name of the language, for a terminal of so many columns; without a
+/// topic, the options of a run.
+///
+/// # Errors
+/// There is no such topic.
+pub(crate) fn explain(what: &HelpArgs, columns: usize) -> Result<String, Diagnostic> {
+    let mut command = command();
+    let Some(topic) = &what.topic else {
+        return Ok(command.render_long_help().to_string());
+    };
+    command.build();
+    if let Some(command) = command.find_subcommand_mut(topic) {
+        return Ok(command.render_long_help().to_string());
+    }
+    let commands = command
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    let commands: Vec<String> = commands
+        .map(|command| command.get_name().to_owned())
+        .collect();
+    help::explain(topic, columns, &commands)
+}
+
 /// Returns the script with which a shell completes options.
 pub(crate) fn completions(shell: Shell) -> Vec<u8> {
     let mut out = Vec::new();
@@ -276,7 +303,7 @@ fn command() -> clap::Command {
     Cli::command()
         .mut_args(from_environment)
         .mut_subcommands(|command| {
-            let command = command.arg(help());
+            let command = command.arg(help_flag());
             match command.get_name() {
                 "serve" => command.mut_args(from_environment),
                 "capacity" => command.mut_args(|arg| match arg.get_help_heading() {
@@ -306,7 +333,7 @@ fn from_environment(arg: Arg) -> Arg {
 }
 
 /// Returns the help flag of a command, whose options are few: `-h` and `--help` say the same.
-fn help() -> Arg {
+fn help_flag() -> Arg {
     let help = Arg::new("help").short('h').long("help");
     help.action(ArgAction::HelpShort)
         .help("Explain the options of this command")

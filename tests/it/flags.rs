@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 91] = [
+const MISFITS: [(&str, &str, &[&str]); 92] = [
     (
         "--otlp",
         "plan.lua",
@@ -77,6 +77,11 @@ const MISFITS: [(&str, &str, &[&str]); 91] = [
         &["'none' is not a whole number of at least 1"],
     ),
     ("--arrivals", "odd", &["'odd'", "even", "poisson"]),
+    (
+        "--summary",
+        "long",
+        &["'long' is no summary", "'short' or 'full'"],
+    ),
     ("--cache", "yes", &["unexpected value 'yes'"]),
     ("--paused", "yes", &["unexpected value 'yes'"]),
     ("--part", "5/4", &["write '2/4' for the second of four"]),

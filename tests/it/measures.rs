@@ -96,7 +96,18 @@ fn what_a_stall_kept_a_user_from_is_filled_in_beside_what_was_measured() {
         "stall_of_plan.lua",
         &format!("plan {{ co_mitigation = \"maximum\" }}\n{STALL}"),
     );
-    let ended = Lgoose::new([path.as_str(), "-H", &url, "-u", "1", "-i", "12"]).finish();
+    let ended = Lgoose::new([
+        path.as_str(),
+        "-H",
+        &url,
+        "-u",
+        "1",
+        "-i",
+        "12",
+        "--summary",
+        "full",
+    ])
+    .finish();
     for text in [
         "Coordinated omission",
         "over twice the longest",

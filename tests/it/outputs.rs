@@ -304,7 +304,8 @@ fn two_reports_in_one_place_are_refused_before_the_run() {
 #[test]
 fn a_saved_run_shows_its_tables_and_becomes_what_the_run_would_have_written() {
     let folder = folder("saved");
-    let ended = run("saved.lua", &folder, &ALL);
+    let full: Vec<&str> = ALL.into_iter().chain(["--summary", "full"]).collect();
+    let ended = run("saved.lua", &folder, &full);
     let report = |arguments: &[&str]| Lgoose::new(arguments.iter().copied()).within(&folder);
     let shown = report(&["report", "run.json"]).finish();
     assert_eq!(shown.code, 0, "{}", shown.stderr);

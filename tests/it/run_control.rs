@@ -128,7 +128,7 @@ fn a_terminal_that_takes_something_again_shows_the_run_again() {
     view.press_for("q", "stop the run?");
     view.press("y");
     assert_eq!(view.end(), 0);
-    view.wait_for("version      lgoose");
+    view.wait_for("verdict      ");
     view.wait_until_given_back();
 }
 

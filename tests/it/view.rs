@@ -88,7 +88,7 @@ fn every_key_does_what_the_help_says() {
     view.press_for("q", "stop the run?");
     view.press("y");
     assert_eq!(view.end(), 0, "{}", view.screen());
-    view.wait_for("version      lgoose");
+    view.wait_for("verdict      ");
     view.wait_until_given_back();
 }
 
@@ -170,7 +170,7 @@ fn a_run_that_is_over_stays_with_its_pages_until_q() {
     assert_eq!(view.end(), 1, "{}", view.screen());
     view.wait_until_given_back();
     view.wait_for("the last word");
-    view.wait_for("version      lgoose");
+    view.wait_for("verdict      ");
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn ctrl_c_stops_and_aborts_and_a_signal_gives_the_terminal_back() {
     view.wait_for("GET front page");
     view.press("\x03");
     assert_eq!(view.end(), 0);
-    view.wait_for("version      lgoose");
+    view.wait_for("verdict      ");
     view.wait_until_given_back();
 
     let path = plan(
@@ -262,7 +262,7 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_takes_it_again() {
     assert!(shell.is_taken());
     shell.press_for("2", "p99");
     shell.press("qy");
-    shell.wait_for("version      lgoose");
+    shell.wait_for("verdict      ");
     shell.press("exit\n");
     shell.end();
 }

@@ -1,3 +1,8 @@
+-- Made-up people and things.
+
+local test = require "test"
+local same, raises = test.same, test.raises
+
 task { "made-up people and things", function()
   local fake = require "lgoose.fake"
   for _ = 1, 300 do

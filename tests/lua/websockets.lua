@@ -34,15 +34,6 @@ task { "messages", sequence = 1, function(user)
   for m in socket:messages { timeout = 0.05 } do rest[#rest + 1] = m:json "n" end
   same(table.concat(rest, " "), "6 7 8 9 10", "until none comes")
   same(socket:receive { timeout = "20ms" }, nil, "none in time")
-  socket:send "round and round"
-  local rounds, begin = 0, time.now()
-  for m in socket:messages { deadline = "150ms" } do
-    rounds = rounds + 1
-    socket:send(m.data)
-  end
-  assert(rounds > 1 and time.now() - begin >= 0.15, "a deadline ends a loop to which messages come all the time")
-  same(socket:receive { match = function(m) return m.data == "nobody says this" end, deadline = 0.05 }, nil, "or a wait")
-  raises("option 'deadline' of socket:messages", function() socket:messages { deadline = {} } end)
   same(user:get("/page", { name = "page" }).status, 200, "other requests beside it")
   socket:close(3000, "bye")
   same(socket.ok, true, "a close that the plan wants is no failure")
@@ -66,6 +57,20 @@ task { "questions", sequence = 1, function(user)
   local closed = user:websocket("/close/1000", { name = "closing" })
   same(closed:ask("x", { name = "to nobody" }), nil, "the socket has ended")
   socket:close()
+end }
+
+task { "deadlines", sequence = 1, function(user)
+  local turning = user:websocket("/echo", { name = "turning", count = false })
+  turning:send "round and round"
+  local rounds, begin = 0, time.now()
+  for m in turning:messages { deadline = "150ms" } do
+    rounds = rounds + 1
+    turning:send(m.data)
+  end
+  assert(rounds > 1 and time.now() - begin >= 0.15, "a deadline ends a loop to which messages come all the time")
+  same(turning:receive { match = function(m) return m.data == "nobody says this" end, deadline = 0.05 }, nil, "or a wait")
+  raises("option 'deadline' of socket:messages", function() turning:messages { deadline = {} } end)
+  turning:close()
 end }
 
 task { "over tasks", sequence = 2, function(user)
@@ -179,7 +184,7 @@ task { "mistakes", sequence = 8, function(user)
   raises("socket:send takes a text", socket.send, socket, 7)
   raises("socket:send_binary takes a string", socket.send_binary, socket, {})
   raises("a text is UTF-8: send bytes with socket:send_binary", socket.send, socket, "\255")
-  raises("unknown option 'times' of socket:ask; options: timeout, match, name", socket.ask, socket, "x", { times = 1 })
+  raises("unknown option 'times' of socket:ask; options: timeout, match, deadline, name", socket.ask, socket, "x", { times = 1 })
   raises("socket:ask takes a text", socket.ask, socket, 7)
   raises("option 'name' must be a string", socket.ask, socket, "x", { name = 7 })
   raises("unknown option 'time' of socket:receive; options: timeout, match", socket.receive, socket, { time = 1 })

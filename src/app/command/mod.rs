@@ -124,6 +124,10 @@ fn dispatch(cli: Cli, handler: &SignalHandler) -> Result<u8, Error> {
             put(page)?;
             Ok(exit::OK)
         }
+        Some(cli::CliCommand::Help(what)) => {
+            print_text(cli::explain(&what, screen::terminal_width())?.trim_end())?;
+            Ok(exit::OK)
+        }
         None if cli.brief => {
             print_text(&cli::overview())?;
             Ok(exit::OK)

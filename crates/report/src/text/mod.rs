@@ -33,7 +33,7 @@ const FACTS_OF_ONCE: [&str; 8] = [
 ];
 
 /// Labels of the facts that a short summary leaves out.
-const OF_A_FULL_SUMMARY: [&str; 6] = ["plan", "host", "users", "started", "version", "warning"];
+const OF_A_FULL_SUMMARY: [&str; 5] = ["plan", "host", "started", "version", "warning"];
 
 /// Options of [`tables`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -113,7 +113,10 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     }
     if left_out > 0 {
         let more = "'--summary full' shows percentiles, tasks and further tables";
-        facts.push(("more", more.to_owned()));
+        // The verdict stays last.
+        let last = |(label, _): &(&str, String)| matches!(*label, "ending" | "verdict");
+        let place = facts.iter().position(last).unwrap_or(facts.len());
+        facts.insert(place, ("more", more.to_owned()));
     }
     fact_lines(&facts, 11, page, &mut out);
     out

@@ -1,0 +1,172 @@
+//! `lgoose help`: the help of a command, a page of the documentation, or a part of the language reference.
+
+use clap::Args;
+use lgoose_base::error::{Diagnostic, nearest};
+use lgoose_base::line::wrapped;
+
+/// What to explain.
+#[derive(Debug, Args)]
+pub(crate) struct HelpArgs {
+    /// A command, a page (load, thresholds, data, …), or a name of the language such as user:get or Expect
+    pub(super) topic: Option<String>,
+}
+
+/// The pages that the program carries, by topic.
+const PAGES: [(&str, &str); 10] = [
+    ("plans", include_str!("../../docs/plans.md")),
+    ("load", include_str!("../../docs/load.md")),
+    ("thresholds", include_str!("../../docs/verdicts.md")),
+    ("data", include_str!("../../docs/data.md")),
+    ("correlation", include_str!("../../docs/correlation.md")),
+    ("auth", include_str!("../../docs/auth.md")),
+    ("debugging", include_str!("../../docs/debugging.md")),
+    ("report", include_str!("../../docs/report.md")),
+    ("metrics", include_str!("../../docs/metrics.md")),
+    ("test-types", include_str!("../../docs/test-types.md")),
+];
+
+/// The reference of the language.
+const LANGUAGE: &str = include_str!("../../docs/language.md");
+
+/// The widest text, for terminals that are wider.
+const WIDEST: usize = 100;
+
+/// Explains a topic that is no command, for a terminal of so many columns.
+///
+/// # Errors
+/// There is no such topic.
+pub(crate) fn explain(
+    topic: &str,
+    columns: usize,
+    commands: &[String],
+) -> Result<String, Diagnostic> {
+    let page = PAGES.iter().find(|(name, _)| *name == topic);
+    let text = page
+        .map(|(_, text)| (*text).to_owned())
+        .or_else(|| part_of_reference(topic));
+    let Some(text) = text else {
+        let pages = PAGES.map(|(name, _)| name.to_owned());
+        let known = pages.iter().chain(commands).map(String::as_str);
+        let near = nearest(topic, known);
+        let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+        let problem = format!("there is no help on '{topic}'");
+        return Err(Diagnostic::new(problem).help(format!(
+            "{near}pages: {}; names of the language, such as user:get, Expect or random; and the commands of 'lgoose -h'",
+            pages.join(", ")
+        )));
+    };
+    Ok(plain(&text, columns.min(WIDEST)))
+}
+
+/// Returns the sections of the reference whose heading has that name: `user:get`, `get`, `Expect`, `random`.
+fn part_of_reference(name: &str) -> Option<String> {
+    let wanted = name.to_lowercase();
+    let mut found = String::new();
+    for section in LANGUAGE.split("\n### ").skip(1) {
+        let heading = section.lines().next().unwrap_or_default();
+        let heading = heading.split('`').nth(1).unwrap_or_default().to_lowercase();
+        let called = heading.split(['(', ' ']).next().unwrap_or_default();
+        let is_it = called == wanted || called.split([':', '.']).any(|part| part == wanted);
+        if is_it {
+            let section = section.split("\n## ").next().unwrap_or_default();
+            found.push_str(&format!("## {}\n\n", section.trim()));
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+/// Converts Markdown to text for a terminal: links without their addresses, code indented, paragraphs wrapped.
+fn plain(markdown: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut in_code = false;
+    for line in markdown.lines() {
+        if line.starts_with("```") {
+            in_code = !in_code;
+        } else if in_code {
+            out.push_str(&format!("    {line}\n"));
+        } else if let Some(heading) = line.strip_prefix('#') {
+            let heading = heading.trim_start_matches('#').trim();
+            out.push_str(&format!("{}\n", without_marks(heading).to_uppercase()));
+        } else if !line.starts_with("![") {
+            let text = without_marks(line);
+            let indent = text.len() - text.trim_start_matches([' ', '-', '*']).len();
+            for (place, part) in wrapped(&text, width).iter().enumerate() {
+                let before = if place == 0 { "" } else { &" ".repeat(indent) };
+                out.push_str(&format!("{before}{part}\n"));
+            }
+        }
+    }
+    out
+}
+
+/// Removes the marks of links, code and emphasis.
+fn without_marks(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("](") {
+        let Some(start) = before.rfind('[') else {
+            out.push_str(&rest[..before.len() + 2]);
+            rest = after;
+            continue;
+        };
+        out.push_str(&before[..start]);
+        out.push_str(&before[start + 1..]);
+        rest = after.split_once(')').map_or("", |(_, rest)| rest);
+    }
+    out.push_str(rest);
+    out.replace("**", "").replace('`', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_page_and_name_is_explained_within_the_width() {
+        let names = [
+            "user:get",
+            "get",
+            "Expect",
+            "options",
+            "random",
+            "env",
+            "Threshold",
+        ];
+        for topic in PAGES.map(|(name, _)| name).into_iter().chain(names) {
+            let text = explain(topic, 80, &[]).expect(topic);
+            assert!(text.lines().count() > 3, "{topic}: {text}");
+            assert!(
+                !text.contains("](") && !text.contains("```"),
+                "{topic}: {text}"
+            );
+        }
+        let text = explain("user:get", 80, &[]).expect("a method");
+        assert!(text.starts_with("USER:GET(PATH, OPTIONS)"), "{text}");
+    }
+
+    #[test]
+    fn an_unknown_topic_names_what_there_is() {
+        let commands = ["check".to_owned()];
+        let error = explain("treshold", 80, &commands).expect_err("there is none");
+        let text = error.to_string();
+        for part in [
+            "no help on 'treshold'",
+            "did you mean 'thresholds'?",
+            "pages: plans, load",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn marks_are_left_out_and_what_they_mark_stays() {
+        assert_eq!(
+            without_marks("see [the **page**](a.md#b), `code` and a[1](2"),
+            "see the page, code and a1"
+        );
+        assert_eq!(
+            plain("# A\n\n```lua\nx = 1\n```\n- one two three", 10),
+            "A\n\n    x = 1\n- one two\n  three\n"
+        );
+    }
+}

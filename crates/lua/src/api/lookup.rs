@@ -118,7 +118,7 @@ pub(super) fn function_of_host(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "same_task" => lua.create_function(same_task)?,
         "refused" => lua.create_function(|_, (owner, key): (String, Option<DisplayText>)| {
             let key = key.map_or_else(String::new, |DisplayText(key)| key);
-            Ok(names::refused(&owner, &key))
+            Ok(names::refused(&owner, &key, false))
         })?,
         "unknown_member" => lua.create_function(names::unknown_member)?,
         name => match user::functions_of_parts().find(|(own, _)| *own == name) {

@@ -4,6 +4,7 @@ mod codec;
 mod data;
 mod elements;
 mod file;
+mod foreign_names;
 #[cfg(any(test, feature = "test-support"))]
 mod fixture;
 mod forms;
@@ -38,7 +39,8 @@ mod user;
 mod wait;
 mod xml;
 
-pub(super) use names::ValueType;
+pub(super) use foreign_names::{method_elsewhere, prefixed_text};
+pub(super) use names::{ValueType, refused};
 pub(super) use percentile::percentile;
 pub(super) use prelude::start_prelude;
 pub(super) use response::RESPONSE;

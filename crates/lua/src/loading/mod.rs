@@ -2,6 +2,7 @@
 
 mod declare;
 mod field;
+mod foreign_habits;
 mod globals;
 mod load;
 mod members;

@@ -255,6 +255,7 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         typed.memory,
     )?;
     places::contain_plan_files(&program, &mut settings, &mut typed, &test.folder)?;
+    check_hosts_of_plan(&program, &plan, &settings, &typed)?;
     let own_limits = check_own_limits(&settings, &typed);
     own_limits.map_err(|mistake| mistake.at(&name, None, &test.source))?;
     let settings = typed.over(settings);
@@ -371,8 +372,37 @@ pub(super) fn base_url(host: Option<&String>, sites: &mut Sites) -> Result<Strin
     checked_url(host)
 }
 
-/// Checks a host as given on the command line, without starting anything.
-#[cfg(feature = "cli")]
+/// Checks the hosts that a plan names, without starting anything: its own unless another is typed, and those of its scenarios.
+///
+/// # Errors
+/// The first one that is none, at its line.
+pub(super) fn check_hosts_of_plan(
+    program: &Program,
+    plan: &Plan,
+    settings: &Settings,
+    typed: &Settings,
+) -> Result<(), Error> {
+    if let (Some(host), None) = (&settings.host, &typed.host) {
+        check_host(host).map_err(|error| placed(error, |mistake| program.at_setting("host", mistake)))?;
+    }
+    for scenario in &plan.scenarios {
+        if let Some(host) = &scenario.host {
+            check_host(host).map_err(|error| {
+                placed(error, |mistake| program.at_scenario(&scenario.name, "host", mistake))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn placed(error: Error, place: impl FnOnce(Diagnostic) -> Diagnostic) -> Error {
+    match error {
+        Error::Mistake(mistake) => place(mistake).into(),
+        trouble => trouble,
+    }
+}
+
+/// Checks a host as given on the command line or in a plan, without starting anything.
 pub(super) fn check_host(host: &str) -> Result<(), Error> {
     match host.strip_prefix("demo:") {
         Some(site) => Sites::check(site),
@@ -381,6 +411,14 @@ pub(super) fn check_host(host: &str) -> Result<(), Error> {
 }
 
 fn checked_url(host: &str) -> Result<String, Error> {
+    if let Some(meant) = without_slip(host) {
+        return Err(Diagnostic::new(format!(
+            "'{}' is not a host: the colon of its scheme is missing or has something else in its place",
+            masked_address(host)
+        ))
+        .help(format!("did you mean '{}'?", masked_address(&meant)))
+        .into());
+    }
     let with_scheme = if host.contains("://") {
         host.to_owned()
     } else {
@@ -395,6 +433,22 @@ fn checked_url(host: &str) -> Result<String, Error> {
         .help("write a base URL such as 'http://127.0.0.1:8080' or 'https://example.org'")
     })?;
     Ok(with_scheme)
+}
+
+/// Returns the host that was meant by one whose scheme is misspelt: `http//x`, `http:/x`, `http;//x`, `http:x`, `//x`.
+fn without_slip(host: &str) -> Option<String> {
+    let lower = host.to_ascii_lowercase();
+    let scheme = ["https", "http", "wss", "ws", "grpcs", "grpc"]
+        .into_iter()
+        .find(|scheme| lower.starts_with(scheme));
+    let (scheme, rest) = match scheme {
+        Some(scheme) => (scheme, &host[scheme.len()..]),
+        None if host.starts_with("//") => ("http", host),
+        None => return None,
+    };
+    let (signs, rest) = rest.split_at(rest.find(|c| !":;,./\\ ".contains(c))?);
+    let is_slip = signs.contains('/') || signs.contains('\\') || signs.contains(';');
+    (signs != "://" && is_slip).then(|| format!("{scheme}://{rest}"))
 }
 
 /// Describes the target: each host once, and a built-in site by its name.

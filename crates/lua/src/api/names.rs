@@ -123,7 +123,10 @@ pub(super) fn undeclared(name: &str) -> String {
             "global '{name}' is not declared; a field of a table is set by '=', as in plan {{ {name} = value }}"
         );
     }
-    let hint = match (nearest(&name, names), name.as_str()) {
+    let hint = match (nearest(&name, names).filter(|_| name.len() > 1), name.as_str()) {
+        (_, "s" | "m" | "h") => format!(
+            "declare it with 'local {name} = …' above; a rate or a time with a unit is a text, such as \"20/s\" or \"5m\""
+        ),
         (_, "package" | "debug" | "dofile" | "loadfile") => {
             "plans run in a sandbox that does not have it".to_owned()
         }

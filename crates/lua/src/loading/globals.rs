@@ -43,6 +43,11 @@ impl Globals {
         Ok(Self { lua, find, env })
     }
 
+    /// Returns the VM, in which constants can be judged.
+    pub(super) fn lua(&self) -> &Lua {
+        &self.lua
+    }
+
     /// Returns a warning for each name of a file that no local declares and that does not exist.
     pub(super) fn missing(&self, source: &SourceFile) -> Vec<Diagnostic> {
         let words = tokens(&source.text);

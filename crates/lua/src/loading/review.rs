@@ -30,7 +30,7 @@ pub fn review(program: &Arc<Program>, plan: &Plan, names: RequestNames) -> Vec<D
     for source in program.sources.all() {
         found.extend(globals.iter().flat_map(|globals| globals.missing(&source)));
         found.extend(foreign_habits(&source));
-        found.extend(unknown_names(&source));
+        found.extend(unknown_names(&source, globals.as_ref().map(Globals::lua)));
         let warnings = unsatisfiable_expects(&source.text).into_iter();
         found.extend(warnings.map(|(line, message, help)| {
             Diagnostic::new(message)

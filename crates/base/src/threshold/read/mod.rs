@@ -144,8 +144,32 @@ fn fits(
             "'KB', 'MB', 'GB' or 'B', and the same with '/s'",
         ),
     };
+    // A share that is written as a fraction.
+    let is_fraction = is_plain && threshold.limit > 0.0 && threshold.limit <= 1.0;
+    let as_share = |figure: &str| {
+        let percent = (threshold.limit * 1e8).round() / 1e6;
+        let comparison = threshold.comparison;
+        format!("did you mean '{figure} {comparison} {percent}%'?")
+    };
+    let is_count = matches!(
+        figure,
+        FigureKind::Failures | FigureKind::Dropped | FigureKind::Count
+    );
+    if is_count && is_plain && threshold.limit.fract() != 0.0 {
+        let hint = match figure {
+            FigureKind::Count => "write a whole number".to_owned(),
+            _ if is_fraction => as_share(&figure.to_string()),
+            _ => "a share of them is written with '%'".to_owned(),
+        };
+        let message = format!(
+            "the limit of '{figure}' is a number of them, and a fraction is none; {hint}"
+        );
+        return Err(ThresholdMistake::new(message, number));
+    }
     if !fits {
-        let message = if is_plain {
+        let message = if is_plain && is_fraction && figure == FigureKind::Checks {
+            format!("the limit of 'checks' needs a unit: {units}; {}", as_share("checks"))
+        } else if is_plain {
             format!("the limit of '{figure}' needs a unit: {units}")
         } else {
             format!(

@@ -4,6 +4,7 @@ mod codec;
 mod data;
 mod elements;
 mod file;
+mod first_words;
 mod foreign_names;
 #[cfg(any(test, feature = "test-support"))]
 mod fixture;
@@ -16,6 +17,7 @@ mod load;
 mod log;
 mod lookup;
 mod metric;
+mod missing_column;
 mod names;
 mod os;
 mod page;

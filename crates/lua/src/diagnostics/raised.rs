@@ -3,7 +3,7 @@
 use super::syntax;
 use crate::plan_files::Sources;
 use crate::values::shorten;
-use lgoose_base::error::{Diagnostic, NOT_AS_EXPECTED, cut};
+use lgoose_base::error::{Diagnostic, NOT_AS_EXPECTED, cut, masked_secrets};
 use std::fmt;
 
 /// An error that a task raised. It counts as a task failure; the user goes on.
@@ -64,7 +64,7 @@ pub(crate) fn to_raised(error: &mlua::Error, sources: &Sources) -> RaisedError {
                 .as_deref()
                 .and_then(|stack| sources.first_plan_line(stack))
         }),
-        message: cut(make_readable(message.trim_end())),
+        message: cut(masked_secrets(&make_readable(message.trim_end())).into_owned()),
         backtrace,
     }
 }

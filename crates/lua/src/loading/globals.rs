@@ -93,6 +93,10 @@ impl Globals {
         if let Some(next) = next
             && next.kind == TokenKind::Text
             && next.at == words[place].end()
+            // Not as in "a "b" c".
+            && place.checked_sub(1).is_none_or(|before| {
+                words[before].kind != TokenKind::Text || words[before].end() < words[place].at
+            })
             && let Some(ours) = prefixed_text(name)
         {
             return Some(format!("global '{name}' is not declared; {ours}"));

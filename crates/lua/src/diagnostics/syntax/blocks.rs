@@ -57,6 +57,7 @@ pub(super) fn missing_comma(context: &SyntaxContext<'_>) -> Option<FoundMistake>
     };
     let joins = opener.word.text == "("
         && word.line == next.line
+        && next.kind != TokenKind::Sign
         && (word.kind == TokenKind::Text || next.kind == TokenKind::Text);
     let join = if joins { "; '..' joins texts" } else { "" };
     context.found(

@@ -267,7 +267,7 @@ fn yaml_key(context: &SyntaxContext<'_>, place: usize) -> Option<FoundMistake> {
     let name = context.text(place);
     context.found(
         place,
-        if Settings::FIELDS.contains(&name) {
+        if Settings::FIELDS.contains(&name) && place + 2 < context.line_end(place) {
             format!("an option of the plan is a field of plan {{ … }}: plan {{ {name} = value }}")
         } else {
             "this is YAML: a plan is Lua, as in plan { host = \"…\" } and task { function(user) … end }"

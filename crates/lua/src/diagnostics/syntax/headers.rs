@@ -75,6 +75,9 @@ pub(super) fn wrong_header(context: &SyntaxContext<'_>) -> Option<FoundMistake> 
     if has_brace(context, keyword, stop) {
         return context.found(keyword, NO_BRACES);
     }
+    if context.text(end) == ";" && [expected, "do", "then"].contains(&context.text(end + 1)) {
+        return context.found(end, format!("there is no ';' before '{expected}': write {form}"));
+    }
     if ends_with_colon(context, keyword, end) {
         return context.found(
             keyword,
@@ -237,7 +240,8 @@ fn loop_of(context: &SyntaxContext<'_>, keyword: usize) -> Option<String> {
     if context.text(from) == "range" {
         return Some(range_loop(context, names, from));
     }
-    if context.text(from) == "$" || context.text(from) == "{" && context.text(from + 1).contains("..")
+    let is_range = context.text(from + 1).contains("..") || context.text(from + 2).starts_with("..");
+    if context.text(from) == "$" || context.text(from) == "{" && is_range
     {
         return Some(format!("for {name} = 1, 3 do … end"));
     }

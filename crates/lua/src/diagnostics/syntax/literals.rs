@@ -19,7 +19,14 @@ const UNITS: [&str; 12] = [
 ];
 
 fn malformed_number(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
-    let place = context.fail;
+    let mut place = context.fail;
+    // As in 1_000, of which Lua reads the first part as a number.
+    while place > 0
+        && context.kind(place - 1) == Some(TokenKind::Number)
+        && context.touches_next(place - 1)
+    {
+        place -= 1;
+    }
     let text = context.text(place);
     let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     let rest = &text[digits.len()..];

@@ -60,6 +60,9 @@ pub(super) fn foreign_operator(context: &SyntaxContext<'_>) -> Option<FoundMista
         "?" => "Lua chooses between values by condition and a or b",
         "=>" => return arrow(context),
         "->" => "Lua calls a method by ':', as in user:get(\"/\")",
+        "+=" if context.kind(fail + 1) == Some(TokenKind::Text) => {
+            "'..' joins texts, and Lua has no sign for both: write x = x .. \"…\""
+        }
         "++" | "+=" => INCREMENT,
         "-=" => "Lua writes x = x - 1",
         "*=" => "Lua writes x = x * 2",

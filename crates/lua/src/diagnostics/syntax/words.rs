@@ -429,6 +429,22 @@ pub(super) fn lone_value(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
             "a call has no place on the left of '=': write local page = user:get(\"/\")",
         );
     }
+    let is_literal = matches!(context.kind(fail), Some(TokenKind::Number | TokenKind::Text));
+    if context.problem == LuaProblem::Other
+        && is_literal
+        && context.ends_value(before)
+        && context.line_of(before) == context.line_of(fail)
+        && !context.is_name(before)
+    {
+        return context.found(
+            fail,
+            format!(
+                "an operator or a comma is missing between '{}' and '{}'",
+                context.text(before),
+                context.text(fail)
+            ),
+        );
+    }
     if context.problem != LuaProblem::Other || !context.is_name(before) {
         return local_without_sign(context);
     }

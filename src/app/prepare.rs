@@ -295,8 +295,13 @@ fn once(config: &mut Config, plan: &mut Plan) {
     config.iterations = Some(1);
     config.shared_iterations = None;
     config.run_time = None;
-    // One iteration is for looking at, not for judging.
-    config.thresholds.clear();
+    // One iteration is for looking at, not for judging: thresholds only show whether their rows exist.
+    config
+        .thresholds
+        .retain(|threshold| threshold.name.is_some());
+    for threshold in &mut config.thresholds {
+        (threshold.during, threshold.after, threshold.abort) = (None, None, false);
+    }
     config.co_mitigation = MitigationCadence::Disabled;
     config.co_wanted = false;
 }
@@ -383,12 +388,15 @@ pub(super) fn check_hosts_of_plan(
     typed: &Settings,
 ) -> Result<(), Error> {
     if let (Some(host), None) = (&settings.host, &typed.host) {
-        check_host(host).map_err(|error| placed(error, |mistake| program.at_setting("host", mistake)))?;
+        check_host(host)
+            .map_err(|error| placed(error, |mistake| program.at_setting("host", mistake)))?;
     }
     for scenario in &plan.scenarios {
         if let Some(host) = &scenario.host {
             check_host(host).map_err(|error| {
-                placed(error, |mistake| program.at_scenario(&scenario.name, "host", mistake))
+                placed(error, |mistake| {
+                    program.at_scenario(&scenario.name, "host", mistake)
+                })
             })?;
         }
     }

@@ -25,7 +25,14 @@ const NAMES: [&str; 17] = [
 
 /// Beginnings of keys that services give out.
 const PREFIXES: [&str; 8] = [
-    "eyJ", "ghp_", "github_pat_", "sk_live_", "sk-", "xoxb-", "AKIA", "glpat-",
+    "eyJ",
+    "ghp_",
+    "github_pat_",
+    "sk_live_",
+    "sk-",
+    "xoxb-",
+    "AKIA",
+    "glpat-",
 ];
 
 /// The fewest characters of a key that begins so.
@@ -105,7 +112,11 @@ fn named_value(text: &str, at: usize) -> Option<(usize, usize)> {
     };
     let length = value.find(ends).unwrap_or(value.len());
     // 'Bearer x' is a value of two words.
-    let scheme = value.split(' ').next().unwrap_or_default().to_ascii_lowercase();
+    let scheme = value
+        .split(' ')
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     if ["bearer", "basic"].contains(&scheme.as_str()) {
         return scheme_value(text, from + scheme.len());
     }
@@ -123,10 +134,22 @@ mod tests {
     fn secrets_are_masked_by_their_shape() {
         for (text, masked) in [
             ("no Bearer abcdef123456", "no Bearer ***"),
-            ("Authorization: Bearer abc.def-123", "Authorization: Bearer ***"),
-            ("/login?user=a&password=hunter2&x=1", "/login?user=a&password=***&x=1"),
-            ("{\"token\":\"abcdef\",\"a\":1}", "{\"token\":\"***\",\"a\":1}"),
-            ("got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln here", "got *** here"),
+            (
+                "Authorization: Bearer abc.def-123",
+                "Authorization: Bearer ***",
+            ),
+            (
+                "/login?user=a&password=hunter2&x=1",
+                "/login?user=a&password=***&x=1",
+            ),
+            (
+                "{\"token\":\"abcdef\",\"a\":1}",
+                "{\"token\":\"***\",\"a\":1}",
+            ),
+            (
+                "got eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln here",
+                "got *** here",
+            ),
             ("key AKIAIOSFODNN7EXAMPLE", "key ***"),
             ("token: a1b2c3d4", "token: ***"),
         ] {

@@ -67,6 +67,9 @@ mod tests {
         ] {
             assert_eq!(first_words(body.as_bytes()), expected, "{body}");
         }
-        assert_eq!(first_words("é ".repeat(1_000).as_bytes()).chars().count(), 61);
+        assert_eq!(
+            first_words("é ".repeat(1_000).as_bytes()).chars().count(),
+            61
+        );
     }
 }

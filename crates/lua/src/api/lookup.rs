@@ -6,8 +6,8 @@ use super::parts::{Member, PreludePart, prelude_part};
 use super::prelude::{function_of_part, opening};
 use super::user::{self, grpc, session, tags};
 use super::{
-    codec, data, file, json, json_view, load, log, metric, missing_column, names, os, page, random, regex, require,
-    response, run, time, wait, xml,
+    codec, data, file, json, json_view, load, log, metric, missing_column, names, os, page, random,
+    regex, require, response, run, time, wait, xml,
 };
 use crate::diagnostics::{self, PlainText};
 use crate::limits;

@@ -32,7 +32,13 @@ fn missing_column(
     let is_row = ["next", "get"].contains(&text(declared + 5));
     // local rows = data.csv "file"
     let opened = (0..declared).rev().find(|at| {
-        let names = [text(at + 1), text(at + 2), text(at + 3), text(at + 4), text(at + 5)];
+        let names = [
+            text(at + 1),
+            text(at + 2),
+            text(at + 3),
+            text(at + 4),
+            text(at + 5),
+        ];
         text(*at) == "local" && names == [rows, "=", "data", ".", "csv"]
     })?;
     let bracket = usize::from(text(opened + 6) == "(");
@@ -43,7 +49,9 @@ fn missing_column(
         return None;
     }
     let separator = match &columns[..] {
-        [only] => [";", "\t", "|"].into_iter().find(|sign| only.contains(sign)),
+        [only] => [";", "\t", "|"]
+            .into_iter()
+            .find(|sign| only.contains(sign)),
         _ => None,
     };
     let hint = separator.map_or_else(String::new, |separator| {

@@ -5,9 +5,9 @@ mod data;
 mod elements;
 mod file;
 mod first_words;
-mod foreign_names;
 #[cfg(any(test, feature = "test-support"))]
 mod fixture;
+mod foreign_names;
 mod forms;
 mod function;
 mod json;

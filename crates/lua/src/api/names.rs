@@ -76,7 +76,9 @@ fn refused_global(key: &str, is_function: bool) -> String {
     if is_function {
         return match function_elsewhere(key) {
             Some(ours) => format!("{undeclared}; {ours}"),
-            None => format!("{undeclared}; write 'local function {key}' for a function of this file"),
+            None => {
+                format!("{undeclared}; write 'local function {key}' for a function of this file")
+            }
         };
     }
     if DECLARATIONS.contains(&key) {
@@ -113,7 +115,9 @@ pub(super) fn undeclared(name: &str) -> String {
         .chain(["user"])
         .find(|one| one.eq_ignore_ascii_case(&name));
     if let Some(declaration) = declaration {
-        return format!("global '{name}' is not declared; names are in lower case: '{declaration}'");
+        return format!(
+            "global '{name}' is not declared; names are in lower case: '{declaration}'"
+        );
     }
     if let Some(near) = nearest(&name, DECLARATIONS.into_iter().filter(|one| one.len() > 2)) {
         return format!("global '{name}' is not declared; did you mean '{near}'?");
@@ -123,7 +127,10 @@ pub(super) fn undeclared(name: &str) -> String {
             "global '{name}' is not declared; a field of a table is set by '=', as in plan {{ {name} = value }}"
         );
     }
-    let hint = match (nearest(&name, names).filter(|_| name.len() > 1), name.as_str()) {
+    let hint = match (
+        nearest(&name, names).filter(|_| name.len() > 1),
+        name.as_str(),
+    ) {
         (_, "s" | "m" | "h") => format!(
             "declare it with 'local {name} = …' above; a rate or a time with a unit is a text, such as \"20/s\" or \"5m\""
         ),

@@ -1,8 +1,8 @@
 //! The fields and methods of a response. Each is created at its first use.
 
+use super::first_words::first_words;
 use super::function::{Arguments, function};
 use super::names::{ValueType, unknown};
-use super::first_words::first_words;
 use super::{elements, forms, json, page_urls, regex};
 use crate::diagnostics::plan_line;
 use crate::limits::Held;
@@ -135,7 +135,8 @@ impl CalledResponse {
         };
         let described = self.read(lua, |finished| {
             let response = finished.response();
-            let url = response.map_or_else(String::new, |response| response.target.text().to_string());
+            let url =
+                response.map_or_else(String::new, |response| response.target.text().to_string());
             (finished.status(), url)
         });
         let Ok((status, url)) = described else {

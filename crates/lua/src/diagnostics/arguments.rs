@@ -38,7 +38,9 @@ fn argument_of<'a>(line: &'a str, method: &str, place: usize) -> Option<&'a str>
         if ends && number == place {
             let last: Option<&Token<'_>> = words.get(at.checked_sub(1)?);
             let (first, last) = (words.get(from)?, last?);
-            return line.get(first.at..last.end());
+            return line
+                .get(first.at..last.end())
+                .filter(|text| !text.is_empty());
         }
         if depth == 0 {
             return None;
@@ -58,7 +60,11 @@ mod tests {
     fn an_argument_is_found_by_its_place() {
         for (line, place, expected) in [
             ("user:bearer(token)", 0, Some("token")),
-            ("  user:bearer(page:json().token) -- x", 0, Some("page:json().token")),
+            (
+                "  user:bearer(page:json().token) -- x",
+                0,
+                Some("page:json().token"),
+            ),
             ("user:bearer(f(1, 2), { a = 3 }.b)", 1, Some("{ a = 3 }.b")),
             ("user:bearer(a) user:bearer(b)", 0, None),
             ("user:bearer(a", 0, None),

@@ -17,8 +17,7 @@ pub(super) fn is_constant(words: &[Token<'_>]) -> bool {
         match word.kind {
             TokenKind::Text | TokenKind::Number => !["..", ":", "."].contains(&next),
             TokenKind::Name => {
-                ["true", "false", "nil"].contains(&word.text)
-                    || !word.is_keyword() && next == "="
+                ["true", "false", "nil"].contains(&word.text) || !word.is_keyword() && next == "="
             }
             TokenKind::Sign => ["{", "}", ",", ";", "=", "-"].contains(&word.text),
         }
@@ -50,9 +49,7 @@ fn value_of(lua: &Lua, text: &str) -> Option<Value> {
 /// Returns the problem with the arguments of `user:wait`, each as one word.
 pub(super) fn wait_problem(arguments: &[Token<'_>]) -> Option<String> {
     if arguments.len() > 2 {
-        return Some(
-            "user:wait takes {from, to}, two values at most: user:wait(1, 5)".to_owned(),
-        );
+        return Some("user:wait takes {from, to}, two values at most: user:wait(1, 5)".to_owned());
     }
     let mut pauses = Vec::new();
     for argument in arguments {

@@ -146,7 +146,10 @@ fn run(
     let globals = prelude.globals;
     globals.raw_set("plan", declaration(&lua, builder, "plan", declare_plan)?)?;
     globals.raw_set("task", declaration(&lua, builder, "task", declare_task)?)?;
-    globals.raw_set("scenario", declaration(&lua, builder, "scenario", declare_scenario)?)?;
+    globals.raw_set(
+        "scenario",
+        declaration(&lua, builder, "scenario", declare_scenario)?,
+    )?;
     globals.raw_set("on", event_declaration(&lua, builder)?)?;
     let load = lua
         .load(program.plan.as_slice())
@@ -229,7 +232,10 @@ fn declaration(
             let message = format!("expected a table here, not {}", type_phrase(&argument));
             let form = match (keyword, &argument) {
                 ("task", Value::String(name)) => {
-                    format!("task {{ \"{}\", function(user) … end }}", escape_invalid(name))
+                    format!(
+                        "task {{ \"{}\", function(user) … end }}",
+                        escape_invalid(name)
+                    )
                 }
                 ("scenario", Value::String(name)) => format!(
                     "scenario {{ \"{}\", task {{ function(user) … end }} }}",

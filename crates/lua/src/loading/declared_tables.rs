@@ -57,7 +57,11 @@ impl DeclaredTables {
         let Some((declared, key)) = changed.first() else {
             return Ok(());
         };
-        let DeclaredTable { keyword, place: (file, line), .. } = declared;
+        let DeclaredTable {
+            keyword,
+            place: (file, line),
+            ..
+        } = declared;
         let source = sources.text(file);
         let at = setting_line(&source, *line, key).unwrap_or(*line);
         let message = format!(

@@ -74,7 +74,11 @@ impl<'a> HabitReader<'a> {
     fn joined_by_plus(&self, place: usize) -> Option<(String, String)> {
         let is_text = |place: usize| {
             self.is_kind(place, TokenKind::Text)
-                && self.text(place).trim_matches(['"', '\'']).parse::<f64>().is_err()
+                && self
+                    .text(place)
+                    .trim_matches(['"', '\''])
+                    .parse::<f64>()
+                    .is_err()
         };
         // 'f "x" + 1' adds to what a call returns.
         let is_argument = |place: usize| {
@@ -82,7 +86,9 @@ impl<'a> HabitReader<'a> {
                 && self.is_kind(place - 1, TokenKind::Name)
                 && !self.words[place - 1].is_keyword()
         };
-        let left = place.checked_sub(1).is_some_and(|left| is_text(left) && !is_argument(left));
+        let left = place
+            .checked_sub(1)
+            .is_some_and(|left| is_text(left) && !is_argument(left));
         let right = is_text(place + 1);
         (left || right).then(|| {
             (
@@ -158,8 +164,8 @@ impl<'a> HabitReader<'a> {
             ));
         }
         let is_table = self.text(first) == "{";
-        let is_list = end == first + 1
-            && self.literals.get(self.text(first)) == Some(&DeclaredLiteral::List);
+        let is_list =
+            end == first + 1 && self.literals.get(self.text(first)) == Some(&DeclaredLiteral::List);
         (is_table || is_list).then(|| {
             let list = match is_list {
                 true => format!("({})", self.text(first)),
@@ -183,11 +189,15 @@ impl<'a> HabitReader<'a> {
         }
         let sign = self.text(at + 1);
         let right = self.words.get(at + 2)?;
-        let is_value = matches!(right.kind, TokenKind::Number | TokenKind::Text) || right.text == "nil";
+        let is_value =
+            matches!(right.kind, TokenKind::Number | TokenKind::Text) || right.text == "nil";
         (["==", "~="].contains(&sign) && is_value).then(|| {
             let other = if sign == "==" { "~=" } else { "==" };
             (
-                format!("'not' binds before '{sign}': this compares true or false with {}", right.text),
+                format!(
+                    "'not' binds before '{sign}': this compares true or false with {}",
+                    right.text
+                ),
                 format!("write a {other} b, or not (a {sign} b)"),
             )
         })
@@ -269,8 +279,13 @@ impl<'a> HabitReader<'a> {
             return None;
         }
         let (sign, member) = (self.text(place + 1), self.text(place + 2));
-        if sign == "[" && member == "0" && self.text(place + 3) == "]" && self.text(place + 4) != "="
-        {
+        let sets_zero = || {
+            let mut fours = self.words.windows(4);
+            fours.any(|four| {
+                (four[0].text, four[1].text, four[2].text, four[3].text) == ("[", "0", "]", "=")
+            })
+        };
+        if sign == "[" && member == "0" && self.text(place + 3) == "]" && !sets_zero() {
             return (*literal == DeclaredLiteral::List).then(|| {
                 (
                     format!("the list '{name}' has no place 0"),
@@ -282,7 +297,9 @@ impl<'a> HabitReader<'a> {
             return None;
         }
         // What texts of Lua have.
-        let of_text = ["len", "upper", "lower", "find", "format", "gsub", "sub", "rep", "match"];
+        let of_text = [
+            "len", "upper", "lower", "find", "format", "gsub", "sub", "rep", "match",
+        ];
         if *literal == DeclaredLiteral::Text && of_text.contains(&member) {
             return None;
         }
@@ -301,7 +318,8 @@ impl<'a> HabitReader<'a> {
                 && (self.text(at + 1) == "="
                     || self.text(at + 1) == "(" && at >= 3 && {
                         let head = at.saturating_sub(5)..at;
-                        head.into_iter().any(|before| self.text(before) == "function")
+                        head.into_iter()
+                            .any(|before| self.text(before) == "function")
                     })
         })
     }

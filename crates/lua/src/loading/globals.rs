@@ -38,7 +38,10 @@ impl Globals {
                     if type(value) == 'function' then \
                     error(\"attempt to index a function value (global '\" .. name .. \"')\", 0) end \
                     value = value[member]";
-        lua.globals().set("type", lua.create_function(|_, value: Value| Ok(value.type_name()))?)?;
+        lua.globals().set(
+            "type",
+            lua.create_function(|_, value: Value| Ok(value.type_name()))?,
+        )?;
         let find = lua.load(find).set_name("=lgoose").into_function()?;
         Ok(Self { lua, find, env })
     }
@@ -82,13 +85,20 @@ impl Globals {
     }
 
     /// Returns the error that a task would get for the name in some words: for setting it, or for reading it and its member.
-    fn problem_of(&self, words: &[Token<'_>], place: usize, member: Option<&str>) -> Option<String> {
+    fn problem_of(
+        &self,
+        words: &[Token<'_>],
+        place: usize,
+        member: Option<&str>,
+    ) -> Option<String> {
         let name = words[place].text;
         let problem = self.look_up(name, None);
         let Some(problem) = problem else {
             return member.and_then(|member| self.look_up(name, Some(member)));
         };
-        let before = place.checked_sub(1).map_or("", |before| text(words, before));
+        let before = place
+            .checked_sub(1)
+            .map_or("", |before| text(words, before));
         let next = words.get(place + 1);
         if let Some(next) = next
             && next.kind == TokenKind::Text

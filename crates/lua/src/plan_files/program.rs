@@ -233,7 +233,12 @@ impl Program {
         self.at_field(self.lines.scenarios.get(scenario), field, mistake)
     }
 
-    fn at_field(&self, declared: Option<&SourceLine>, field: &str, mistake: Diagnostic) -> Diagnostic {
+    fn at_field(
+        &self,
+        declared: Option<&SourceLine>,
+        field: &str,
+        mistake: Diagnostic,
+    ) -> Diagnostic {
         let Some((file, line)) = declared else {
             return mistake.at(&self.file, None, "");
         };

@@ -37,8 +37,8 @@ pub(super) use json::{convert as convert_json, convert_to_tree, encode as encode
 pub(super) use json_path::{JsonPath, PathStep, place_of, scalars_are_passed_over};
 pub use op::{ExchangeEnd, JobFunction, Op, ReceiveTime};
 pub(super) use op::{marker, markers};
-pub(super) use options::{check_options, 
-    EVENTS, OPTIONS, REQUEST, basic, bearer, header_line, named, read_buffer,
+pub(super) use options::{
+    EVENTS, OPTIONS, REQUEST, basic, bearer, check_options, header_line, named, read_buffer,
 };
 pub use protobuf::decode_any_message;
 pub(super) use protobuf::{DecodingFault, decode as decode_message, encode as encode_message};

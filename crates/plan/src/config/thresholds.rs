@@ -98,7 +98,8 @@ fn named_one(name: &str, value: &Value, found: &mut Vec<Threshold>) -> Result<()
     match texts.iter().find(|text| Threshold::read(text).is_ok()) {
         None => Err(misfit),
         Some(text) => {
-            let problem = format!("'{name}' is a figure, and stands where the name of a row belongs");
+            let problem =
+                format!("'{name}' is a figure, and stands where the name of a row belongs");
             let help = format!("write thresholds = {{ \"{text}\" }}");
             Err(Misfit::from(problem).mark(name, 0..name.len()).help(&help))
         }

@@ -34,13 +34,32 @@ const ELSEWHERE: [(&[&str], &str); 9] = [
     (&["mean", "average"], "avg"),
     (&["median", "med", "percentile"], "p50"),
     (
-        &["errors", "error", "error_rate", "failure", "failed", "fails", "http_req_failed", "failure_rate"],
+        &[
+            "errors",
+            "error",
+            "error_rate",
+            "failure",
+            "failed",
+            "fails",
+            "http_req_failed",
+            "failure_rate",
+        ],
         "failures",
     ),
-    (&["rps", "throughput", "requests_per_second", "reqs"], "rate"),
+    (
+        &["rps", "throughput", "requests_per_second", "reqs"],
+        "rate",
+    ),
     (&["requests", "hits", "iterations", "http_reqs"], "count"),
     (
-        &["response_time", "latency", "duration", "http_req_duration", "time", "responseTime"],
+        &[
+            "response_time",
+            "latency",
+            "duration",
+            "http_req_duration",
+            "time",
+            "responseTime",
+        ],
         "p95",
     ),
     (&["minimum"], "min"),
@@ -196,14 +215,16 @@ fn fits(
             _ if is_fraction => as_share(&figure.to_string()),
             _ => "a share of them is written with '%'".to_owned(),
         };
-        let message = format!(
-            "the limit of '{figure}' is a number of them, and a fraction is none; {hint}"
-        );
+        let message =
+            format!("the limit of '{figure}' is a number of them, and a fraction is none; {hint}");
         return Err(ThresholdMistake::new(message, number));
     }
     if !fits {
         let message = if is_plain && is_fraction && figure == FigureKind::Checks {
-            format!("the limit of 'checks' needs a unit: {units}; {}", as_share("checks"))
+            format!(
+                "the limit of 'checks' needs a unit: {units}; {}",
+                as_share("checks")
+            )
         } else if is_plain {
             format!("the limit of '{figure}' needs a unit: {units}")
         } else {
@@ -312,8 +333,8 @@ impl<'a> ThresholdParser<'a> {
             None => {
                 let parts = TimedPart::all().map(TimedPart::name);
                 let names = FIGURES.iter().map(|(name, _)| *name).chain(parts);
-                let near = figure_elsewhere(word)
-                    .or_else(|| nearest(word, names).map(str::to_owned));
+                let near =
+                    figure_elsewhere(word).or_else(|| nearest(word, names).map(str::to_owned));
                 let hint =
                     near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
                 Err(ThresholdMistake::new(

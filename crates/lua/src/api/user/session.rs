@@ -2,9 +2,9 @@
 //! returned.
 
 use crate::api::json_view;
+use crate::diagnostics::argument_text;
 use crate::requests::{basic, bearer, convert_to_tree, header_line};
 use crate::sandbox::VmHost;
-use crate::diagnostics::argument_text;
 use crate::values::{
     self, DisplayText, describe_mismatch, escape_invalid, read_scalar, shorten, type_phrase,
 };
@@ -72,10 +72,9 @@ fn credential(
 ) -> mlua::Result<LuaString> {
     match value {
         Value::String(text) => Ok(text.clone()),
-        Value::Integer(_) | Value::Number(_) => {
-            lua.coerce_string(value.clone())?
-                .ok_or_else(|| mlua::Error::runtime("a number is no text"))
-        }
+        Value::Integer(_) | Value::Number(_) => lua
+            .coerce_string(value.clone())?
+            .ok_or_else(|| mlua::Error::runtime("a number is no text")),
         other => {
             let what = format!("{role} of user:{method}");
             let problem = describe_mismatch(&what, "a string", other);

@@ -24,8 +24,7 @@ pub(super) fn missing_comma(context: &SyntaxContext<'_>) -> Option<FoundMistake>
     }
     let is_start = match next.kind {
         TokenKind::Name => {
-            !next.is_keyword()
-                || ["function", "nil", "true", "false", "not"].contains(&next.text)
+            !next.is_keyword() || ["function", "nil", "true", "false", "not"].contains(&next.text)
         }
         TokenKind::Number | TokenKind::Text => true,
         TokenKind::Sign => next.text == "{" || next.text == "[",
@@ -40,11 +39,20 @@ pub(super) fn missing_comma(context: &SyntaxContext<'_>) -> Option<FoundMistake>
     if declares {
         return context.found(
             place_of(context, opener),
-            format!("the '{}' of line {} has no '{}'", opener.word.text, opener.word.line, opener.close),
+            format!(
+                "the '{}' of line {} has no '{}'",
+                opener.word.text, opener.word.line, opener.close
+            ),
         );
     }
     if is_dot && opener.word.text == "{" {
-        return context.found(before, format!("put a comma after {}, not a dot", shown(context.text(before))));
+        return context.found(
+            before,
+            format!(
+                "put a comma after {}, not a dot",
+                shown(context.text(before))
+            ),
+        );
     }
     if !is_start || !context.is_repaired(place, place, ",") {
         return None;
@@ -81,7 +89,10 @@ pub(super) fn unbalanced(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
         let Opener { word, close } = opener;
         let place = place_of(context, opener);
         // As in 'login() {'.
-        if word.text == "{" && context.text_before(place, 1) == ")" && place + 1 == context.line_end(place) {
+        if word.text == "{"
+            && context.text_before(place, 1) == ")"
+            && place + 1 == context.line_end(place)
+        {
             return context.found(
                 place,
                 "a block of Lua has no braces: a function is local function name(user) … end",
@@ -119,7 +130,10 @@ pub(super) fn unbalanced(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
             ")" | "]" => innermost.is_none_or(|opener| opener.close == "end"),
             _ => innermost.is_some_and(|opener| opener.close != "end"),
         };
-        if is_surplus && innermost.is_none_or(|opener| opener.close != near) && context.compiles(&without) {
+        if is_surplus
+            && innermost.is_none_or(|opener| opener.close != near)
+            && context.compiles(&without)
+        {
             return context.found(fail, format!("there is nothing for this '{near}' to close"));
         }
     }
@@ -139,7 +153,9 @@ pub(super) fn unbalanced(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
 }
 
 fn place_of(context: &SyntaxContext<'_>, opener: Opener<'_>) -> usize {
-    context.words.partition_point(|word| word.at < opener.word.at)
+    context
+        .words
+        .partition_point(|word| word.at < opener.word.at)
 }
 
 /// The blocks and brackets still open after some words.

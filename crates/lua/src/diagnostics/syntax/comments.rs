@@ -53,11 +53,7 @@ fn is_prose(context: &SyntaxContext<'_>, sign: usize) -> bool {
     let follows_nothing = sign + 1 == end;
     let begins = context.words[sign].first || context.text_before(sign, 1) == ";";
     let is_word = |at: usize| {
-        at < end
-            && matches!(
-                context.kind(at),
-                Some(TokenKind::Name | TokenKind::Number)
-            )
+        at < end && matches!(context.kind(at), Some(TokenKind::Name | TokenKind::Number))
     };
     let before = context.text_before(sign, 1);
     // The scheme of an address.

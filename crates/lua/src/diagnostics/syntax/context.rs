@@ -130,7 +130,10 @@ impl<'a> SyntaxContext<'a> {
     /// Returns whether the text up to and with the word at which Lua gave up would be right if the words in `from..to` were
     /// `instead`.
     pub(super) fn is_repaired(&self, from: usize, to: usize, instead: &str) -> bool {
-        let start = self.words.get(from).map_or(self.source.len(), |word| word.at);
+        let start = self
+            .words
+            .get(from)
+            .map_or(self.source.len(), |word| word.at);
         let end = match to.checked_sub(1) {
             Some(last) if to > from => self.words.get(last).map_or(start, Token::end),
             _ => start,
@@ -148,7 +151,9 @@ impl<'a> SyntaxContext<'a> {
 
     /// Returns the text of the word that many places before another; empty where there is none.
     pub(super) fn text_before(&self, place: usize, count: usize) -> &'a str {
-        place.checked_sub(count).map_or("", |place| self.text(place))
+        place
+            .checked_sub(count)
+            .map_or("", |place| self.text(place))
     }
 
     pub(super) fn kind(&self, place: usize) -> Option<TokenKind> {

@@ -55,7 +55,10 @@ fn wrong_field(context: &SyntaxContext<'_>, open: usize) -> Option<FoundMistake>
         );
     }
     if fail == start && (first == "," || first == ";") {
-        return context.found(start, "there is a comma too many: entries are separated by one");
+        return context.found(
+            start,
+            "there is a comma too many: entries are separated by one",
+        );
     }
     if context.is_keyword(start) && second == "=" {
         return context.found(
@@ -70,7 +73,10 @@ fn wrong_field(context: &SyntaxContext<'_>, open: usize) -> Option<FoundMistake>
         );
     }
     if first == "-" && context.words[start].first {
-        return context.found(start, "this is YAML: a list of Lua is { \"a\", \"b\" }, without '-'");
+        return context.found(
+            start,
+            "this is YAML: a list of Lua is { \"a\", \"b\" }, without '-'",
+        );
     }
     if let Some(found) = dashed(context, start) {
         return Some(found);
@@ -78,11 +84,20 @@ fn wrong_field(context: &SyntaxContext<'_>, open: usize) -> Option<FoundMistake>
     // a.b = 1
     if context.is_name(start) && second == "." && context.text(start + 3) == "=" {
         let name = context.slice(start, start + 3);
-        return context.found(start, format!("such a name stands in brackets: [\"{name}\"] = value"));
+        return context.found(
+            start,
+            format!("such a name stands in brackets: [\"{name}\"] = value"),
+        );
     }
-    let is_key = matches!(context.kind(start), Some(TokenKind::Text | TokenKind::Number));
+    let is_key = matches!(
+        context.kind(start),
+        Some(TokenKind::Text | TokenKind::Number)
+    );
     if is_key && second == "=" {
-        return context.found(start, format!("such a name stands in brackets: [{first}] = value"));
+        return context.found(
+            start,
+            format!("such a name stands in brackets: [{first}] = value"),
+        );
     }
     let key_end = if first == "[" { None } else { Some(start + 1) };
     let colon = key_end.filter(|at| context.text(*at) == ":");
@@ -107,7 +122,10 @@ fn wrong_field(context: &SyntaxContext<'_>, open: usize) -> Option<FoundMistake>
     // users 10
     if context.is_name(start)
         && fail == start + 1
-        && matches!(context.kind(fail), Some(TokenKind::Number | TokenKind::Text))
+        && matches!(
+            context.kind(fail),
+            Some(TokenKind::Number | TokenKind::Text)
+        )
         && context.line_of(start) == context.line_of(fail)
     {
         let value = context.text(fail);
@@ -236,14 +254,20 @@ fn outside(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
         );
     }
     let places = [start, here];
-    let key = places.into_iter().find(|at| is_yaml_key(context, *at) && *at < fail);
+    let key = places
+        .into_iter()
+        .find(|at| is_yaml_key(context, *at) && *at < fail);
     if let Some(key) = key
         && at_top
     {
         return yaml_key(context, key);
     }
     if context.text(fail) == ":" || context.text_before(fail, 1) == ":" {
-        let colon = if context.text(fail) == ":" { fail } else { fail - 1 };
+        let colon = if context.text(fail) == ":" {
+            fail
+        } else {
+            fail - 1
+        };
         if context.text_before(colon, 2) == "local" {
             return context.found(
                 colon,

@@ -76,7 +76,10 @@ pub(super) fn wrong_header(context: &SyntaxContext<'_>) -> Option<FoundMistake> 
         return context.found(keyword, NO_BRACES);
     }
     if context.text(end) == ";" && [expected, "do", "then"].contains(&context.text(end + 1)) {
-        return context.found(end, format!("there is no ';' before '{expected}': write {form}"));
+        return context.found(
+            end,
+            format!("there is no ';' before '{expected}': write {form}"),
+        );
     }
     if ends_with_colon(context, keyword, end) {
         return context.found(
@@ -134,9 +137,7 @@ fn header_end(context: &SyntaxContext<'_>, keyword: usize, last: usize) -> Optio
         match (word.kind, word.text) {
             // As in 'if (a) {' at the end of its line.
             (TokenKind::Sign, "{")
-                if depth == 0
-                    && context.text(at - 1) == ")"
-                    && at + 1 == context.line_end(at) =>
+                if depth == 0 && context.text(at - 1) == ")" && at + 1 == context.line_end(at) =>
             {
                 return Some(at);
             }
@@ -153,8 +154,7 @@ fn header_end(context: &SyntaxContext<'_>, keyword: usize, last: usize) -> Optio
         }
         if at == last {
             // In brackets, something else is wrong.
-            return (depth == 0 || first_line_lacks_word(context, keyword, expected))
-                .then_some(at);
+            return (depth == 0 || first_line_lacks_word(context, keyword, expected)).then_some(at);
         }
     }
     None
@@ -188,7 +188,10 @@ fn has_brace(context: &SyntaxContext<'_>, keyword: usize, end: usize) -> bool {
 fn wrong_for(context: &SyntaxContext<'_>, header: &BlockHeader) -> Option<FoundMistake> {
     let BlockHeader { keyword, end } = *header;
     if is_c_loop(context, keyword) {
-        return context.found(keyword, format!("Lua writes {}", c_loop(context, keyword + 2)));
+        return context.found(
+            keyword,
+            format!("Lua writes {}", c_loop(context, keyword + 2)),
+        );
     }
     let loops = loop_of(context, keyword);
     if let Some(ours) = loops {
@@ -234,18 +237,27 @@ fn loop_of(context: &SyntaxContext<'_>, keyword: usize) -> Option<String> {
             _ => return None,
         };
         let first = context.text(from).split("..").next().unwrap_or_default();
-        let to = if to.is_empty() { context.text(from + 2) } else { to };
-        return Some(format!("for {name} = {first}, {} do … end", last_number(to)));
+        let to = if to.is_empty() {
+            context.text(from + 2)
+        } else {
+            to
+        };
+        return Some(format!(
+            "for {name} = {first}, {} do … end",
+            last_number(to)
+        ));
     }
     if context.text(from) == "range" {
         return Some(range_loop(context, names, from));
     }
-    let is_range = context.text(from + 1).contains("..") || context.text(from + 2).starts_with("..");
-    if context.text(from) == "$" || context.text(from) == "{" && is_range
-    {
+    let is_range =
+        context.text(from + 1).contains("..") || context.text(from + 2).starts_with("..");
+    if context.text(from) == "$" || context.text(from) == "{" && is_range {
         return Some(format!("for {name} = 1, 3 do … end"));
     }
-    if number(from) && context.text(from).contains("..") || number(from) && context.text(from + 1) == ".." {
+    if number(from) && context.text(from).contains("..")
+        || number(from) && context.text(from + 1) == ".."
+    {
         return Some(format!("for {name} = 1, 3 do … end"));
     }
     if number(from) && number(from + 1) {
@@ -269,7 +281,11 @@ fn loop_of(context: &SyntaxContext<'_>, keyword: usize) -> Option<String> {
             .replace(']', " }"),
         false => context.text(from).to_owned(),
     };
-    let value = if is_list { format!(" {value}") } else { format!("({value})") };
+    let value = if is_list {
+        format!(" {value}")
+    } else {
+        format!("({value})")
+    };
     Some(format!("for _, {name} in ipairs{value} do … end"))
 }
 
@@ -296,7 +312,8 @@ fn c_loop(context: &SyntaxContext<'_>, from: usize) -> String {
     let at = if declares { from + 1 } else { from };
     let name = context.text(at);
     let value = |at: usize| {
-        let end = (at..context.line_end(at)).find(|at| [")", ";", "{"].contains(&context.text(*at)));
+        let end =
+            (at..context.line_end(at)).find(|at| [")", ";", "{"].contains(&context.text(*at)));
         context.slice(at, end.unwrap_or(at + 1))
     };
     match context.text(at + 1) {

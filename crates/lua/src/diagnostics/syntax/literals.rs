@@ -31,7 +31,10 @@ fn malformed_number(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
     let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     let rest = &text[digits.len()..];
     if ["local", "function", ".", ":"].contains(&context.text_before(place, 1)) {
-        return context.found(place, "a name begins with a letter or '_', not with a digit");
+        return context.found(
+            place,
+            "a name begins with a letter or '_', not with a digit",
+        );
     }
     // As in 127.0.0.1:8080.
     if text.matches('.').count() == 3 && text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
@@ -83,9 +86,7 @@ fn malformed_number(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
 /// Returns the place behind the words that stand together without spaces from `place` on.
 fn touching_end(context: &SyntaxContext<'_>, place: usize) -> usize {
     let mut end = place;
-    while context.touches_next(end)
-        && context.kind(end + 1) != Some(TokenKind::Sign)
-    {
+    while context.touches_next(end) && context.kind(end + 1) != Some(TokenKind::Sign) {
         end += 1;
     }
     end + 1
@@ -94,9 +95,7 @@ fn touching_end(context: &SyntaxContext<'_>, place: usize) -> usize {
 /// Returns the place behind a value without quotes: the words up to a space, a comma or a closing bracket.
 fn value_end(context: &SyntaxContext<'_>, place: usize) -> usize {
     let mut end = place;
-    while context.touches_next(end)
-        && !["}", ",", ")", "]", ";"].contains(&context.text(end + 1))
-    {
+    while context.touches_next(end) && !["}", ",", ")", "]", ";"].contains(&context.text(end + 1)) {
         end += 1;
     }
     end + 1
@@ -108,11 +107,18 @@ fn unfinished_text(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
     if text.starts_with('[') {
         return context.found(place, "a text that begins with '[[' ends with ']]'");
     }
-    let Some(quote) = text.chars().next().filter(|quote| ['"', '\''].contains(quote)) else {
+    let Some(quote) = text
+        .chars()
+        .next()
+        .filter(|quote| ['"', '\''].contains(quote))
+    else {
         // Comments are no words.
-        let begin = (0..context.source.len())
-            .rev()
-            .find(|at| context.source.get(*at..).is_some_and(|rest| rest.starts_with("--[")))?;
+        let begin = (0..context.source.len()).rev().find(|at| {
+            context
+                .source
+                .get(*at..)
+                .is_some_and(|rest| rest.starts_with("--["))
+        })?;
         let before = context.words.partition_point(|word| word.at < begin);
         let line = context.source[..begin].matches('\n').count() + 1;
         return context.found(
@@ -185,7 +191,11 @@ fn unquoted(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
                     .find([' ', ',', '}', ')', '\n', '"'])
                     .unwrap_or(0);
             let address = &context.source[context.words[at].at..line_end];
-            let address = if is_url { address } else { context.slice(at, end) };
+            let address = if is_url {
+                address
+            } else {
+                context.slice(at, end)
+            };
             return context.found(at, format!("an address is a text: write \"{address}\""));
         }
     }
@@ -197,6 +207,9 @@ fn unquoted(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
         && context.touches_next(number);
     is_share.then(|| {
         let share = context.slice(number, sign + 1);
-        context.found(number, format!("a value with a unit is a text: write \"{share}\""))
+        context.found(
+            number,
+            format!("a value with a unit is a text: write \"{share}\""),
+        )
     })?
 }

@@ -46,7 +46,9 @@ pub(super) fn foreign_operator(context: &SyntaxContext<'_>) -> Option<FoundMista
             );
         }
         (_, "/", _) if !context.ends_value(fail.wrapping_sub(1)) => {
-            return here("Lua has no patterns between '/': write regex \"…\", as in regex [[\\d+]]");
+            return here(
+                "Lua has no patterns between '/': write regex \"…\", as in regex [[\\d+]]",
+            );
         }
         _ => {}
     }
@@ -67,14 +69,16 @@ pub(super) fn foreign_operator(context: &SyntaxContext<'_>) -> Option<FoundMista
         "-=" => "Lua writes x = x - 1",
         "*=" => "Lua writes x = x * 2",
         "/=" | "%=" => "Lua writes x = x / 2, without such a sign",
-        ":=" if !is_field(context) => {
-            "Lua declares a variable by 'local', as in local name = 1"
-        }
+        ":=" if !is_field(context) => "Lua declares a variable by 'local', as in local name = 1",
         "::" => "one colon calls a method, as in user:get(\"/\")",
         "`" => return template(context),
         "$" => return dollar(context),
-        "@" => "Lua has no decorators: a task is task { \"name\", weight = 3, function(user) … end }",
-        "\\" => "'\\' has a meaning only in texts; a statement may go on in the next line without a sign",
+        "@" => {
+            "Lua has no decorators: a task is task { \"name\", weight = 3, function(user) … end }"
+        }
+        "\\" => {
+            "'\\' has a meaning only in texts; a statement may go on in the next line without a sign"
+        }
         "%" if context.kind(fail.wrapping_sub(1)) == Some(TokenKind::Text) => {
             "Lua formats a text by string.format(\"%d users\", n), or (\"%d\"):format(n)"
         }
@@ -82,8 +86,8 @@ pub(super) fn foreign_operator(context: &SyntaxContext<'_>) -> Option<FoundMista
             "a call with a joined text needs parentheses: user:get(\"/node/\" .. id)"
         }
         "=" if before == "+" || before == "-" => INCREMENT,
-        "<" | ">" | "==" | "~=" | "<=" | ">=" | "+" | "-" | "*" | "/" | "^" | "." | "," | ")" | "}"
-        | "]" | ";" | ":" | "#" | "=" | "" => return incomplete(context),
+        "<" | ">" | "==" | "~=" | "<=" | ">=" | "+" | "-" | "*" | "/" | "^" | "." | "," | ")"
+        | "}" | "]" | ";" | ":" | "#" | "=" | "" => return incomplete(context),
         _ => return incomplete(context),
     };
     here(help)
@@ -95,8 +99,7 @@ pub(super) fn decrement(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
     let word = context.words.get(before)?;
     let rest = context.source[word.end()..].lines().next()?;
     let is_decrement = rest.trim_end().trim_end_matches(';') == "--" && context.is_name(before);
-    is_decrement
-        .then(|| context.found(before, "Lua writes x = x - 1; '--' begins a comment"))?
+    is_decrement.then(|| context.found(before, "Lua writes x = x - 1; '--' begins a comment"))?
 }
 
 /// Returns whether a field of a table is being written.
@@ -180,9 +183,7 @@ fn is_call_without_brackets(context: &SyntaxContext<'_>) -> bool {
     let Some(argument) = context.fail.checked_sub(1) else {
         return false;
     };
-    context.kind(argument) == Some(TokenKind::Text)
-        && argument > 0
-        && context.is_name(argument - 1)
+    context.kind(argument) == Some(TokenKind::Text) && argument > 0 && context.is_name(argument - 1)
 }
 
 /// Finds an operator or a sign that lacks a value.
@@ -204,13 +205,24 @@ fn incomplete(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
             "after 'or' a value is missing; a second condition is 'elseif condition then'",
         );
     }
-    let ends = ["then", "do", "end", "else", "elseif", "until", "", "and", "or", ",", ")", "}", "]", ";", ":"];
+    let ends = [
+        "then", "do", "end", "else", "elseif", "until", "", "and", "or", ",", ")", "}", "]", ";",
+        ":",
+    ];
     let is_assignment = sign == "=" && before == "=" && !context.touches_next(last);
-    let is_statement = context.is_keyword(fail) && !["not", "nil", "true", "false", "function"].contains(&sign);
+    let is_statement =
+        context.is_keyword(fail) && !["not", "nil", "true", "false", "function"].contains(&sign);
     if is_assignment {
-        return context.found(fail, "there is one '=' too many: '=' sets a variable, '==' compares");
+        return context.found(
+            fail,
+            "there is one '=' too many: '=' sets a variable, '==' compares",
+        );
     }
-    if before == "return" || !(ends.contains(&sign) || is_statement || context.problem == LuaProblem::Expected("<name>")) {
+    if before == "return"
+        || !(ends.contains(&sign)
+            || is_statement
+            || context.problem == LuaProblem::Expected("<name>"))
+    {
         return None;
     }
     if before == "=" {

@@ -12,21 +12,25 @@ const PCALL: &str = "Lua catches an error by local ok, problem = pcall(function(
 const SWITCH: &str = "Lua has no such word: write if … elseif … else … end";
 const MODULE: &str = "a plan loads a module by local name = require \"name\"";
 const REQUEST: &str = "a task sends requests by its user: user:get \"/\"";
-const SHELL: &str = "this is a command of a shell: a plan is Lua, as in task { function(user) … end }";
+const SHELL: &str =
+    "this is a command of a shell: a plan is Lua, as in task { function(user) … end }";
 const VALUE: &str = "Lua chooses between values by condition and a or b";
 
 /// Words that stand before a name, a text or a bracket, with what Lua has in their place.
 const BEFORE_OTHERS: &[(&[&str], &str)] = &[
     (
         &[
-            "const", "let", "var", "readonly", "int", "double", "auto", "val", "my", "dim", "string",
-            "bool", "float", "char", "global", "nonlocal", "declare",
+            "const", "let", "var", "readonly", "int", "double", "auto", "val", "my", "dim",
+            "string", "bool", "float", "char", "global", "nonlocal", "declare",
         ],
         LOCAL,
     ),
     (&["async", "await"], ASYNC),
     (&["import", "from", "source", "include", "using"], MODULE),
-    (&["def", "func", "fn", "fun", "sub", "proc", "fucntion"], FUNCTION),
+    (
+        &["def", "func", "fn", "fun", "sub", "proc", "fucntion"],
+        FUNCTION,
+    ),
     (
         &["export"],
         "leave out 'export': what a plan declares by task, scenario and plan counts, and env \"NAME\" reads a variable",
@@ -43,8 +47,14 @@ const BEFORE_OTHERS: &[(&[&str], &str)] = &[
         "Lua has no 'with': local page = user:get(\"/\") keeps a response, and user:transaction(\"name\", function() … end) \
          times several requests",
     ),
-    (&["assert"], "Lua calls it with parentheses: assert(value, \"message\")"),
-    (&["del", "delete", "unset"], "Lua removes a value by setting it to nil: user.data.x = nil"),
+    (
+        &["assert"],
+        "Lua calls it with parentheses: assert(value, \"message\")",
+    ),
+    (
+        &["del", "delete", "unset"],
+        "Lua removes a value by setting it to nil: user.data.x = nil",
+    ),
     (
         &["new"],
         "Lua has no 'new': a table is { name = value }, and time is in os.time(), os.date() and user.iteration",
@@ -56,16 +66,19 @@ const BEFORE_OTHERS: &[(&[&str], &str)] = &[
         &["instanceof"],
         "Lua has no classes: type(value) is \"table\", \"string\", \"number\" and so on",
     ),
-    (&["echo", "puts", "printf", "say"], "Lua prints by print(\"…\")"),
     (
-        &["unless"],
-        "Lua writes if not condition then … end",
+        &["echo", "puts", "printf", "say"],
+        "Lua prints by print(\"…\")",
     ),
+    (&["unless"], "Lua writes if not condition then … end"),
     (
         &["foreach"],
         "Lua goes through a list by for _, value in ipairs(list) do … end",
     ),
-    (&["elif", "elsif", "elseif"], "Lua writes 'elseif condition then'"),
+    (
+        &["elif", "elsif", "elseif"],
+        "Lua writes 'elseif condition then'",
+    ),
     (&["sleep", "pause"], "a task pauses by user:wait(seconds)"),
     (&["curl", "wget", "fetch"], REQUEST),
     (
@@ -91,7 +104,10 @@ const ALONE: &[(&[&str], &str)] = &[
         &["continue", "next"],
         "Lua has no 'continue': write goto continue, with the label ::continue:: before the 'end' of the loop",
     ),
-    (&["pass"], "Lua has no 'pass': an empty block needs nothing between 'then' or 'do' and 'end'"),
+    (
+        &["pass"],
+        "Lua has no 'pass': an empty block needs nothing between 'then' or 'do' and 'end'",
+    ),
     (
         &["fi", "done", "esac", "endif", "endfor", "endwhile", "wend"],
         "a block of Lua ends with 'end'",
@@ -125,10 +141,15 @@ pub(super) fn foreign_word(context: &SyntaxContext<'_>) -> Option<FoundMistake> 
     // From the left: what comes first is the cause.
     for at in context.suspects() {
         let word = context.text(at);
-        if context.kind(at) != Some(TokenKind::Name) || [".", ":"].contains(&context.text_before(at, 1)) {
+        if context.kind(at) != Some(TokenKind::Name)
+            || [".", ":"].contains(&context.text_before(at, 1))
+        {
             continue;
         }
-        let Some((_, help)) = BEFORE_OTHERS.iter().find(|(words, _)| words.contains(&word)) else {
+        let Some((_, help)) = BEFORE_OTHERS
+            .iter()
+            .find(|(words, _)| words.contains(&word))
+        else {
             continue;
         };
         // Keywords are foreign only where Lua gave up.
@@ -246,15 +267,22 @@ fn other_else(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
         );
     }
     if word == "else" && chained(fail) {
-        return context.found(fail, "write 'elseif' as one word, after an 'if' with 'then'");
+        return context.found(
+            fail,
+            "write 'elseif' as one word, after an 'if' with 'then'",
+        );
     }
     if ["else", "elseif", "then"].contains(&word) && !context.ends_value(fail.wrapping_sub(1))
-        || word == "else" || word == "elseif"
+        || word == "else"
+        || word == "elseif"
     {
         let open = context.open_brackets(fail);
         let in_if = open.last().is_some_and(|open| context.text(*open) == "if");
         if !in_if && word != "then" {
-            return context.found(fail, format!("there is no 'if' that this '{word}' could belong to"));
+            return context.found(
+                fail,
+                format!("there is no 'if' that this '{word}' could belong to"),
+            );
         }
     }
     if word == "then" && context.may_begin_statement(fail) {
@@ -301,7 +329,8 @@ fn value_condition(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
     let place = context
         .suspects()
         .find(|at| context.text(*at) == "if" && !context.words[*at].first)?;
-    let is_value = place > 0 && context.ends_value(place - 1) && context.text_before(place, 1) != "end";
+    let is_value =
+        place > 0 && context.ends_value(place - 1) && context.text_before(place, 1) != "end";
     let has_else = (place..context.line_end(place)).any(|at| context.text(at) == "else");
     let has_then = (place..fail).any(|at| context.text(at) == "then");
     (is_value && has_else && !has_then).then(|| context.found(place, VALUE))?
@@ -322,12 +351,15 @@ pub(super) fn misspelt_keyword(context: &SyntaxContext<'_>) -> Option<FoundMista
             && context.text(at + 1) == "("
             && context.is_repaired(at, at + 1, "function");
         if is_function {
-            return context.found(at, format!("Lua writes 'function' for '{word}': function(user) … end"));
+            return context.found(
+                at,
+                format!("Lua writes 'function' for '{word}': function(user) … end"),
+            );
         }
         let near = || {
-            let mut near = KEYWORDS.into_iter().filter(|keyword| {
-                keyword.len() >= 3 && is_typo(&lower, keyword)
-            });
+            let mut near = KEYWORDS
+                .into_iter()
+                .filter(|keyword| keyword.len() >= 3 && is_typo(&lower, keyword));
             near.find(|keyword| context.is_repaired(at, at + 1, keyword))
         };
         if let Some(keyword) = same {
@@ -363,7 +395,10 @@ fn is_typo(word: &str, keyword: &str) -> bool {
 pub(super) fn wrong_declaration(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
     const FORMS: [(&str, &str); 3] = [
         ("task", "task { \"a\", function(user) … end }"),
-        ("scenario", "scenario { \"a\", task { function(user) … end } }"),
+        (
+            "scenario",
+            "scenario { \"a\", task { function(user) … end } }",
+        ),
         ("plan", "plan { host = \"…\" }"),
     ];
     for at in context.suspects() {
@@ -398,7 +433,10 @@ pub(super) fn lone_value(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
             );
         }
         LuaProblem::NoVisibleLabel => {
-            let goto = context.words.iter().rposition(|word| word.line <= context.line && word.text == "goto")?;
+            let goto = context
+                .words
+                .iter()
+                .rposition(|word| word.line <= context.line && word.text == "goto")?;
             let label = context.text(goto + 1);
             return context.found(
                 goto,
@@ -406,8 +444,14 @@ pub(super) fn lone_value(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
             );
         }
         LuaProblem::BreakOutsideLoop => {
-            let at = context.words.iter().rposition(|word| word.text == "break" && word.line <= context.line)?;
-            return context.found(at, "'break' ends a loop, and stands in none here; 'return' ends a task");
+            let at = context
+                .words
+                .iter()
+                .rposition(|word| word.text == "break" && word.line <= context.line)?;
+            return context.found(
+                at,
+                "'break' ends a loop, and stands in none here; 'return' ends a task",
+            );
         }
         LuaProblem::VarargOutsideFunction => {
             return context.found(
@@ -429,7 +473,10 @@ pub(super) fn lone_value(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
             "a call has no place on the left of '=': write local page = user:get(\"/\")",
         );
     }
-    let is_literal = matches!(context.kind(fail), Some(TokenKind::Number | TokenKind::Text));
+    let is_literal = matches!(
+        context.kind(fail),
+        Some(TokenKind::Number | TokenKind::Text)
+    );
     if context.problem == LuaProblem::Other
         && is_literal
         && context.ends_value(before)
@@ -451,9 +498,9 @@ pub(super) fn lone_value(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
     if let Some(found) = local_without_sign(context) {
         return Some(found);
     }
-    let beside = before
-        .checked_sub(1)
-        .filter(|other| context.ends_value(*other) && context.line_of(*other) == context.line_of(before));
+    let beside = before.checked_sub(1).filter(|other| {
+        context.ends_value(*other) && context.line_of(*other) == context.line_of(before)
+    });
     if let Some(other) = beside
         && !context.may_begin_statement(before)
     {
@@ -515,8 +562,16 @@ fn local_without_sign(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
         return None;
     }
     let is_other = ["==", ":=", "+", "+=", ":", "->", "=>"].contains(&sign)
-        || matches!(context.kind(fail), Some(TokenKind::Number | TokenKind::Text));
-    is_other.then(|| context.found(before, format!("a variable is set by '=': local {name} = value")))?
+        || matches!(
+            context.kind(fail),
+            Some(TokenKind::Number | TokenKind::Text)
+        );
+    is_other.then(|| {
+        context.found(
+            before,
+            format!("a variable is set by '=': local {name} = value"),
+        )
+    })?
 }
 
 /// Finds code behind a 'return'.
@@ -531,7 +586,9 @@ fn after_return(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
     }
     let open = context.open_brackets(fail);
     let block = open.last().map_or(0, |open| open + 1);
-    let place = (block..fail).rev().find(|at| context.text(*at) == "return")?;
+    let place = (block..fail)
+        .rev()
+        .find(|at| context.text(*at) == "return")?;
     let same_block = context.open_brackets(place).len() == open.len();
     (same_block && context.kind(place) == Some(TokenKind::Name)).then(|| {
         context.found(

@@ -26,7 +26,9 @@ struct WrongPlan<'a> {
 }
 
 fn plans(table: &'static str) -> impl Iterator<Item = WrongPlan<'static>> {
-    let lines = table.lines().filter_map(|line| Some((line, line.split_once(" ⇒")?)));
+    let lines = table
+        .lines()
+        .filter_map(|line| Some((line, line.split_once(" ⇒")?)));
     lines.map(|(shown, (head, part))| {
         let (kind, code) = head.split_once(' ').expect("a kind and code");
         let code = code.replace('⏎', "\n");
@@ -36,7 +38,10 @@ fn plans(table: &'static str) -> impl Iterator<Item = WrongPlan<'static>> {
                 "\ntask { \"z\", function(user) user:get \"/\" end }",
             ),
             "P" => ("plan { ", " }\ntask { function(user) user:get \"/\" end }"),
-            _ => ("task { \"a\", function(user)\n  user:get \"/z\"\n  ", "\nend }"),
+            _ => (
+                "task { \"a\", function(user)\n  user:get \"/z\"\n  ",
+                "\nend }",
+            ),
         };
         let code = match &kind[..1] {
             "B" => code.replace('\n', "\n  "),
@@ -74,7 +79,15 @@ fn wrong_lines_are_answered_with_their_place_and_the_habit() {
             let place = format!("p.lua:{}\n", plan.line);
             let is_placed = format!("{found}\n").contains(&place);
             if std::env::var_os("SHOW_HABITS").is_some() {
-                println!("{} {name}: {}\n{found}\n", if is_placed && found.contains(plan.part) {"OK"} else {"NO"}, plan.shown);
+                println!(
+                    "{} {name}: {}\n{found}\n",
+                    if is_placed && found.contains(plan.part) {
+                        "OK"
+                    } else {
+                        "NO"
+                    },
+                    plan.shown
+                );
             }
             if !is_placed || !found.contains(plan.part) {
                 wrong.push(format!("{name}: {}\n{found}\n", plan.shown));
@@ -84,6 +97,29 @@ fn wrong_lines_are_answered_with_their_place_and_the_habit() {
     assert!(
         wrong.is_empty(),
         "{} of {count} lines are answered otherwise:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn right_and_other_lines_do_not_get_a_hint_that_is_not_theirs() {
+    let mut wrong = Vec::new();
+    for plan in plans(include_str!("habits/lookalikes.txt")) {
+        let found = messages(&plan.text);
+        // The line itself is quoted.
+        let said: Vec<&str> = found
+            .lines()
+            .filter(|line| !line.contains(" | ") && !line.contains("makes no request"))
+            .collect();
+        let said = said.join("\n");
+        if said.contains(plan.part) {
+            wrong.push(format!("{}\n{found}\n", plan.shown));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} lines get a hint that is not theirs:\n{}",
         wrong.len(),
         wrong.join("\n")
     );

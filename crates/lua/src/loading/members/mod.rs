@@ -313,14 +313,20 @@ impl<'a> MemberReader<'a> {
         let Some(options) = &member.options else {
             return;
         };
-        let Some(first) = self.argument(&arguments, options.place).filter(|_| is_bracketed) else {
+        let Some(first) = self
+            .argument(&arguments, options.place)
+            .filter(|_| is_bracketed)
+        else {
             return;
         };
         let is_literal = self.words.get(first).is_some_and(|word| {
             matches!(word.kind, TokenKind::Text | TokenKind::Number) || word.text == "true"
         });
         if options.place > 0 && is_literal && first + 1 == arguments.end {
-            let message = format!("the options of user:{name} are a table, not {}", self.text(first));
+            let message = format!(
+                "the options of user:{name} are a table, not {}",
+                self.text(first)
+            );
             let help = format!("write user:{name}(…, {{ name = \"front page\", timeout = 5 }})");
             self.found.push((line, message, help));
         }
@@ -482,7 +488,10 @@ impl<'a> MemberReader<'a> {
 
     /// Returns the line and the statuses of an `expect` that has further ones without a name.
     fn surplus_status(&self, table: usize) -> Option<(u32, String)> {
-        let status = self.keys(table).into_iter().find(|key| self.text(*key) == "status")?;
+        let status = self
+            .keys(table)
+            .into_iter()
+            .find(|key| self.text(*key) == "status")?;
         let number = |place: usize| {
             let word = self.words.get(place);
             word.is_some_and(|word| word.kind == TokenKind::Number)

@@ -456,7 +456,7 @@ fn without_slip(host: &str) -> Option<String> {
     };
     let (signs, rest) = rest.split_at(rest.find(|c| !":;,./\\ ".contains(c))?);
     let is_slip = signs.contains('/') || signs.contains('\\') || signs.contains(';');
-    (signs != "://" && is_slip).then(|| format!("{scheme}://{rest}"))
+    (!signs.starts_with("://") && is_slip).then(|| format!("{scheme}://{rest}"))
 }
 
 /// Describes the target: each host once, and a built-in site by its name.
@@ -474,4 +474,30 @@ fn target(hosts: &[String], sites: &Sites) -> String {
         }
     }
     shown.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scheme_without_its_colon_is_no_host() {
+        for (host, meant) in [
+            ("http//127.0.0.1:1", Some("http://127.0.0.1:1")),
+            ("http:/example.org", Some("http://example.org")),
+            ("http;//example.org/a", Some("http://example.org/a")),
+            ("HTTPS//example.org", Some("https://example.org")),
+            ("//example.org", Some("http://example.org")),
+            ("http:///example.org", None),
+            ("http://example.org", None),
+            ("httpbin.org", None),
+            ("http.example.org/a", None),
+            ("https-proxy:8080", None),
+            ("ws:8080", None),
+            ("example.org//a", None),
+            ("127.0.0.1:8080", None),
+        ] {
+            assert_eq!(without_slip(host).as_deref(), meant, "{host}");
+        }
+    }
 }

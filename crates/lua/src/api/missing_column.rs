@@ -2,7 +2,7 @@
 //! about a value that is nil is explained once it is there, from the text of the plan.
 
 use crate::diagnostics::{Token, TokenKind, tokens};
-use crate::plan_files::Program;
+use crate::plan_files::{Program, SourceFile};
 
 /// Returns the explanation of an error about a field that is nil, if the line of the plan reads that field of a row.
 pub(super) fn explain(program: &Program, file: &str, line: u32, message: &str) -> Option<String> {
@@ -13,6 +13,22 @@ pub(super) fn explain(program: &Program, file: &str, line: u32, message: &str) -
         three[0].line == line && three[1].text == "." && three[2].text == field
     })?;
     missing_column(program, &words, read, field)
+}
+
+/// Returns the line and the sentence of each field of a row in a file that is joined to a text and that the row does not have.
+pub(crate) fn missing_columns(program: &Program, source: &SourceFile) -> Vec<(u32, String)> {
+    let words = tokens(&source.text);
+    let text = |place: usize| words.get(place).map_or("", |word| word.text);
+    let joined = (1..words.len().saturating_sub(2)).filter(|place| {
+        let is_field = text(place + 1) == "." && words[place + 2].kind == TokenKind::Name;
+        is_field && (text(place - 1) == ".." || text(place + 3) == "..")
+    });
+    let missing = joined.filter_map(|place| {
+        let field = words[place + 2].text;
+        let sentence = missing_column(program, &words, place, field)?;
+        Some((words[place].line, sentence))
+    });
+    missing.collect()
 }
 
 /// Returns a sentence about a field of the variable at a place, if that is a row of a CSV file without such a column.

@@ -42,6 +42,7 @@ mod wait;
 mod xml;
 
 pub(super) use foreign_names::{method_elsewhere, prefixed_text};
+pub(super) use missing_column::missing_columns;
 pub(super) use names::{ValueType, refused};
 pub(super) use percentile::percentile;
 pub(super) use prelude::start_prelude;

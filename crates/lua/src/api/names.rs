@@ -83,7 +83,7 @@ fn refused_global(key: &str, is_function: bool) -> String {
     }
     if DECLARATIONS.contains(&key) {
         return format!(
-            "'{key}' is called, not set: write {key} {{ … }}, as in plan {{ host = \"…\" }}"
+            "{undeclared} as a variable; it is called, not set: write {key} {{ … }}, as in plan {{ host = \"…\" }}"
         );
     }
     if Settings::FIELDS.contains(&key) {
@@ -113,7 +113,7 @@ pub(super) fn undeclared(name: &str) -> String {
     let declaration = DECLARATIONS
         .into_iter()
         .chain(["user"])
-        .find(|one| one.eq_ignore_ascii_case(&name));
+        .find(|one| *one != name && one.eq_ignore_ascii_case(&name));
     if let Some(declaration) = declaration {
         return format!(
             "global '{name}' is not declared; names are in lower case: '{declaration}'"

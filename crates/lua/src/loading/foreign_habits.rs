@@ -411,3 +411,56 @@ fn closing(words: &[Token<'_>], open: usize) -> Option<usize> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::foreign_habits;
+    use crate::plan_files::SourceFile;
+
+    fn messages(text: &str) -> Vec<String> {
+        let source = SourceFile {
+            name: "p.lua".to_owned(),
+            text: text.into(),
+        };
+        let found = foreign_habits(&source);
+        found
+            .iter()
+            .map(|warning| warning.message().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn writing_to_what_all_users_read_is_reported() {
+        for text in [
+            "rawset(shared, 'a', 1)",
+            "table.sort(shared.list)",
+            "table.insert(shared.list, 1)",
+        ] {
+            assert_eq!(messages(text).len(), 1, "{text}");
+        }
+        for text in [
+            "rawset(own, 'a', shared.a)",
+            "table.sort(own)",
+            "local n = #shared.list",
+        ] {
+            assert_eq!(messages(text), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_variable_that_is_set_again_is_no_literal() {
+        for text in [
+            "local t = {} t = other() t.push(1)",
+            "local t = {} local function f(t) t.push(1) end",
+            "local t = setmetatable({}, m) t.push(1)",
+            "local s = 'a' .. b print(s.length)",
+            "for _, t in ipairs(x) do t.push(1) end local t = {}",
+        ] {
+            assert_eq!(messages(text), Vec::<String>::new(), "{text}");
+        }
+        assert_eq!(
+            messages("local t = {} t.push(1)"),
+            ["a table has no 'push' in Lua"]
+        );
+    }
+}

@@ -25,7 +25,7 @@ impl WaitMistake {
         const PAUSE: &str = "{from, to} in seconds";
         match self {
             WaitMistake::Form(expected) => (expected, None),
-            WaitMistake::Surplus(values) => (values, Some("more values")),
+            WaitMistake::Surplus(values) => (values, Some("more values than that")),
             WaitMistake::Named => (PAUSE, Some("a table with other fields")),
             WaitMistake::Backwards => (
                 "{from, to} with the shorter pause first",

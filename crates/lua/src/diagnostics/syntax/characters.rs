@@ -29,7 +29,7 @@ fn describe(found: char) -> (String, String) {
         '“' | '”' | '„' | '‟' | '«' | '»' | '″' | '‘' | '’' | '‚' | '‹' | '›' | '′' | '´' => {
             named(
                 "a typographic quote",
-                "these quotes are typographic: write \"…\" or '…'",
+                "write \"…\" or '…'",
             )
         }
         '\u{a0}' | '\u{202f}' | '\u{2007}' => named("a no-break space", "write a plain space"),

@@ -106,9 +106,10 @@ fn named_value(text: &str, at: usize) -> Option<(usize, usize)> {
     let quoted = rest.starts_with(['"', '\'']);
     let value = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
     let from = text.len() - value.len();
-    let ends: &[char] = match quoted {
-        true => &['"', '\''],
-        false => &[' ', '&', ',', ';', '"', '\'', ')', '}', '\n'],
+    let ends: &[char] = if quoted {
+        &['"', '\'']
+    } else {
+        &[' ', '&', ',', ';', '"', '\'', ')', '}', '\n']
     };
     let length = value.find(ends).unwrap_or(value.len());
     // 'Bearer x' is a value of two words.
@@ -121,8 +122,9 @@ fn named_value(text: &str, at: usize) -> Option<(usize, usize)> {
         return scheme_value(text, from + scheme.len());
     }
     // A sentence goes on with words: only what could be a secret is masked.
-    let is_value = length >= 4 && (quoted || !text[at..].starts_with(": "))
-        || value[..length].bytes().any(|byte| byte.is_ascii_digit()) && length >= 4;
+    let is_sentence = !quoted && text[at..].starts_with(": ");
+    let has_digit = value[..length].bytes().any(|byte| byte.is_ascii_digit());
+    let is_value = length >= 4 && (has_digit || !is_sentence);
     is_value.then_some((from, from + length))
 }
 

@@ -11,9 +11,10 @@ const MOST_SHOWN: usize = 60;
 pub(super) fn first_words(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(MOST_READ)]);
     let text = text.trim_start();
-    let words = match text.starts_with('<') {
-        true => without_tags(text),
-        false => text.chars().take(4 * MOST_SHOWN).collect(),
+    let words = if text.starts_with('<') {
+        without_tags(text)
+    } else {
+        text.chars().take(4 * MOST_SHOWN).collect()
     };
     let words: Vec<&str> = words.split_whitespace().collect();
     let words = words.join(" ");

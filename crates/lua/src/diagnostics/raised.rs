@@ -2,9 +2,11 @@
 
 use super::syntax;
 use crate::plan_files::Sources;
-use crate::values::shorten;
 use lgoose_base::error::{Diagnostic, NOT_AS_EXPECTED, cut, masked_secrets};
 use std::fmt;
+
+/// The most characters of a word that a message quotes.
+const MOST_SHOWN: usize = 80;
 
 /// An error that a task raised. It counts as a task failure; the user goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,9 +109,11 @@ pub(crate) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagnostic {
     let (place, message, help) = match (remedy, place) {
         // Lua may give up on a later line than that of the mistake.
         (Some(remedy), Some((file, line))) => {
-            let message = match remedy.line == line {
-                true => message,
-                false => format!("syntax error near '{}'", shorten(&remedy.word)),
+            let message = if remedy.line == line {
+                message
+            } else {
+                let word: String = remedy.word.chars().take(MOST_SHOWN).collect();
+                format!("syntax error near '{word}'")
             };
             (Some((file, remedy.line)), message, Some(remedy.help))
         }

@@ -167,10 +167,7 @@ impl<'a> HabitReader<'a> {
         let is_list =
             end == first + 1 && self.literals.get(self.text(first)) == Some(&DeclaredLiteral::List);
         (is_table || is_list).then(|| {
-            let list = match is_list {
-                true => format!("({})", self.text(first)),
-                false => " { … }".to_owned(),
-            };
+            let list = if is_list { format!("({})", self.text(first)) } else { " { … }".to_owned() };
             (
                 "a table is nothing that 'for … in' can call".to_owned(),
                 format!("Lua writes for _, {name} in ipairs{list} do … end, or pairs for the fields of a table"),

@@ -113,9 +113,10 @@ impl Globals {
         }
         let is_function = before == "function";
         let is_set = next.is_some_and(|next| next.text == "=") && !["(", ","].contains(&before);
-        Some(match is_function || is_set {
-            true => refused("_G", name, is_function),
-            false => problem,
+        Some(if is_function || is_set {
+            refused("_G", name, is_function)
+        } else {
+            problem
         })
     }
 

@@ -221,9 +221,10 @@ fn wrong_list(context: &SyntaxContext<'_>, open: usize) -> Option<FoundMistake> 
         }
         _ => "{ \"a\", \"b\" }".to_owned(),
     };
-    let field = match has(":") {
-        true => "; a field of a table is name = value",
-        false => "",
+    let field = if has(":") {
+        "; a field of a table is name = value"
+    } else {
+        ""
     };
     context.found(open, format!("a list stands in braces: {shown}{field}"))
 }
@@ -243,7 +244,7 @@ fn outside(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
             "a table alone is no plan: the options of a plan stand in plan { name = value }",
         );
     }
-    if at_top && context.text(fail) == "-" && fail == here && fail == 0 | here {
+    if at_top && context.text(fail) == "-" && fail == here {
         let yaml = (0..fail).find(|at| is_yaml_key(context, *at));
         if let Some(key) = yaml {
             return yaml_key(context, key);

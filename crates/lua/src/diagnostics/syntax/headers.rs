@@ -274,12 +274,13 @@ fn loop_of(context: &SyntaxContext<'_>, keyword: usize) -> Option<String> {
     if has_iterator || !(is_list || is_plain) {
         return None;
     }
-    let value = match is_list {
-        true => context
+    let value = if is_list {
+        context
             .slice(from, value_end)
             .replace('[', "{ ")
-            .replace(']', " }"),
-        false => context.text(from).to_owned(),
+            .replace(']', " }")
+    } else {
+        context.text(from).to_owned()
     };
     let value = if is_list {
         format!(" {value}")

@@ -106,7 +106,7 @@ fn what_is_not_closed_is_reported_with_its_line() {
 
 #[test]
 fn what_is_reported_already_is_not_repeated() {
-    for text in ["goto 1"] {
+    for text in ["goto 1", "local t <odd> = 1"] {
         assert!(
             !remedy_of(text).contains("help"),
             "{text}: {}",

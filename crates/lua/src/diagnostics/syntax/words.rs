@@ -306,7 +306,7 @@ fn other_else(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
             },
         );
     }
-    if before == "function" && context.is_name(fail) || before == "function" && word == "{" {
+    if before == "function" && (context.is_name(fail) || word == "{") {
         return context.found(
             fail,
             "the parameters of a function stand in parentheses: function(user) … end",

@@ -78,17 +78,6 @@ fn wrong_lines_are_answered_with_their_place_and_the_habit() {
             let found = messages(&plan.text);
             let place = format!("p.lua:{}\n", plan.line);
             let is_placed = format!("{found}\n").contains(&place);
-            if std::env::var_os("SHOW_HABITS").is_some() {
-                println!(
-                    "{} {name}: {}\n{found}\n",
-                    if is_placed && found.contains(plan.part) {
-                        "OK"
-                    } else {
-                        "NO"
-                    },
-                    plan.shown
-                );
-            }
             if !is_placed || !found.contains(plan.part) {
                 wrong.push(format!("{name}: {}\n{found}\n", plan.shown));
             }
@@ -108,12 +97,12 @@ fn right_and_other_lines_do_not_get_a_hint_that_is_not_theirs() {
     for plan in plans(include_str!("habits/lookalikes.txt")) {
         let found = messages(&plan.text);
         // The line itself is quoted.
-        let said: Vec<&str> = found
+        let remarks: Vec<&str> = found
             .lines()
             .filter(|line| !line.contains(" | ") && !line.contains("makes no request"))
             .collect();
-        let said = said.join("\n");
-        if said.contains(plan.part) {
+        let remarks = remarks.join("\n");
+        if remarks.contains(plan.part) {
             wrong.push(format!("{}\n{found}\n", plan.shown));
         }
     }

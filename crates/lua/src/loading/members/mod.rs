@@ -291,9 +291,10 @@ impl<'a> MemberReader<'a> {
             return;
         }
         if name == "wait" {
-            let words: Vec<Token<'_>> = match is_bracketed {
-                true => self.words[arguments.clone()].to_vec(),
-                false => vec![self.words[place]],
+            let words: Vec<Token<'_>> = if is_bracketed {
+                self.words[arguments.clone()].to_vec()
+            } else {
+                vec![self.words[place]]
             };
             let parts: Vec<&[Token<'_>]> = words.split(|word| word.text == ",").collect();
             let singles: Option<Vec<Token<'_>>> = parts
@@ -449,12 +450,11 @@ impl<'a> MemberReader<'a> {
             self.found.push((line, message, help));
             return;
         }
-        let entries: Vec<(usize, usize)> = match is_expect {
-            true => {
-                let keys = self.keys(key + 2).into_iter();
-                keys.map(|key| (key, self.value_end(key + 2))).collect()
-            }
-            false => vec![(key, end)],
+        let entries: Vec<(usize, usize)> = if is_expect {
+            let keys = self.keys(key + 2).into_iter();
+            keys.map(|key| (key, self.value_end(key + 2))).collect()
+        } else {
+            vec![(key, end)]
         };
         for (entry, end) in entries {
             if !is_constant(&self.words[entry..end]) {
@@ -462,9 +462,10 @@ impl<'a> MemberReader<'a> {
             }
             let (first, last) = (self.words[entry], self.words[end - 1]);
             let text = &self.source.text[first.at..last.end()];
-            let option = match is_expect {
-                true => format!("expect = {{ {text} }}"),
-                false => text.to_owned(),
+            let option = if is_expect {
+                format!("expect = {{ {text} }}")
+            } else {
+                text.to_owned()
             };
             let Some(problem) = option_problem(lua, &option, &others) else {
                 continue;

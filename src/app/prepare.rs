@@ -255,6 +255,7 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         typed.memory,
     )?;
     places::contain_plan_files(&program, &mut settings, &mut typed, &test.folder)?;
+    check_hosts_of_plan(&program, &plan, &settings, &typed)?;
     let own_limits = check_own_limits(&settings, &typed);
     own_limits.map_err(|mistake| mistake.at(&name, None, &test.source))?;
     let settings = typed.over(settings);
@@ -294,8 +295,13 @@ fn once(config: &mut Config, plan: &mut Plan) {
     config.iterations = Some(1);
     config.shared_iterations = None;
     config.run_time = None;
-    // One iteration is for looking at, not for judging.
-    config.thresholds.clear();
+    // One iteration is for looking at, not for judging: thresholds only show whether their rows exist.
+    config
+        .thresholds
+        .retain(|threshold| threshold.name.is_some());
+    for threshold in &mut config.thresholds {
+        (threshold.during, threshold.after, threshold.abort) = (None, None, false);
+    }
     config.co_mitigation = MitigationCadence::Disabled;
     config.co_wanted = false;
 }
@@ -371,8 +377,40 @@ pub(super) fn base_url(host: Option<&String>, sites: &mut Sites) -> Result<Strin
     checked_url(host)
 }
 
-/// Checks a host as given on the command line, without starting anything.
-#[cfg(feature = "cli")]
+/// Checks the hosts that a plan names, without starting anything: its own unless another is typed, and those of its scenarios.
+///
+/// # Errors
+/// The first one that is none, at its line.
+pub(super) fn check_hosts_of_plan(
+    program: &Program,
+    plan: &Plan,
+    settings: &Settings,
+    typed: &Settings,
+) -> Result<(), Error> {
+    if let (Some(host), None) = (&settings.host, &typed.host) {
+        check_host(host)
+            .map_err(|error| placed(error, |mistake| program.at_setting("host", mistake)))?;
+    }
+    for scenario in &plan.scenarios {
+        if let Some(host) = &scenario.host {
+            check_host(host).map_err(|error| {
+                placed(error, |mistake| {
+                    program.at_scenario(&scenario.name, "host", mistake)
+                })
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn placed(error: Error, place: impl FnOnce(Diagnostic) -> Diagnostic) -> Error {
+    match error {
+        Error::Mistake(mistake) => place(mistake).into(),
+        trouble => trouble,
+    }
+}
+
+/// Checks a host as given on the command line or in a plan, without starting anything.
 pub(super) fn check_host(host: &str) -> Result<(), Error> {
     match host.strip_prefix("demo:") {
         Some(site) => Sites::check(site),
@@ -381,6 +419,14 @@ pub(super) fn check_host(host: &str) -> Result<(), Error> {
 }
 
 fn checked_url(host: &str) -> Result<String, Error> {
+    if let Some(meant) = without_slip(host) {
+        return Err(Diagnostic::new(format!(
+            "'{}' is not a host: the colon of its scheme is missing or has something else in its place",
+            masked_address(host)
+        ))
+        .help(format!("did you mean '{}'?", masked_address(&meant)))
+        .into());
+    }
     let with_scheme = if host.contains("://") {
         host.to_owned()
     } else {
@@ -395,6 +441,22 @@ fn checked_url(host: &str) -> Result<String, Error> {
         .help("write a base URL such as 'http://127.0.0.1:8080' or 'https://example.org'")
     })?;
     Ok(with_scheme)
+}
+
+/// Returns the host that was meant by one whose scheme is misspelt: `http//x`, `http:/x`, `http;//x`, `http:x`, `//x`.
+fn without_slip(host: &str) -> Option<String> {
+    let lower = host.to_ascii_lowercase();
+    let scheme = ["https", "http", "wss", "ws", "grpcs", "grpc"]
+        .into_iter()
+        .find(|scheme| lower.starts_with(scheme));
+    let (scheme, rest) = match scheme {
+        Some(scheme) => (scheme, &host[scheme.len()..]),
+        None if host.starts_with("//") => ("http", host),
+        None => return None,
+    };
+    let (signs, rest) = rest.split_at(rest.find(|c| !":;,./\\ ".contains(c))?);
+    let is_slip = signs.contains('/') || signs.contains('\\') || signs.contains(';');
+    (!signs.starts_with("://") && is_slip).then(|| format!("{scheme}://{rest}"))
 }
 
 /// Describes the target: each host once, and a built-in site by its name.
@@ -412,4 +474,30 @@ fn target(hosts: &[String], sites: &Sites) -> String {
         }
     }
     shown.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scheme_without_its_colon_is_no_host() {
+        for (host, meant) in [
+            ("http//127.0.0.1:1", Some("http://127.0.0.1:1")),
+            ("http:/example.org", Some("http://example.org")),
+            ("http;//example.org/a", Some("http://example.org/a")),
+            ("HTTPS//example.org", Some("https://example.org")),
+            ("//example.org", Some("http://example.org")),
+            ("http:///example.org", None),
+            ("http://example.org", None),
+            ("httpbin.org", None),
+            ("http.example.org/a", None),
+            ("https-proxy:8080", None),
+            ("ws:8080", None),
+            ("example.org//a", None),
+            ("127.0.0.1:8080", None),
+        ] {
+            assert_eq!(without_slip(host).as_deref(), meant, "{host}");
+        }
+    }
 }

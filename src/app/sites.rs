@@ -33,7 +33,6 @@ impl Sites {
     }
 
     /// Checks that there is such a site, without starting it.
-    #[cfg(feature = "cli")]
     pub(super) fn check(name: &str) -> Result<(), Error> {
         site_named(name).map(drop)
     }
@@ -53,7 +52,6 @@ impl Sites {
     }
 
     /// Returns a mistake: there are no built-in sites.
-    #[cfg(feature = "cli")]
     pub(super) fn check(name: &str) -> Result<(), Error> {
         Err(missing(name).into())
     }

@@ -125,3 +125,38 @@ fn the_report_has_what_the_site_said_last_before_a_task_raised() {
     assert!(of("task fails").get("exemplars").is_none());
     assert_eq!(of("GET fails")["exemplars"][0]["status"], 404);
 }
+
+#[test]
+fn a_task_that_misreads_what_it_has_is_told_what_it_is() {
+    plan("columns_of_names.csv", "name;pass\nann;1\n");
+    for (text, expected) in [
+        (
+            "local rows = data.csv 'columns_of_names.csv'\ntask { 'a', function(user)\n  local row = rows:next()\n  \
+             user:get('/api/products/' .. row.name)\nend }",
+            "'columns_of_names.csv' has no column 'name'; it has 'name;pass'; is the separator ';'?",
+        ),
+        (
+            "task { 'a', function(user) user:get('/user'):json() end }",
+            "the response is a page, and no JSON: 'User account",
+        ),
+        (
+            "task { 'a', function(user)\n  local page = user:get '/user'\n  user:bearer(page.headers['x-token'])\nend }",
+            "'page.headers['x-token']' is nil",
+        ),
+        (
+            "task { 'a', function(user) user:get '/user' error('password=hunter2!') end }",
+            "password=***",
+        ),
+        (
+            "plan { thresholds = { ['GET nowhere'] = 'p95 < 1s' } }\ntask { 'a', function(user) user:get '/user' end }",
+            "has no data",
+        ),
+    ] {
+        let file = plan("misreads.lua", text);
+        let ended = Lgoose::new([file.as_str(), "-H", "demo:drupal", "--once"]).finish();
+        let shown = format!("{}{}", ended.stdout, ended.stderr).replace('\n', " ");
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(shown.contains(expected), "{text}: {shown}");
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}

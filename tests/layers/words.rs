@@ -9,7 +9,7 @@ const READERS: [(&str, &str); 4] = [
     ("crates/base/src/pem.rs", "keys in PEM"),
     ("crates/gaggle/src/broker/denials.rs", "the NATS server"),
     ("crates/lua/src/diagnostics/raised.rs", "Lua"),
-    ("crates/lua/src/diagnostics/syntax.rs", "Lua"),
+    ("crates/lua/src/diagnostics/syntax/context.rs", "Lua"),
 ];
 
 /// The calls that compare texts.

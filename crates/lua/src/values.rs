@@ -178,7 +178,7 @@ pub(super) fn read_statuses(value: &Value) -> Result<SmallVec<[u16; 4]>, String>
         Value::Integer(status) => Err(format!("'expect.status': {status} is not a status")),
         other => Err(describe_mismatch(
             "'expect.status'",
-            "a status or a list of them",
+            "a number, such as 200, or a list of them",
             other,
         )),
     };

@@ -29,6 +29,7 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
         prepare::check_host(host)?;
     }
     places::contain_plan_files(&program, &mut settings, &mut typed, &folder)?;
+    prepare::check_hosts_of_plan(&program, &plan, &settings, &typed)?;
     let settings = typed.over(settings);
     let host_path = settings.host.as_deref().and_then(describe_host_path);
     let mut warnings =

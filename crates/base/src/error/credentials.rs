@@ -8,9 +8,28 @@ pub fn masked_url(url: &str) -> Cow<'_, str> {
     masked(url, &AUTHORITY_ENDS)
 }
 
-/// Returns a line of a plan with `***` in place of each user name and password of the URLs in it.
+/// Returns a line of a plan with `***` in place of each user name and password of the URLs in it, and of the addresses without
+/// a scheme.
 pub(super) fn masked_line(line: &str) -> Cow<'_, str> {
-    masked(line, &[&AUTHORITY_ENDS[..], &['"', '\'']].concat())
+    let shown = masked(line, &[&AUTHORITY_ENDS[..], &['"', '\'']].concat());
+    match bare_credentials(&shown) {
+        Some(range) => format!("{}***{}", &shown[..range.start], &shown[range.end..]).into(),
+        None => shown,
+    }
+}
+
+/// Returns the place of a name and a password before an '@' in a text in quotes, as in `"name:password@host"`.
+fn bare_credentials(line: &str) -> Option<Range<usize>> {
+    let mut from = 0;
+    for part in line.split_inclusive(['"', '\'', ' ']) {
+        let at = part.rfind('@');
+        let named = at.is_some_and(|at| part[..at].contains(':') && !part[..at].ends_with("***"));
+        if let Some(at) = at.filter(|_| named) {
+            return Some(from..from + at);
+        }
+        from += part.len();
+    }
+    None
 }
 
 /// Returns an address or a URL that was refused with `***` in place of all that stands before its last '@': it may lack its

@@ -5,6 +5,7 @@
 
 mod credentials;
 mod printable;
+mod secrets;
 mod trouble;
 
 use credentials::masked_line;
@@ -15,6 +16,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 pub use credentials::{masked_address, masked_url, split_credentials};
 pub use printable::{bounded_name, cut, is_directing, one_line, printable};
+pub use secrets::masked_secrets;
 pub use trouble::Trouble;
 
 /// Exit codes of the command; scripts rely on them.

@@ -7,6 +7,7 @@ use lgoose_base::error::Error;
 use lgoose_lua::Program;
 use lgoose_metrics::{Cause, Ending, Report};
 use lgoose_plan::Hook;
+use lgoose_plan::config::ShowLevel;
 use std::sync::Arc;
 
 /// Result of a run.
@@ -54,6 +55,11 @@ fn ended(
     if ending.in_test_start {
         // There was nothing to judge.
         report.thresholds.clear();
+    }
+    if context.local.show != ShowLevel::Nothing {
+        // One iteration is no load to judge; a row that a threshold lacks is in the warnings.
+        report.thresholds.clear();
+        settings.thresholds.clear();
     }
     if ending.in_warmup {
         // The figures are those of the warm-up, which thresholds do not judge.

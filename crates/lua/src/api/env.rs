@@ -156,7 +156,7 @@ mod tests {
             ),
             (
                 "local _ = env.X",
-                "'env.X' does not exist; env(\"X\") reads a variable",
+                "'env.X' does not exist; env(\"NAME\"), or env \"NAME\", reads",
             ),
         ] {
             let raised = run(&[("X", "many")], body).expect(body);

@@ -6,8 +6,8 @@ use super::parts::{Member, PreludePart, prelude_part};
 use super::prelude::{function_of_part, opening};
 use super::user::{self, grpc, session, tags};
 use super::{
-    codec, data, env, file, json, json_view, load, log, metric, names, os, page, random, regex,
-    require, response, run, time, wait, xml,
+    codec, data, env, file, json, json_view, load, log, metric, missing_column, names, os, page,
+    random, regex, require, response, run, time, wait, xml,
 };
 use crate::diagnostics::{self, PlainText};
 use crate::limits;
@@ -118,7 +118,7 @@ pub(super) fn function_of_host(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "same_task" => lua.create_function(same_task)?,
         "refused" => lua.create_function(|_, (owner, key): (String, Option<DisplayText>)| {
             let key = key.map_or_else(String::new, |DisplayText(key)| key);
-            Ok(names::refused(&owner, &key))
+            Ok(names::refused(&owner, &key, false))
         })?,
         "unknown_member" => lua.create_function(names::unknown_member)?,
         name => match user::functions_of_parts().find(|(own, _)| *own == name) {
@@ -175,8 +175,24 @@ fn with_stack(lua: &Lua, problem: Value) -> mlua::Result<Value> {
         return Ok(problem);
     };
     let stack = lua.traceback(None, 1)?;
-    let text = [&text.as_bytes(), b"\n".as_slice(), &stack.as_bytes()].concat();
+    let explained = explanation(lua, text).map(|column| format!("; {column}"));
+    let explained = explained.unwrap_or_default();
+    let text = [
+        &text.as_bytes(),
+        explained.as_bytes(),
+        b"\n".as_slice(),
+        &stack.as_bytes(),
+    ]
+    .concat();
     lua.create_string(text)?.into_lua(lua)
+}
+
+/// Returns what explains an error of Lua about a field that is nil.
+fn explanation(lua: &Lua, text: &LuaString) -> Option<String> {
+    let host = VmHost::of(lua);
+    let text = text.to_str().ok()?;
+    let (file, line, message) = host.program.sources.split_location(&text)?;
+    missing_column::explain(&host.program, &file, line, message)
 }
 
 /// Returns the error of a task as it leaves the VM. Lua's own error that its memory is full is the only one that passes

@@ -1,8 +1,10 @@
 //! The names that a plan can use, and the messages for those that do not exist.
 
+use super::foreign_names::{function_elsewhere, global_elsewhere, member_elsewhere};
 use crate::sandbox;
 use crate::values::{DisplayText, shorten};
 use lgoose_base::error::nearest;
+use lgoose_plan::config::Settings;
 use mlua::{Lua, MetaMethod, Table, UserDataMethods, Value};
 use std::borrow::Borrow;
 
@@ -46,8 +48,9 @@ pub(crate) const GLOBALS: [&str; 24] = [
 /// The globals of a file's top level that tasks do not have.
 const DECLARATIONS: [&str; 4] = ["task", "scenario", "plan", "on"];
 
-/// Formats the message for setting a field of a read-only value; `body` stands for a request without one.
-pub(super) fn refused(owner: &str, key: &str) -> String {
+/// Formats the message for setting a field of a read-only value; `body` stands for a request without one. `is_function` is
+/// whether the value is a function.
+pub(crate) fn refused(owner: &str, key: &str, is_function: bool) -> String {
     let key = shorten(key);
     match owner {
         "response" => format!(
@@ -59,9 +62,7 @@ pub(super) fn refused(owner: &str, key: &str) -> String {
         "job" => {
             format!("cannot set '{key}' of a job: keep what you need in a local or in user.data")
         }
-        "_G" => format!(
-            "global '{key}' is not declared; write 'local {key}' for a variable of this file"
-        ),
+        "_G" => refused_global(&key, is_function),
         "body" => "this request has no body: options are the second argument, as in \
                    user:get(path, { name = ... })"
             .to_owned(),
@@ -69,36 +70,30 @@ pub(super) fn refused(owner: &str, key: &str) -> String {
     }
 }
 
-/// Globals of other languages and test tools, with their equivalents here.
-const ELSEWHERE: [(&str, &str); 18] = [
-    ("sleep", "a task pauses by user:wait(seconds)"),
-    (
-        "wrk",
-        "a task sends its requests: user:request { method = \"POST\", path = \"/\", body = text }",
-    ),
-    ("setTimeout", "a task pauses by user:wait(seconds)"),
-    (
-        "io",
-        "plans run in a sandbox that does not have it; data.csv, data.lines and data.json read files",
-    ),
-    ("console", "write print(…) or user:log(…)"),
-    ("printf", "write print((\"…\"):format(…))"),
-    ("null", "Lua writes 'nil'"),
-    ("None", "Lua writes 'nil'"),
-    ("undefined", "Lua writes 'nil'"),
-    ("True", "Lua writes 'true'"),
-    ("False", "Lua writes 'false'"),
-    ("http", "a task sends requests by its user: user:get \"/\""),
-    (
-        "requests",
-        "a task sends requests by its user: user:get \"/\"",
-    ),
-    ("JSON", "write json.encode(value) and json.decode(text)"),
-    ("Math", "write math.floor(x), random.int(1, 6) and so on"),
-    ("__ENV", "env(\"NAME\") reads a variable"),
-    ("getenv", "env(\"NAME\") reads a variable"),
-    ("try", "write local ok, problem = pcall(function() … end)"),
-];
+/// Formats the message for setting a global.
+fn refused_global(key: &str, is_function: bool) -> String {
+    let undeclared = format!("global '{key}' is not declared");
+    if is_function {
+        return match function_elsewhere(key) {
+            Some(ours) => format!("{undeclared}; {ours}"),
+            None => {
+                format!("{undeclared}; write 'local function {key}' for a function of this file")
+            }
+        };
+    }
+    if DECLARATIONS.contains(&key) {
+        return format!(
+            "{undeclared} as a variable; it is called, not set: write {key} {{ … }}, as in plan {{ host = \"…\" }}"
+        );
+    }
+    if Settings::FIELDS.contains(&key) {
+        return format!("{undeclared}; an option of the plan is a field: plan {{ {key} = … }}");
+    }
+    if ["options", "config", "settings"].contains(&key) {
+        return format!("{undeclared}; the options of a plan are plan {{ users = 10 }}");
+    }
+    format!("{undeclared}; write 'local {key}' for a variable of this file")
+}
 
 /// Formats the message for a global that is not declared.
 pub(super) fn undeclared(name: &str) -> String {
@@ -111,11 +106,34 @@ pub(super) fn undeclared(name: &str) -> String {
         .chain(&sandbox::BASE)
         .copied()
         .chain(["string", "table", "math", "utf8"]);
-    let elsewhere = ELSEWHERE.iter().find(|(theirs, _)| *theirs == name);
-    if let Some((_, ours)) = elsewhere {
+    if let Some(ours) = global_elsewhere(&name) {
         return format!("global '{name}' is not declared; {ours}");
     }
-    let hint = match (nearest(&name, names), name.as_str()) {
+    // 'Task', 'usr' and the like; short names are near to anything.
+    let declaration = DECLARATIONS
+        .into_iter()
+        .chain(["user"])
+        .find(|one| *one != name && one.eq_ignore_ascii_case(&name));
+    if let Some(declaration) = declaration {
+        return format!(
+            "global '{name}' is not declared; names are in lower case: '{declaration}'"
+        );
+    }
+    if let Some(near) = nearest(&name, DECLARATIONS.into_iter().filter(|one| one.len() > 2)) {
+        return format!("global '{name}' is not declared; did you mean '{near}'?");
+    }
+    if Settings::FIELDS.contains(&name.as_str()) {
+        return format!(
+            "global '{name}' is not declared; a field of a table is set by '=', as in plan {{ {name} = value }}"
+        );
+    }
+    let hint = match (
+        nearest(&name, names).filter(|_| name.len() > 1),
+        name.as_str(),
+    ) {
+        (_, "s" | "m" | "h") => format!(
+            "declare it with 'local {name} = …' above; a rate or a time with a unit is a text, such as \"20/s\" or \"5m\""
+        ),
         (_, "package" | "debug" | "dofile" | "loadfile") => {
             "plans run in a sandbox that does not have it".to_owned()
         }
@@ -132,16 +150,7 @@ pub(super) fn unknown_member(
     (library, DisplayText(name), members): (String, DisplayText, Table),
 ) -> mlua::Result<String> {
     let name = shorten(&name);
-    let instead = match (library.as_str(), name.as_str()) {
-        ("env", _) => {
-            let message = format!("'env.{name}' does not exist; env(\"{name}\") reads a variable");
-            return Ok(message);
-        }
-        ("os", "getenv") => Some("env(\"NAME\") reads a variable"),
-        ("time", "sleep") => Some("a task pauses by user:wait(seconds)"),
-        ("math", "randomseed") => Some("'--seed' is that of all random choices of a run"),
-        _ => None,
-    };
+    let instead = member_elsewhere(&library, &name);
     if let Some(instead) = instead {
         return Ok(format!("'{library}.{name}' does not exist; {instead}"));
     }

@@ -209,9 +209,10 @@ fn read_only(lua: &Lua, name: &str, library: Table) -> mlua::Result<Value> {
 }
 
 /// Refuses to set a field of a read-only value, which has its name for messages in its metatable.
-fn refuse(_: &Lua, (of, key): (Table, Value)) -> mlua::Result<()> {
+fn refuse(_: &Lua, (of, key, value): (Table, Value, Value)) -> mlua::Result<()> {
     let owner = of.metatable().map(|meta| meta.raw_get("__name"));
     let owner: Option<String> = owner.transpose()?.flatten();
-    let message = refused(owner.as_deref().unwrap_or("_G"), &shown(&key)?);
+    let owner = owner.as_deref().unwrap_or("_G");
+    let message = refused(owner, &shown(&key)?, value.is_function());
     Err(mlua::Error::runtime(message))
 }

@@ -1,5 +1,6 @@
 //! The fields and methods of a response. Each is created at its first use.
 
+use super::first_words::first_words;
 use super::function::{Arguments, function};
 use super::names::{ValueType, unknown};
 use super::{elements, forms, json, page_urls, regex};
@@ -7,9 +8,9 @@ use crate::diagnostics::plan_line;
 use crate::limits::Held;
 use crate::requests::{Finished, ResponseAddress, encoding};
 use crate::sandbox::VmHost;
-use crate::values::{DisplayText, escape_invalid};
+use crate::values::{DisplayText, escape_invalid, shorten};
 use bytes::Bytes;
-use lgoose_base::error::{NOT_AS_EXPECTED, cut};
+use lgoose_base::error::{NOT_AS_EXPECTED, cut, masked_url};
 use lgoose_html::{Document, ReferrerPolicy};
 use memchr::memmem;
 use mlua::{IntoLua as _, Lua, LuaString, MultiValue, Table, Value};
@@ -44,7 +45,9 @@ pub(super) fn method(lua: &Lua, name: &str) -> mlua::Result<Value> {
     let method = match name {
         "json" => function(lua, |lua, (this, path): (CalledResponse, Value)| {
             let path = json::path(&path)?;
-            json::decode_at(lua, &this.body_text(lua)?, path.as_ref())
+            let body = this.body_text(lua)?;
+            json::decode_at(lua, &body, path.as_ref())
+                .map_err(|error| this.explain_no_json(lua, &body, error))
         })?,
         "title" => function(lua, |lua, this: CalledResponse| {
             Ok(lgoose_html::title(&this.body_text(lua)?))
@@ -123,6 +126,40 @@ impl CalledResponse {
         let host = VmHost::of(lua);
         let responses = host.responses.borrow();
         responses.get(self.address()?).map(read).ok_or_else(gone)
+    }
+
+    /// Adds to the error of reading JSON which response it is, and what it has instead.
+    fn explain_no_json(&self, lua: &Lua, body: &[u8], error: mlua::Error) -> mlua::Error {
+        let mlua::Error::RuntimeError(problem) = &error else {
+            return error;
+        };
+        let described = self.read(lua, |finished| {
+            let response = finished.response();
+            let url =
+                response.map_or_else(String::new, |response| response.target.text().to_string());
+            (finished.status(), url)
+        });
+        let Ok((status, url)) = described else {
+            return error;
+        };
+        let url = url.split(['?', '#']).next().unwrap_or_default();
+        let place = format!("status {status}, {}", masked_url(url));
+        let start = first_words(body);
+        let is_page = body.trim_ascii_start().first() == Some(&b'<');
+        let text = match (is_page, lgoose_html::title(body)) {
+            _ if body.trim_ascii().is_empty() => {
+                format!("the response is empty, and no JSON ({place})")
+            }
+            (true, Some(title)) => format!(
+                "the response is a page, and no JSON: '{}', which begins '{start}' ({place})",
+                shorten(&title)
+            ),
+            (true, None) => {
+                format!("the response is a page, and no JSON: it begins '{start}' ({place})")
+            }
+            _ => format!("{problem}; the response begins '{start}' ({place})"),
+        };
+        mlua::Error::runtime(text)
     }
 
     fn body_text(&self, lua: &Lua) -> mlua::Result<Bytes> {

@@ -2,8 +2,11 @@
 
 use super::syntax;
 use crate::plan_files::Sources;
-use lgoose_base::error::{Diagnostic, NOT_AS_EXPECTED, cut};
+use lgoose_base::error::{Diagnostic, NOT_AS_EXPECTED, cut, masked_secrets};
 use std::fmt;
+
+/// The most characters of a word that a message quotes.
+const MOST_SHOWN: usize = 80;
 
 /// An error that a task raised. It counts as a task failure; the user goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +66,7 @@ pub(crate) fn to_raised(error: &mlua::Error, sources: &Sources) -> RaisedError {
                 .as_deref()
                 .and_then(|stack| sources.first_plan_line(stack))
         }),
-        message: cut(make_readable(message.trim_end())),
+        message: cut(masked_secrets(&make_readable(message.trim_end())).into_owned()),
         backtrace,
     }
 }
@@ -99,13 +102,23 @@ pub(crate) fn diagnose(error: &mlua::Error, sources: &Sources) -> Diagnostic {
         Some((message, help)) => (message.to_owned(), Some(help.to_owned())),
         None => (raised.message, None),
     };
-    let help = help.or_else(|| {
-        let mlua::Error::SyntaxError { .. } = innermost(error) else {
-            return None;
-        };
-        let (file, line) = place.as_ref()?;
-        syntax::remedy(&message, *line, &sources.text(file))
+    let remedy = place.as_ref().and_then(|(file, line)| {
+        let is_syntax = matches!(innermost(error), mlua::Error::SyntaxError { .. });
+        is_syntax.then(|| syntax::remedy(&message, *line, &sources.text(file)))?
     });
+    let (place, message, help) = match (remedy, place) {
+        // Lua may give up on a later line than that of the mistake.
+        (Some(remedy), Some((file, line))) => {
+            let message = if remedy.line == line {
+                message
+            } else {
+                let word: String = remedy.word.chars().take(MOST_SHOWN).collect();
+                format!("syntax error near '{word}'")
+            };
+            (Some((file, remedy.line)), message, Some(remedy.help))
+        }
+        (_, place) => (place, message, help),
+    };
     let mut diagnostic = Diagnostic::new(message);
     if let Some((file, line)) = place {
         let text = sources.text(&file);
@@ -134,6 +147,15 @@ fn make_readable(message: &str) -> String {
         || (message.starts_with("attempt to add a '") && message.ends_with("' with a 'string'"))
     {
         return format!("{message}: '..' joins texts, and tonumber(text) makes a number of one");
+    }
+    if let Some(rest) = message.strip_prefix("attempt to index a function value (global '")
+        && let Some(name) = rest.strip_suffix("')")
+    {
+        let call = match name {
+            "env" => "env(\"NAME\"), or env \"NAME\"".to_owned(),
+            name => format!("{name}(…)"),
+        };
+        return format!("{message}; '{name}' is a function: write {call}");
     }
     if let Some(rest) = message.strip_suffix(" near <eof>") {
         return format!("{rest} at the end of the file");

@@ -12,11 +12,31 @@ pub(crate) enum TokenKind {
     Sign,
 }
 
+impl Token<'_> {
+    /// Returns the byte of the text at which it ends.
+    pub(crate) fn end(&self) -> usize {
+        self.at + self.text.len()
+    }
+
+    /// Returns whether it is a keyword of Lua.
+    pub(crate) fn is_keyword(&self) -> bool {
+        self.kind == TokenKind::Name && KEYWORDS.contains(&self.text)
+    }
+}
+
+/// Lua's keywords, which cannot be names.
+pub(crate) const KEYWORDS: [&str; 22] = [
+    "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in",
+    "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
+];
+
 /// A word and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token<'a> {
     pub(crate) kind: TokenKind,
     pub(crate) text: &'a str,
+    /// The byte of the text at which it begins.
+    pub(crate) at: usize,
     /// Number of the line, from 1.
     pub(crate) line: u32,
     /// The columns before the first word of its line.
@@ -26,9 +46,9 @@ pub(crate) struct Token<'a> {
 }
 
 /// Signs of more than one character, of Lua and of other languages, the longer ones first.
-const SIGNS: [&str; 26] = [
+const SIGNS: [&str; 28] = [
     "...", "===", "!==", "..", "==", "~=", "<=", ">=", "//", "::", "<<", ">>", "!=", "&&", "||",
-    "=>", "->", "+=", "-=", "*=", "/=", "++", "/*", "*/", "??", "?.",
+    "=>", "->", "+=", "-=", "*=", "/=", "%=", "++", "/*", "*/", "??", "?.", ":=",
 ];
 
 /// Splits a text into its words. Comments are left out.
@@ -44,8 +64,9 @@ pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
             (at, line, line_start) = (at + 1, line + 1, at + 1);
             continue;
         }
-        if first.is_whitespace() {
-            at += first.len_utf8();
+        // Other spaces than these are no spaces to Lua.
+        if first.is_ascii_whitespace() || first == '\u{b}' {
+            at += 1;
             continue;
         }
         let comment = rest.starts_with("--");
@@ -63,6 +84,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
             found.push(Token {
                 kind,
                 text: word,
+                at,
                 line,
                 indent: measured.1,
                 first: last_line != line,

@@ -1,6 +1,7 @@
 //! The declarations of a plan: its top level runs once, every field of `plan`, `scenario` and `task` is checked, and
 //! the plan becomes plain data. A mistake is a diagnostic at its own line.
 
+use super::declared_tables::DeclaredTables;
 use super::field::{DeclarationError, DeclaredField, for_each_field};
 use super::scenario_fields::read_scenario_fields;
 use super::setting::{check_size, entries, read_setting};
@@ -57,6 +58,8 @@ struct PlanBuilder {
     thresholds: Vec<Threshold>,
     scenario_env: BTreeMap<String, BTreeMap<String, String>>,
     hooks: Vec<Hook>,
+    /// The tables as they were declared.
+    declared: DeclaredTables,
 }
 
 /// A task and, once a scenario has taken it, that scenario. The table is kept alive so that its address stays unique.
@@ -141,9 +144,12 @@ fn run(
     host.limits.enforce(&lua)?;
     let prelude = start_prelude(&lua, program, lua.create_table()?)?;
     let globals = prelude.globals;
-    globals.raw_set("plan", declaration(&lua, builder, declare_plan)?)?;
-    globals.raw_set("task", declaration(&lua, builder, declare_task)?)?;
-    globals.raw_set("scenario", declaration(&lua, builder, declare_scenario)?)?;
+    globals.raw_set("plan", declaration(&lua, builder, "plan", declare_plan)?)?;
+    globals.raw_set("task", declaration(&lua, builder, "task", declare_task)?)?;
+    globals.raw_set(
+        "scenario",
+        declaration(&lua, builder, "scenario", declare_scenario)?,
+    )?;
     globals.raw_set("on", event_declaration(&lua, builder)?)?;
     let load = lua
         .load(program.plan.as_slice())
@@ -154,6 +160,8 @@ fn run(
     let loaded = limits::call(&lua, &host.limits, &load, ());
     heartbeat.leave();
     let () = host.limits.reraise().and(loaded)?;
+    let unchanged = builder.borrow().declared.check_unchanged(&program.sources);
+    unchanged.map_err(mlua::Error::external)?;
     Ok(host.take_counters())
 }
 
@@ -213,6 +221,7 @@ fn event_declaration(lua: &Lua, builder: &SharedBuilder) -> mlua::Result<Functio
 fn declaration(
     lua: &Lua,
     builder: &SharedBuilder,
+    keyword: &'static str,
     declare: fn(&mut PlanBuilder, &Table, &SourceLine) -> Result<(), DeclarationError>,
 ) -> mlua::Result<Function> {
     let builder = builder.clone();
@@ -221,14 +230,33 @@ fn declaration(
         let argument = VmHost::of(lua).without_views(lua, argument)?;
         let Value::Table(table) = argument else {
             let message = format!("expected a table here, not {}", type_phrase(&argument));
-            return Err(error_at_plan_line(
-                lua,
-                Diagnostic::new(message)
-                    .help("write it with braces: task { … }, scenario { … }, plan { … }"),
-            ));
+            let form = match (keyword, &argument) {
+                ("task", Value::String(name)) => {
+                    format!(
+                        "task {{ \"{}\", function(user) … end }}",
+                        escape_invalid(name)
+                    )
+                }
+                ("scenario", Value::String(name)) => format!(
+                    "scenario {{ \"{}\", task {{ function(user) … end }} }}",
+                    escape_invalid(name)
+                ),
+                ("task", _) => "task { function(user) … end }".to_owned(),
+                ("scenario", _) => {
+                    "scenario { \"name\", task { function(user) … end } }".to_owned()
+                }
+                _ => "plan { host = \"…\", users = 10 }".to_owned(),
+            };
+            let help = format!("all of a declaration stands in braces: {form}");
+            return Err(error_at_plan_line(lua, Diagnostic::new(message).help(help)));
         };
-        match declare(&mut builder.borrow_mut(), &table, &place) {
-            Ok(()) => Ok(table),
+        let declared = declare(&mut builder.borrow_mut(), &table, &place);
+        match declared {
+            Ok(()) => {
+                let mut builder = builder.borrow_mut();
+                builder.declared.note(keyword, &table, place);
+                Ok(table)
+            }
             Err(DeclarationError { diagnostic, word }) => {
                 Err(locate(lua, diagnostic, &place, word.as_deref()))
             }
@@ -265,6 +293,15 @@ fn declare_plan(
         };
         let name = escape_invalid(key);
         check_size(&name, "plan", &value)?;
+        if let Some((file, line)) = builder.lines.settings.insert(name.clone(), at.clone()) {
+            let message =
+                format!("field '{name}' of plan is set twice: here and in line {line} of '{file}'");
+            return Err(DeclarationError {
+                diagnostic: Diagnostic::new(message)
+                    .help("one of the two would have no effect: leave it out"),
+                word: Some(name),
+            });
+        }
         let mut setting = read_setting(&value);
         if let ("tags", Value::Table(_)) = (name.as_str(), &value) {
             let (words, tags) = DeclaredField::new(name.clone(), "plan", &value).tags()?;
@@ -280,7 +317,6 @@ fn declare_plan(
             diagnostic,
             word: Some(name.clone()),
         })?;
-        builder.lines.settings.insert(name, at.clone());
     }
     Ok(config::agree(&builder.settings)?)
 }
@@ -300,8 +336,9 @@ fn declare_task(
     };
     let mut task = Task::new(name, builder.tasks.len(), at.1);
     let place = if task.name.is_some() { 2 } else { 1 };
-    if !matches!(table.raw_get::<Value>(place), Ok(Value::Function(_))) || table.raw_len() != place
-    {
+    let has_function = matches!(table.raw_get::<Value>(place), Ok(Value::Function(_)));
+    if !has_function || table.raw_len() != place {
+        check_named_function(table, &owner)?;
         let message = format!("{owner} has no function as its last entry");
         let help =
             "write task { \"name\", weight = 3, function(user) … end }; the name may be left out";
@@ -337,13 +374,22 @@ fn declare_task(
     Ok(())
 }
 
+/// Refuses a task whose function is a named field.
+fn check_named_function(table: &Table, owner: &str) -> Result<(), DeclarationError> {
+    for_each_field(table, owner, |field| match field.name.as_str() {
+        "on_start" | "on_stop" => field.flag().map(drop),
+        name if TASK_FIELDS.contains(&name) => Ok(()),
+        _ => Err(field.unknown(&TASK_FIELDS)),
+    })
+}
+
 fn declare_scenario(
     builder: &mut PlanBuilder,
     table: &Table,
-    _: &SourceLine,
+    at: &SourceLine,
 ) -> Result<(), DeclarationError> {
     let Ok(Value::String(name)) = table.raw_get::<Value>(1) else {
-        let help = "write scenario { \"visitor\", task { … }, task { … } }";
+        let help = "its name stands first, without 'name =': write scenario { \"visitor\", task { … }, task { … } }";
         return Err(Diagnostic::new("a scenario begins with its name")
             .help(help)
             .into());
@@ -357,6 +403,7 @@ fn declare_scenario(
                 .into(),
         );
     }
+    builder.lines.scenarios.insert(name.clone(), at.clone());
     let mut scenario = Scenario::new(&name);
     for place in 2..=table.raw_len() {
         scenario

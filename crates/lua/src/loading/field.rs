@@ -1,7 +1,7 @@
 //! The named fields of a declaration, read as the types that they must have. Messages name the field and its owner.
 
 use super::setting::{check_size, entries, read_setting};
-use crate::requests::{header_line, read_wait_rule, set_tag};
+use crate::requests::{WaitMistake, header_line, read_wait_rule, set_tag};
 use crate::values::{escape_invalid, read_scalar, type_phrase};
 use http::HeaderMap;
 use lgoose_base::error::Diagnostic;
@@ -46,16 +46,54 @@ impl<'a> DeclaredField<'a> {
             Value::String(text) => format!("'{}'", escape_invalid(text)),
             other => type_phrase(other).to_owned(),
         };
+        let mut diagnostic = Diagnostic::new(format!(
+            "field '{}' of {} must be {expected}, not {got}",
+            self.name, self.owner
+        ));
+        if self.value.is_function() && self.name.starts_with("on_") {
+            diagnostic = diagnostic.help(format!(
+                "write task {{ {} = true, function(user) … end }}: the function is the last entry",
+                self.name
+            ));
+        }
         DeclarationError {
-            diagnostic: Diagnostic::new(format!(
-                "field '{}' of {} must be {expected}, not {got}",
-                self.name, self.owner
-            )),
+            diagnostic,
+            word: Some(self.name.clone()),
+        }
+    }
+
+    fn wrong_as(&self, expected: &str, got: &str) -> DeclarationError {
+        let message = format!(
+            "field '{}' of {} must be {expected}, not {got}",
+            self.name, self.owner
+        );
+        DeclarationError {
+            diagnostic: Diagnostic::new(message)
+                .help("write wait = { 1, 5 } for a pause of 1 to 5 seconds, or wait.constant(2) and the like"),
             word: Some(self.name.clone()),
         }
     }
 
     pub(super) fn unknown(&self, valid: &[&str]) -> DeclarationError {
+        // Names and functions are entries without a name here.
+        let entry = match (self.name.as_str(), self.value) {
+            ("name", Value::String(name)) => Some(format!(
+                "a name stands first, without 'name =', as in task {{ \"{}\", … }}",
+                escape_invalid(name)
+            )),
+            (_, Value::Function(_)) => Some(
+                "a function stands in a task, as its last entry: task { \"name\", function(user) … end }"
+                    .to_owned(),
+            ),
+            _ => None,
+        };
+        if let Some(entry) = entry {
+            let message = format!("unknown field '{}' in {}", self.name, self.owner);
+            return DeclarationError {
+                diagnostic: Diagnostic::new(message).help(entry),
+                word: Some(self.name.clone()),
+            };
+        }
         DeclarationError {
             diagnostic: unknown_word("field", &self.name, self.owner, valid),
             word: Some(self.name.clone()),
@@ -226,7 +264,10 @@ impl<'a> DeclaredField<'a> {
     }
 
     pub(super) fn wait(&self) -> Result<Wait, DeclarationError> {
-        read_wait_rule(self.value).map_err(|expected| self.wrong(expected))
+        read_wait_rule(self.value).map_err(|mistake: WaitMistake| match mistake.expected() {
+            (expected, None) => self.wrong(expected),
+            (expected, Some(got)) => self.wrong_as(expected, got),
+        })
     }
 }
 

@@ -1,22 +1,16 @@
 //! Globals and members of libraries that a plan uses and that do not exist. Each is looked up as a task would look it up, so
 //! a mistake in a task that no user has run yet has the message of the run.
 
-use crate::api::start_prelude;
-use crate::diagnostics::{Token, TokenKind, to_raised, tokens};
+use crate::api::{prefixed_text, refused, start_prelude};
+use crate::diagnostics::{KEYWORDS, Token, TokenKind, to_raised, tokens};
 use crate::limits::VmLimits;
 use crate::plan_files::{Program, SourceFile};
 use crate::sandbox::{self, VmHost};
 use lgoose_base::error::Diagnostic;
-use mlua::{Function, Lua, Table};
+use mlua::{Function, Lua, Table, Value};
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Lua's keywords, which cannot be names.
-const KEYWORDS: [&str; 22] = [
-    "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in",
-    "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
-];
 
 /// Filled by a run.
 const OF_A_RUN: [&str; 2] = ["run", "shared"];
@@ -38,9 +32,23 @@ impl Globals {
         let host = VmHost::new(program.clone(), 0, "", None, limits);
         lua.set_app_data(Rc::new(host));
         let env = start_prelude(&lua, program, lua.create_table()?)?.env;
-        let find = "local env, name, member = ... local value = env[name] if member then value = value[member] end";
+        // A function has no members: what a run would say has the name of the variable.
+        let find = "local env, name, member = ... local value = env[name] \
+                    if not member then return end \
+                    if type(value) == 'function' then \
+                    error(\"attempt to index a function value (global '\" .. name .. \"')\", 0) end \
+                    value = value[member]";
+        lua.globals().set(
+            "type",
+            lua.create_function(|_, value: Value| Ok(value.type_name()))?,
+        )?;
         let find = lua.load(find).set_name("=lgoose").into_function()?;
         Ok(Self { lua, find, env })
+    }
+
+    /// Returns the VM, in which constants can be judged.
+    pub(super) fn lua(&self) -> &Lua {
+        &self.lua
     }
 
     /// Returns a warning for each name of a file that no local declares and that does not exist.
@@ -54,13 +62,16 @@ impl Globals {
                 return None;
             }
             let member = match (text(&words, place + 1), words.get(place + 2)) {
-                (".", Some(member)) if member.kind == TokenKind::Name => Some(member.text),
+                ("." | ":", Some(member)) if member.kind == TokenKind::Name => Some(member.text),
+                ("[", Some(member)) if member.kind == TokenKind::Text => {
+                    Some(member.text.trim_matches(['"', '\'']))
+                }
                 _ => None,
             };
             if !reported.insert((name, member)) {
                 return None;
             }
-            let problem = self.look_up(name, member)?;
+            let problem = self.problem_of(&words, place, member)?;
             let (message, help) = problem.split_once("; ").unwrap_or((&problem, ""));
             let line = Some(words[place].line);
             let warning = Diagnostic::new(message).at(&source.name, line, &source.text);
@@ -71,6 +82,42 @@ impl Globals {
             })
         });
         missing.collect()
+    }
+
+    /// Returns the error that a task would get for the name in some words: for setting it, or for reading it and its member.
+    fn problem_of(
+        &self,
+        words: &[Token<'_>],
+        place: usize,
+        member: Option<&str>,
+    ) -> Option<String> {
+        let name = words[place].text;
+        let problem = self.look_up(name, None);
+        let Some(problem) = problem else {
+            return member.and_then(|member| self.look_up(name, Some(member)));
+        };
+        let before = place
+            .checked_sub(1)
+            .map_or("", |before| text(words, before));
+        let next = words.get(place + 1);
+        if let Some(next) = next
+            && next.kind == TokenKind::Text
+            && next.at == words[place].end()
+            // Not as in "a "b" c".
+            && place.checked_sub(1).is_none_or(|before| {
+                words[before].kind != TokenKind::Text || words[before].end() < words[place].at
+            })
+            && let Some(ours) = prefixed_text(name)
+        {
+            return Some(format!("global '{name}' is not declared; {ours}"));
+        }
+        let is_function = before == "function";
+        let is_set = next.is_some_and(|next| next.text == "=") && !["(", ","].contains(&before);
+        Some(if is_function || is_set {
+            refused("_G", name, is_function)
+        } else {
+            problem
+        })
     }
 
     /// Returns the error that a task would get for the name, or `None` where it exists.

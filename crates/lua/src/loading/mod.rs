@@ -1,7 +1,10 @@
 //! Loading of a plan: its declarations as plain data, the review of a plan, and the stubs for editors.
 
+mod constants;
 mod declare;
+mod declared_tables;
 mod field;
+mod foreign_habits;
 mod globals;
 mod load;
 mod members;

@@ -1,9 +1,11 @@
 //! Warnings about code that is legal in a plan but most likely not meant, for `lgoose check`. Reads the text of the
 //! plan's files and knows no more Lua than balanced brackets, so it warns only where there is hardly a doubt.
 
+use super::foreign_habits::foreign_habits;
 use super::globals::Globals;
 use super::members::unknown_names;
 use super::mixed_rows::mixed_rows;
+use crate::api::missing_columns;
 use crate::plan_files::{Program, SourceLine};
 use lgoose_base::error::Diagnostic;
 use lgoose_plan::config::RequestNames;
@@ -28,7 +30,12 @@ pub fn review(program: &Arc<Program>, plan: &Plan, names: RequestNames) -> Vec<D
     let globals = Globals::new(program).ok();
     for source in program.sources.all() {
         found.extend(globals.iter().flat_map(|globals| globals.missing(&source)));
-        found.extend(unknown_names(&source));
+        found.extend(foreign_habits(&source));
+        found.extend(unknown_names(&source, globals.as_ref().map(Globals::lua)));
+        let missing = missing_columns(program, &source).into_iter();
+        found.extend(missing.map(|(line, sentence)| {
+            Diagnostic::new(sentence).at(&source.name, Some(line), &source.text)
+        }));
         let warnings = unsatisfiable_expects(&source.text).into_iter();
         found.extend(warnings.map(|(line, message, help)| {
             Diagnostic::new(message)

@@ -34,6 +34,8 @@ pub(crate) struct TaskLocation {
 pub(crate) struct DeclarationLines {
     /// The `plan {}` that has set each setting.
     pub(crate) settings: HashMap<String, SourceLine>,
+    /// The declaration of each scenario.
+    pub(crate) scenarios: HashMap<String, SourceLine>,
     /// The `on("report")`.
     pub(crate) report: Option<SourceLine>,
 }
@@ -223,7 +225,21 @@ impl Program {
 
     /// Places a mistake in a setting of `plan {}` at its line.
     pub fn at_setting(&self, field: &str, mistake: Diagnostic) -> Diagnostic {
-        let Some((file, line)) = self.lines.settings.get(field) else {
+        self.at_field(self.lines.settings.get(field), field, mistake)
+    }
+
+    /// Places a mistake in a field of a scenario at its line.
+    pub fn at_scenario(&self, scenario: &str, field: &str, mistake: Diagnostic) -> Diagnostic {
+        self.at_field(self.lines.scenarios.get(scenario), field, mistake)
+    }
+
+    fn at_field(
+        &self,
+        declared: Option<&SourceLine>,
+        field: &str,
+        mistake: Diagnostic,
+    ) -> Diagnostic {
+        let Some((file, line)) = declared else {
             return mistake.at(&self.file, None, "");
         };
         let source = self.sources.text(file);

@@ -38,7 +38,7 @@ pub(super) use json_path::{JsonPath, PathStep, place_of, scalars_are_passed_over
 pub use op::{ExchangeEnd, JobFunction, Op, ReceiveTime};
 pub(super) use op::{marker, markers};
 pub(super) use options::{
-    EVENTS, OPTIONS, REQUEST, basic, bearer, header_line, named, read_buffer,
+    EVENTS, OPTIONS, REQUEST, basic, bearer, check_options, header_line, named, read_buffer,
 };
 pub use protobuf::decode_any_message;
 pub(super) use protobuf::{DecodingFault, decode as decode_message, encode as encode_message};
@@ -55,7 +55,7 @@ pub(super) use stream_reader::{MessageKind, StreamMessage};
 pub(super) use submit::{SUBMIT, pressed};
 pub(super) use tags::{OwnTags, Transaction, read_transaction, set_tag};
 pub(super) use timed::TIMED;
-pub(super) use wait_rule::read_wait_rule;
+pub(super) use wait_rule::{WaitMistake, read_wait_rule};
 pub(super) use websocket::WEBSOCKET;
 
 /// The names of the fields that plans may set, for the test of the stubs.

@@ -463,7 +463,11 @@ fn read_wait(
                 .to_owned(),
         ),
         Ok(rule) => Ok(draw(rule)),
-        Err(expected) => Err(format!("the rule of user:wait must be {expected}")),
+        Err(mistake) => {
+            let (expected, got) = mistake.expected();
+            let got = got.map_or_else(String::new, |got| format!(", not {got}"));
+            Err(format!("the rule of user:wait must be {expected}{got}"))
+        }
     }
 }
 

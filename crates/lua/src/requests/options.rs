@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderName, HeaderValue, Method, header};
 use lgoose_http::{DigestCredentials, Discard, MAX_BUFFER, Redirects, StreamedBody, is_cookie};
 use lgoose_plan::config::unknown_word;
 use mlua::{LuaString, Table, Value};
@@ -161,6 +161,19 @@ pub(super) fn read(
         op.request.headers.push(encoding);
     }
     Ok(())
+}
+
+/// Checks options that stand in a plan's text, as [`read`] would read them in a task.
+///
+/// # Errors
+/// The message that the task would raise.
+pub(crate) fn check_options(
+    options: &Table,
+    other_fields: &[&str],
+    budget: &mut Budget,
+) -> Result<(), String> {
+    let mut op = RequestOp::new(Method::POST, "/");
+    read(&mut op, options, other_fields, budget)
 }
 
 /// Returns whether the request has a content type already.

@@ -6,11 +6,41 @@ use lgoose_plan::Wait;
 use mlua::Value;
 use std::time::Duration;
 
+/// A value that is no rule for a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WaitMistake {
+    /// The form that the value must have.
+    Form(&'static str),
+    /// A table with more values than the rule has.
+    Surplus(&'static str),
+    /// A field of the table that no rule has.
+    Named,
+    /// The longer pause comes first.
+    Backwards,
+}
+
+impl WaitMistake {
+    /// Returns what the value must be, and what is wrong about it where its type does not say it.
+    pub(crate) fn expected(self) -> (&'static str, Option<&'static str>) {
+        const PAUSE: &str = "{from, to} in seconds";
+        match self {
+            WaitMistake::Form(expected) => (expected, None),
+            WaitMistake::Surplus(values) => (values, Some("more values than that")),
+            WaitMistake::Named => (PAUSE, Some("a table with other fields")),
+            WaitMistake::Backwards => (
+                "{from, to} with the shorter pause first",
+                Some("a 'from' that is longer than 'to'"),
+            ),
+        }
+    }
+}
+
 /// Reads seconds, a text such as "500ms", `{from, to}`, or a value from a function of `wait`.
 ///
 /// # Errors
-/// The form that the value must have.
-pub(crate) fn read_wait_rule(value: &Value) -> Result<Wait, &'static str> {
+/// What is wrong about the value.
+pub(crate) fn read_wait_rule(value: &Value) -> Result<Wait, WaitMistake> {
+    use WaitMistake::{Backwards, Form, Named, Surplus};
     const EXPECTED: &str = "{from, to} in seconds, or made with wait.between, wait.constant, …";
     let seconds = |value: Value| match &value {
         Value::String(text) => {
@@ -19,22 +49,38 @@ pub(crate) fn read_wait_rule(value: &Value) -> Result<Wait, &'static str> {
         }
         value => value.as_number().or(value.as_integer().map(|n| n as f64)),
     };
-    let time = |value: f64| -> Result<Duration, &'static str> {
+    let time = |value: f64| -> Result<Duration, WaitMistake> {
         units::seconds(value).map_err(|_| {
-            if value > 0.0 {
+            Form(if value > 0.0 {
                 "at most ten years, 315360000 seconds"
             } else {
                 EXPECTED
-            }
+            })
         })
     };
     if let Some(constant) = seconds(value.clone()) {
         return Ok(Wait::Constant(time(constant)?));
     }
-    let table = value.as_table().ok_or(EXPECTED)?;
-    let at = |place: usize| seconds(table.raw_get(place).unwrap_or(Value::Nil)).ok_or(EXPECTED);
+    let table = value.as_table().ok_or(Form(EXPECTED))?;
+    let at =
+        |place: usize| seconds(table.raw_get(place).unwrap_or(Value::Nil)).ok_or(Form(EXPECTED));
     let kind: Option<String> = table.raw_get("kind").unwrap_or_default();
-    Ok(match kind.as_deref().unwrap_or("between") {
+    let kind = kind.as_deref().unwrap_or("between");
+    let named = table.pairs::<Value, Value>().filter_map(Result::ok);
+    let mut named = named.filter_map(|(key, _)| key.as_string().map(|key| *key == "kind"));
+    if named.any(|is_kind| !is_kind) {
+        return Err(Named);
+    }
+    let (most, surplus) = match kind {
+        "between" => (2, "{from, to} in seconds, two values"),
+        "normal" => (2, "wait.normal(mean, deviation), two values"),
+        _ => (1, "one value"),
+    };
+    if table.raw_len() > most {
+        return Err(Surplus(surplus));
+    }
+    Ok(match kind {
+        "between" if at(2)? < at(1)? => return Err(Backwards),
         "between" if at(2)? >= at(1)? => Wait::Uniform(time(at(1)?)?, time(at(2)?)?),
         "constant" => Wait::Constant(time(at(1)?)?),
         "normal" => Wait::Normal {
@@ -47,6 +93,6 @@ pub(crate) fn read_wait_rule(value: &Value) -> Result<Wait, &'static str> {
         "pacing" => Wait::Pacing(time(at(1)?)?),
         "tick" if at(1)? > 0.0 => Wait::Throughput(1.0 / at(1)?),
         "throughput" if at(1)? > 0.0 => Wait::Throughput(at(1)?),
-        _ => return Err(EXPECTED),
+        _ => return Err(Form(EXPECTED)),
     })
 }

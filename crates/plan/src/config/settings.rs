@@ -322,10 +322,26 @@ impl Settings {
         value: &Value,
     ) -> Result<(), Diagnostic> {
         match self.read(name, value) {
-            None => Err(unknown_word("field", name, owner, Settings::FIELDS)),
+            None => Err(unknown_field(owner, name)),
             Some(outcome) => outcome.map_err(|misfit| misfit.in_field(name, owner)),
         }
     }
+}
+
+/// Returns the mistake of a field that a plan does not have; some belong to its scenarios and tasks.
+fn unknown_field(owner: &str, name: &str) -> Diagnostic {
+    let elsewhere = match name {
+        "wait" | "wait_time" | "think_time" | "min_wait" | "max_wait" | "pause" => {
+            "a pause is a field of a scenario or of a task: scenario { \"name\", wait = { 1, 5 }, task { … } }"
+        }
+        "weight" | "order" | "sequence" | "on_start" | "on_stop" => {
+            "it is a field of a scenario or of a task: task { \"name\", weight = 3, function(user) … end }"
+        }
+        "phases" => "did you mean 'stages'? They are texts: stages = { \"5m:100\", \"1m:0\" }",
+        "env" => "it is a field of a scenario; a plan reads variables by env(\"NAME\")",
+        _ => return unknown_word("field", name, owner, Settings::FIELDS),
+    };
+    Diagnostic::new(format!("unknown field '{name}' in {owner}")).help(elsewhere)
 }
 
 impl RunConfig {

@@ -80,7 +80,30 @@ fn named_one(name: &str, value: &Value, found: &mut Vec<Threshold>) -> Result<()
         name: Some(name),
         ..ThresholdOptions::default()
     };
-    read(value, named, found)
+    let misfit = match read(value, named, found) {
+        Ok(()) => return Ok(()),
+        Err(misfit) => misfit,
+    };
+    // As in { p95 = "300ms" }.
+    let Value::Text(limit) = value else {
+        return Err(misfit);
+    };
+    let limit = limit.trim();
+    let texts = [
+        format!("{name} {limit}"),
+        format!("{name} < {limit}"),
+        format!("{name} < {limit}ms"),
+        format!("{name} < {limit}%"),
+    ];
+    match texts.iter().find(|text| Threshold::read(text).is_ok()) {
+        None => Err(misfit),
+        Some(text) => {
+            let problem =
+                format!("'{name}' is a figure, and stands where the name of a row belongs");
+            let help = format!("write thresholds = {{ \"{text}\" }}");
+            Err(Misfit::from(problem).mark(name, 0..name.len()).help(&help))
+        }
+    }
 }
 
 /// Reads a text, or a table of texts with the options that apply to all of them.

@@ -29,6 +29,60 @@ const FIGURES: [(&str, FigureKind); 11] = [
     ("dropped", FigureKind::Dropped),
 ];
 
+/// Words for figures in other tools, with ours.
+const ELSEWHERE: [(&[&str], &str); 9] = [
+    (&["mean", "average"], "avg"),
+    (&["median", "med", "percentile"], "p50"),
+    (
+        &[
+            "errors",
+            "error",
+            "error_rate",
+            "failure",
+            "failed",
+            "fails",
+            "http_req_failed",
+            "failure_rate",
+        ],
+        "failures",
+    ),
+    (
+        &["rps", "throughput", "requests_per_second", "reqs"],
+        "rate",
+    ),
+    (&["requests", "hits", "iterations", "http_reqs"], "count"),
+    (
+        &[
+            "response_time",
+            "latency",
+            "duration",
+            "http_req_duration",
+            "time",
+            "responseTime",
+        ],
+        "p95",
+    ),
+    (&["minimum"], "min"),
+    (&["maximum"], "max"),
+    (&["data_received"], "bytes"),
+];
+
+/// Returns our figure for one of another tool, such as `mean`, `p(95)` or `95th`.
+fn figure_elsewhere(word: &str) -> Option<String> {
+    let known = ELSEWHERE.iter().find(|(words, _)| words.contains(&word));
+    if let Some((_, ours)) = known {
+        return Some((*ours).to_owned());
+    }
+    let percent = word
+        .strip_prefix("p(")
+        .and_then(|word| word.strip_suffix(')'))
+        .or_else(|| word.strip_suffix("th"))
+        .or_else(|| word.strip_prefix("p_"))
+        .or_else(|| word.strip_prefix("percentile"));
+    let percent = percent.filter(|percent| decimal(percent).is_some())?;
+    Some(format!("p{percent}"))
+}
+
 /// A mistake in the text of a threshold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThresholdMistake {
@@ -144,8 +198,34 @@ fn fits(
             "'KB', 'MB', 'GB' or 'B', and the same with '/s'",
         ),
     };
+    // A share that is written as a fraction.
+    let is_fraction = is_plain && threshold.limit > 0.0 && threshold.limit <= 1.0;
+    let as_share = |figure: &str| {
+        let percent = (threshold.limit * 1e8).round() / 1e6;
+        let comparison = threshold.comparison;
+        format!("did you mean '{figure} {comparison} {percent}%'?")
+    };
+    let is_count = matches!(
+        figure,
+        FigureKind::Failures | FigureKind::Dropped | FigureKind::Count
+    );
+    if is_count && is_plain && threshold.limit.fract() != 0.0 {
+        let hint = match figure {
+            FigureKind::Count => "write a whole number".to_owned(),
+            _ if is_fraction => as_share(&figure.to_string()),
+            _ => "a share of them is written with '%'".to_owned(),
+        };
+        let message =
+            format!("the limit of '{figure}' is a number of them, and a fraction is none; {hint}");
+        return Err(ThresholdMistake::new(message, number));
+    }
     if !fits {
-        let message = if is_plain {
+        let message = if is_plain && is_fraction && figure == FigureKind::Checks {
+            format!(
+                "the limit of 'checks' needs a unit: {units}; {}",
+                as_share("checks")
+            )
+        } else if is_plain {
             format!("the limit of '{figure}' needs a unit: {units}")
         } else {
             format!(
@@ -253,14 +333,8 @@ impl<'a> ThresholdParser<'a> {
             None => {
                 let parts = TimedPart::all().map(TimedPart::name);
                 let names = FIGURES.iter().map(|(name, _)| *name).chain(parts);
-                let near = nearest(word, names);
-                // As k6 writes it.
-                let quoted = word
-                    .strip_prefix("p(")
-                    .and_then(|word| word.strip_suffix(')'));
-                let near = near
-                    .map(str::to_owned)
-                    .or(quoted.map(|percent| format!("p{percent}")));
+                let near =
+                    figure_elsewhere(word).or_else(|| nearest(word, names).map(str::to_owned));
                 let hint =
                     near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
                 Err(ThresholdMistake::new(

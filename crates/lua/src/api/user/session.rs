@@ -2,9 +2,12 @@
 //! returned.
 
 use crate::api::json_view;
+use crate::diagnostics::argument_text;
 use crate::requests::{basic, bearer, convert_to_tree, header_line};
 use crate::sandbox::VmHost;
-use crate::values::{self, DisplayText, describe_mismatch, read_scalar, shorten};
+use crate::values::{
+    self, DisplayText, describe_mismatch, escape_invalid, read_scalar, shorten, type_phrase,
+};
 use http::{HeaderName, HeaderValue, header};
 use lgoose_base::error::split_credentials;
 use lgoose_http::{DigestCredentials, Session};
@@ -57,11 +60,40 @@ fn session(lua: &Lua) -> mlua::Result<Rc<Session>> {
     VmHost::user_session(lua)
 }
 
+/// Returns a credential, given its role and its place among the arguments of a method.
+///
+/// # Errors
+/// It is no text: the message has what stands in the plan.
+fn credential(
+    lua: &Lua,
+    value: &Value,
+    role: &str,
+    (method, place): (&str, usize),
+) -> mlua::Result<LuaString> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Integer(_) | Value::Number(_) => lua
+            .coerce_string(value.clone())?
+            .ok_or_else(|| mlua::Error::runtime("a number is no text")),
+        other => {
+            let what = format!("{role} of user:{method}");
+            let problem = describe_mismatch(&what, "a string", other);
+            let written = argument_text(lua, method, place);
+            let written = written.map_or_else(String::new, |text| {
+                format!("; '{text}' is {}", type_phrase(other))
+            });
+            Err(mlua::Error::runtime(format!("{problem}{written}")))
+        }
+    }
+}
+
 /// `user:basic_auth(name, password)`.
 pub(super) fn basic_auth(
     lua: &Lua,
-    (_, name, password): (Value, LuaString, LuaString),
+    (_, name, password): (Value, Value, Value),
 ) -> mlua::Result<()> {
+    let name = credential(lua, &name, "the name", ("basic_auth", 0))?;
+    let password = credential(lua, &password, "the password", ("basic_auth", 1))?;
     check_header_length(name.as_bytes().len() + password.as_bytes().len())?;
     let credentials = [&name.as_bytes()[..], b":", &password.as_bytes()[..]].concat();
     let value = basic(&credentials).map_err(mlua::Error::runtime)?;
@@ -72,8 +104,11 @@ pub(super) fn basic_auth(
 /// `user:digest_auth(name, password)`.
 pub(super) fn digest_auth(
     lua: &Lua,
-    (_, user, password): (Value, String, String),
+    (_, user, password): (Value, Value, Value),
 ) -> mlua::Result<()> {
+    let user = credential(lua, &user, "the name", ("digest_auth", 0))?;
+    let password = credential(lua, &password, "the password", ("digest_auth", 1))?;
+    let (user, password) = (escape_invalid(&user), escape_invalid(&password));
     const LONGEST: usize = 64 << 10;
     if user.len() + password.len() > LONGEST {
         let problem = "user:digest_auth: the name and the password are too long";
@@ -85,7 +120,8 @@ pub(super) fn digest_auth(
 }
 
 /// `user:bearer(token)`.
-pub(super) fn bearer_auth(lua: &Lua, (_, token): (Value, LuaString)) -> mlua::Result<()> {
+pub(super) fn bearer_auth(lua: &Lua, (_, token): (Value, Value)) -> mlua::Result<()> {
+    let token = credential(lua, &token, "the token", ("bearer", 0))?;
     check_header_length(token.as_bytes().len())?;
     let value = bearer(&token.as_bytes()).map_err(mlua::Error::runtime)?;
     set_header_of_user(lua, &header::AUTHORIZATION, Some(value))

@@ -5,8 +5,11 @@
 
 use crate::api::{RESPONSE, Returned, STREAM, USER_MEMBERS, UserMember, ValueType, user_member};
 use crate::diagnostics::{Token, TokenKind, tokens};
+use crate::loading::constants::{is_constant, option_problem, wait_problem};
 use crate::plan_files::SourceFile;
+use crate::requests::{EXPECT, OPTIONS};
 use lgoose_base::error::{Diagnostic, nearest};
+use mlua::Lua;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -33,9 +36,13 @@ struct Variable {
 }
 
 /// Returns a warning for each name in a file that does not exist.
-pub(super) fn unknown_names(source: &SourceFile) -> Vec<Diagnostic> {
+///
+/// With a VM, also the constant options and arguments that a call would refuse.
+pub(super) fn unknown_names(source: &SourceFile, lua: Option<&Lua>) -> Vec<Diagnostic> {
     let words = tokens(&source.text);
     let mut reader = MemberReader {
+        source,
+        lua,
         words: &words,
         variables: HashMap::new(),
         found: Vec::new(),
@@ -45,12 +52,17 @@ pub(super) fn unknown_names(source: &SourceFile) -> Vec<Diagnostic> {
     warnings
         .map(|(line, message, help)| {
             let diagnostic = Diagnostic::new(message).at(&source.name, Some(line), &source.text);
-            diagnostic.help(help)
+            match help.as_str() {
+                "" => diagnostic,
+                help => diagnostic.help(help),
+            }
         })
         .collect()
 }
 
 struct MemberReader<'a> {
+    source: &'a SourceFile,
+    lua: Option<&'a Lua>,
     words: &'a [Token<'a>],
     variables: HashMap<&'a str, Variable>,
     /// Line, message and help.
@@ -230,6 +242,9 @@ impl<'a> MemberReader<'a> {
             return;
         }
         let member = self.words[place + 2];
+        if sign == "." && self.text(place + 3) == "=" {
+            return self.set_member(place, member, variable.holds);
+        }
         self.member(place, member, variable.holds);
         if sign == "." {
             self.dot(place, member, variable.holds);
@@ -239,6 +254,82 @@ impl<'a> MemberReader<'a> {
             && let Some(member) = user_member(member.text)
         {
             self.options(place + 3, member);
+            self.constant_arguments(place + 3, member);
+        }
+    }
+
+    /// Finds fields of a user or a response that are set, and cannot be.
+    fn set_member(&mut self, place: usize, member: Token<'_>, holds: VariableContent) {
+        let (variable, name) = (self.text(place), member.text);
+        let (message, help) = match holds {
+            VariableContent::User => (
+                format!("cannot set '{name}' of user"),
+                format!("keep what belongs to a user in {variable}.data.{name}"),
+            ),
+            VariableContent::Value(value) => (
+                format!("cannot set '{name}' of {}", value.noun),
+                "keep what you need in a local or in user.data".to_owned(),
+            ),
+        };
+        self.found.push((member.line, message, help));
+    }
+
+    /// Checks the arguments of a call that stand in the text as they are.
+    fn constant_arguments(&mut self, place: usize, member: &UserMember) {
+        let Some(arguments) = self.arguments(place) else {
+            return;
+        };
+        let name = member.name;
+        let is_bracketed = self.text(place) == "(";
+        let line = self.words[place].line;
+        let is_empty = is_bracketed && arguments.is_empty();
+        let sends = member.options.is_some() && member.is_method();
+        if is_empty && sends && !["submit", "timed"].contains(&name) {
+            let message = format!("user:{name} needs a path or a table, and gets nothing");
+            let help = format!("write user:{name}(\"/path\")");
+            self.found.push((line, message, help));
+            return;
+        }
+        if name == "wait" {
+            let words: Vec<Token<'_>> = if is_bracketed {
+                self.words[arguments.clone()].to_vec()
+            } else {
+                vec![self.words[place]]
+            };
+            let parts: Vec<&[Token<'_>]> = words.split(|word| word.text == ",").collect();
+            let singles: Option<Vec<Token<'_>>> = parts
+                .iter()
+                .map(|part| match part {
+                    [word] if word.kind != TokenKind::Name && word.kind != TokenKind::Sign => {
+                        Some(*word)
+                    }
+                    _ => None,
+                })
+                .collect();
+            let problem = singles.and_then(|singles| wait_problem(&singles));
+            if let Some(problem) = problem {
+                self.found.push((line, problem, String::new()));
+            }
+        }
+        let Some(options) = &member.options else {
+            return;
+        };
+        let Some(first) = self
+            .argument(&arguments, options.place)
+            .filter(|_| is_bracketed)
+        else {
+            return;
+        };
+        let is_literal = self.words.get(first).is_some_and(|word| {
+            matches!(word.kind, TokenKind::Text | TokenKind::Number) || word.text == "true"
+        });
+        if options.place > 0 && is_literal && first + 1 == arguments.end {
+            let message = format!(
+                "the options of user:{name} are a table, not {}",
+                self.text(first)
+            );
+            let help = format!("write user:{name}(…, {{ name = \"front page\", timeout = 5 }})");
+            self.found.push((line, message, help));
         }
     }
 
@@ -258,7 +349,10 @@ impl<'a> MemberReader<'a> {
         let called = word.is_some_and(|word| word.kind == TokenKind::Text || word.text == "{")
             // A variable that is passed first may be the user.
             || first.is_some_and(|first| first.kind != TokenKind::Name);
-        let is_value = matches!(self.text(place + 3), "." | "[");
+        let is_value = matches!(
+            self.text(place + 3),
+            "." | "[" | ")" | ".." | "==" | "~=" | "<" | ">" | "+"
+        );
         if method && is_value && holds != VariableContent::User {
             let (variable, name) = (self.text(place), member.text);
             let message = format!("'{variable}.{name}' is a method, and has no fields");
@@ -286,7 +380,13 @@ impl<'a> MemberReader<'a> {
         }
         let (variable, name) = (self.text(place), member.text);
         let has = format!("{owner} has: {}", names.join(", "));
-        let help = match nearest(name, names.iter().copied()) {
+        let lower = name.to_ascii_lowercase();
+        let same = names.iter().copied().find(|known| *known == lower);
+        let is_client = ["client", "http", "https", "browser", "session", "page"];
+        let help = match same.or_else(|| nearest(name, names.iter().copied())) {
+            _ if holds == VariableContent::User && is_client.contains(&name) => {
+                format!("a user sends requests itself: {variable}:get \"/\"; {has}")
+            }
             Some(near) => format!("did you mean '{near}'? {has}"),
             None => has,
         };
@@ -317,12 +417,93 @@ impl<'a> MemberReader<'a> {
         let names = options.names.concat();
         for key in self.keys(table) {
             self.key(key, "option", options.owner, &names);
+            if options.owner == "a request" && names.contains(&self.text(key)) {
+                self.constant_option(key, &names);
+            }
             if self.text(key) == "expect" && self.text(key + 2) == "{" {
                 for key in self.keys(key + 2) {
                     self.key(key, "field", "expect", options.expect);
                 }
             }
         }
+    }
+
+    /// Checks an option whose value is constant, or the constant fields of its `expect`.
+    fn constant_option(&mut self, key: usize, names: &[&str]) {
+        let Some(lua) = self.lua else {
+            return;
+        };
+        let others: Vec<&str> = names
+            .iter()
+            .copied()
+            .filter(|name| !OPTIONS.contains(name))
+            .collect();
+        if others.contains(&self.text(key)) {
+            return;
+        }
+        let end = self.value_end(key + 2);
+        let is_expect = self.text(key) == "expect" && self.text(key + 2) == "{";
+        if is_expect && let Some(status) = self.surplus_status(key + 2) {
+            let (line, list) = status;
+            let message = "'expect' has values without a name".to_owned();
+            let help = format!("several statuses are a list: status = {{ {list} }}");
+            self.found.push((line, message, help));
+            return;
+        }
+        let entries: Vec<(usize, usize)> = if is_expect {
+            let keys = self.keys(key + 2).into_iter();
+            keys.map(|key| (key, self.value_end(key + 2))).collect()
+        } else {
+            vec![(key, end)]
+        };
+        for (entry, end) in entries {
+            if !is_constant(&self.words[entry..end]) {
+                continue;
+            }
+            let (first, last) = (self.words[entry], self.words[end - 1]);
+            let text = &self.source.text[first.at..last.end()];
+            let option = if is_expect {
+                format!("expect = {{ {text} }}")
+            } else {
+                text.to_owned()
+            };
+            let Some(problem) = option_problem(lua, &option, &others) else {
+                continue;
+            };
+            // Names that do not exist have their own message.
+            let is_known = !is_expect || EXPECT.contains(&first.text);
+            if is_known {
+                let (message, help) = problem.split_once("; ").unwrap_or((&problem, ""));
+                let found = (first.line, message.to_owned(), help.to_owned());
+                self.found.push(found);
+            }
+        }
+    }
+
+    /// Returns the place behind the value of a field that begins at `from`.
+    fn value_end(&self, from: usize) -> usize {
+        let mut places = self.outer(from..self.words.len());
+        let end = places.find(|place| matches!(self.text(*place), "," | ";" | "}" | ")"));
+        end.unwrap_or(self.words.len())
+    }
+
+    /// Returns the line and the statuses of an `expect` that has further ones without a name.
+    fn surplus_status(&self, table: usize) -> Option<(u32, String)> {
+        let status = self
+            .keys(table)
+            .into_iter()
+            .find(|key| self.text(*key) == "status")?;
+        let number = |place: usize| {
+            let word = self.words.get(place);
+            word.is_some_and(|word| word.kind == TokenKind::Number)
+        };
+        let mut list = vec![self.text(status + 2)];
+        let mut at = status + 3;
+        while self.text(at) == "," && number(at + 1) && matches!(self.text(at + 2), "," | "}") {
+            list.push(self.text(at + 1));
+            at += 2;
+        }
+        (list.len() > 1).then(|| (self.words[status].line, list.join(", ")))
     }
 
     fn key(&mut self, key: usize, kind: &str, owner: &str, names: &[&str]) {

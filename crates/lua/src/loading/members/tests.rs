@@ -7,7 +7,7 @@ fn messages(text: &str) -> Vec<String> {
         name: "p.lua".to_owned(),
         text: text.into(),
     };
-    let found = unknown_names(&source);
+    let found = unknown_names(&source, None);
     found
         .iter()
         .map(|diagnostic| diagnostic.message().to_owned())

@@ -267,6 +267,20 @@ impl DataFiles {
         Ok(())
     }
 
+    /// Returns the columns of a CSV file that has been read; `None` if it has been read with several formats, or not at all.
+    pub(crate) fn columns(&self, file: &str) -> Option<Vec<String>> {
+        let files = self.files.all();
+        let mut found = files.iter().filter(|rows| rows.file == file);
+        let (Some(rows), None) = (found.next(), found.next()) else {
+            return None;
+        };
+        match &rows.content {
+            DataContent::Table { columns, .. } => Some(columns.clone()),
+            DataContent::Streamed(rows) => rows.columns().map(<[String]>::to_vec),
+            _ => None,
+        }
+    }
+
     /// Returns the paths of the files that have been read so far.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         let files = self.files.all();

@@ -37,6 +37,14 @@ pub(super) enum RowShape {
 }
 
 impl StreamedRows {
+    /// Returns the names of the columns; `None` for lines.
+    pub(super) fn columns(&self) -> Option<&[String]> {
+        match &self.shape {
+            RowShape::Table(_, columns) => Some(columns),
+            RowShape::Line => None,
+        }
+    }
+
     /// Reads a file to the end, and notes where its rows begin.
     ///
     /// # Errors

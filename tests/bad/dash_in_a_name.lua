@@ -1,0 +1,2 @@
+plan { run-time = "10s" }
+task { function(user) user:get "/" end }

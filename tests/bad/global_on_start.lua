@@ -1,0 +1,4 @@
+function on_start(user)
+  user:get "/login"
+end
+task { function(user) user:get "/" end }

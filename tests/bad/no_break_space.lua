@@ -1,0 +1,2 @@
+local pages = 3
+task { function(user) user:get("/" .. pages) end }

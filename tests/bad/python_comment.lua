@@ -1,0 +1,2 @@
+# my plan
+task { function(user) user:get "/" end }

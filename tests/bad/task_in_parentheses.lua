@@ -1,0 +1,3 @@
+task("front page", function(user)
+  user:get "/"
+end)

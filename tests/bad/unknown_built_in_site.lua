@@ -1,0 +1,5 @@
+scenario {
+  "visitor",
+  host = "demo:drupl",
+  task { function(user) user:get "/" end },
+}

@@ -36,7 +36,7 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
     let client = ClientConfig {
         timeout: config.timeout,
         max_body: config.max_body,
-        show_hops: local.show == ShowLevel::Messages,
+        show_hops: matches!(local.show, ShowLevel::Messages | ShowLevel::WholeMessages),
         headers: headers(config)?,
         transport: transport(config)?,
         version,

@@ -165,7 +165,7 @@ pub(crate) struct TargetArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Screen")]
 pub(crate) struct ScreenArgs {
-    /// With --once: show headers and bodies, too
+    /// With --once: show headers and bodies, too; with -v the whole of long bodies
     #[arg(long)]
     pub http_debug: bool,
     /// Print the plan's scenarios and tasks, one per line; run nothing

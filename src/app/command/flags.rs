@@ -41,11 +41,13 @@ pub(super) fn test(path: &Path, flags: &cli::RunArgs) -> Result<TestInput, Error
         variables: variables(flags)?,
         command: CommandOptions {
             others: other_files(flags),
-            once: flags.load.once.then_some(if flags.screen.http_debug {
-                ShowLevel::Messages
-            } else {
-                ShowLevel::Requests
-            }),
+            once: flags.load.once.then_some(
+                match (flags.screen.http_debug, flags.screen.verbose) {
+                    (false, _) => ShowLevel::Requests,
+                    (true, false) => ShowLevel::Messages,
+                    (true, true) => ShowLevel::WholeMessages,
+                },
+            ),
             paused: flags.load.paused,
             part: flags.load.part.unwrap_or(LoadPart::WHOLE),
         },

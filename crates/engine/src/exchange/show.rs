@@ -10,8 +10,8 @@ use lgoose_plan::config::ShowLevel;
 use lgoose_protocols::CallOp;
 use std::fmt::Write as _;
 
-/// The most bytes shown of a body.
-const MOST_BODY: usize = 64 << 10;
+/// The most bytes shown of a body, unless all are wanted.
+const MOST_BODY: usize = 2 << 10;
 
 /// Writes a request and its outcome to the log.
 pub(super) fn show_request(show: ShowLevel, op: &RequestOp, task: &str, finished: &Finished) {
@@ -25,8 +25,10 @@ pub(super) fn show_request(show: ShowLevel, op: &RequestOp, task: &str, finished
         &result(op, &finished.exchange),
     );
     add_outcome(&mut text, finished);
-    if show == ShowLevel::Messages {
-        add_messages(&mut text, op, finished);
+    match show {
+        ShowLevel::Messages => add_messages(&mut text, op, finished, MOST_BODY),
+        ShowLevel::WholeMessages => add_messages(&mut text, op, finished, usize::MAX),
+        ShowLevel::Nothing | ShowLevel::Requests => {}
     }
     tracing::info!(target: "http", "{}", printable(&text));
 }
@@ -128,7 +130,7 @@ fn response_excerpt(response: &Response) -> Option<String> {
     excerpt(kind.as_deref(), response.body_at_hand())
 }
 
-fn add_messages(text: &mut String, op: &RequestOp, finished: &Finished) {
+fn add_messages(text: &mut String, op: &RequestOp, finished: &Finished, most: usize) {
     for (name, value) in &op.request.headers {
         line(text, '>', name.as_str(), value.as_bytes());
     }
@@ -140,12 +142,20 @@ fn add_messages(text: &mut String, op: &RequestOp, finished: &Finished) {
     {
         line(text, '>', "traceparent", &trace.first.header());
     }
-    body(text, '>', &op.request.body);
+    let sent = op.request.headers.get(http::header::CONTENT_TYPE);
+    let sent = sent.map_or(&b""[..], |kind| kind.as_bytes());
+    body(text, '>', &op.request.body, sent, most);
     if let Ok(response) = &finished.exchange.outcome {
         for (name, value) in response.headers() {
             line(text, '<', &name, &value);
         }
-        body(text, '<', response.body_bytes());
+        body(
+            text,
+            '<',
+            response.body_bytes(),
+            response.content_type(),
+            most,
+        );
     }
 }
 
@@ -158,12 +168,88 @@ fn line(text: &mut String, side: char, name: &str, value: &[u8]) {
     );
 }
 
-fn body(text: &mut String, side: char, bytes: &[u8]) {
-    let shown = &bytes[..bytes.len().min(MOST_BODY)];
-    for row in String::from_utf8_lossy(shown).lines() {
+/// Writes at most so many bytes of a body that is text, and of another one its size and type.
+fn body(text: &mut String, side: char, bytes: &[u8], kind: &[u8], most: usize) {
+    if bytes.is_empty() {
+        return;
+    }
+    // Writing to a String cannot fail.
+    let kind = String::from_utf8_lossy(kind);
+    let size = show_size(bytes.len() as f64);
+    if !is_text(bytes, &kind) {
+        let kind = if kind.is_empty() { "not text" } else { &kind };
+        let _never = write!(text, "\n  {side} ({size}, {kind})");
+        return;
+    }
+    let mut shown = String::from_utf8_lossy(&bytes[..bytes.len().min(most)]);
+    if bytes.len() > most {
+        // The cut may go through a character.
+        let whole = shown.trim_end_matches('\u{fffd}').len();
+        shown.to_mut().truncate(whole);
+    }
+    for row in shown.lines() {
         let _never = write!(text, "\n  {side} {row}");
     }
-    if bytes.len() > MOST_BODY {
-        let _never = write!(text, "\n  {side} … {} bytes in all", bytes.len());
+    if bytes.len() > most {
+        let _never = write!(
+            text,
+            "\n  {side} … {size} in all, which '--http-debug -v' shows"
+        );
+    }
+}
+
+/// Returns whether a body is text that a person can read: by its type, or else by its bytes.
+fn is_text(bytes: &[u8], kind: &str) -> bool {
+    let kind = kind.to_ascii_lowercase();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let is_text_type = kind.starts_with("text/")
+        || [
+            "json",
+            "xml",
+            "javascript",
+            "x-www-form-urlencoded",
+            "yaml",
+            "graphql",
+        ]
+        .iter()
+        .any(|end| kind.ends_with(end));
+    // The beginning is enough, and a cut may go through a character.
+    let start = &bytes[..bytes.len().min(1 << 10)];
+    let is_utf8 = match str::from_utf8(start) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none(),
+    };
+    is_text_type || is_utf8 && !start.contains(&0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(bytes: &[u8], kind: &str, most: usize) -> String {
+        let mut text = String::new();
+        body(&mut text, '<', bytes, kind.as_bytes(), most);
+        text
+    }
+
+    #[test]
+    fn texts_are_shown_up_to_a_length_and_other_bodies_by_size_and_type() {
+        assert_eq!(shown(b"", "text/html", 9), "");
+        assert_eq!(shown(b"a\nb", "text/html", 9), "\n  < a\n  < b");
+        assert_eq!(shown("añb".as_bytes(), "", 99), "\n  < añb");
+        assert_eq!(
+            shown(b"\x89PNG\0\xff", "image/png", 99),
+            "\n  < (6 B, image/png)"
+        );
+        assert_eq!(shown(b"\0\x01", "", 99), "\n  < (2 B, not text)");
+        assert_eq!(
+            shown(b"caf\xe9", "text/plain; charset=latin1", 99),
+            "\n  < caf\u{fffd}"
+        );
+        let cut = shown(&b"x".repeat(3000), "application/json", 4);
+        assert_eq!(
+            cut,
+            "\n  < xxxx\n  < … 2.93 KiB in all, which '--http-debug -v' shows"
+        );
     }
 }

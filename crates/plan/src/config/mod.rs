@@ -56,8 +56,10 @@ pub enum ShowLevel {
     Nothing,
     /// A line for each request and its outcome.
     Requests,
-    /// The headers and bodies too.
+    /// The headers too, and the beginning of bodies that are text.
     Messages,
+    /// The headers and whole bodies.
+    WholeMessages,
 }
 
 /// The configuration of a run, from all layers together.

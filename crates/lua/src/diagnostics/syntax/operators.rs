@@ -87,6 +87,9 @@ pub(super) fn foreign_operator(context: &SyntaxContext<'_>) -> Option<FoundMista
         "::" => "one colon calls a method, as in user:get(\"/\")",
         "`" => return template(context),
         "$" => return dollar(context),
+        "@" if !context.words[fail].first => {
+            "'@' is no sign of Lua: names have letters, digits and '_'"
+        }
         "@" => {
             "Lua has no decorators: a task is task { \"name\", weight = 3, function(user) … end }"
         }
@@ -222,6 +225,10 @@ fn incomplete(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
             fail,
             "the value of a call is not used: write local x = … or if … then … end around it",
         );
+    }
+    let joins = ["..", "*", "/", "==", "~=", "<", "<=", ">=", "and", "or"].contains(&sign);
+    if joins && ["=", "(", ",", "{", "return"].contains(&before) {
+        return context.found(fail, format!("before '{sign}' a value is missing"));
     }
     if !operators.contains(&before) {
         return None;

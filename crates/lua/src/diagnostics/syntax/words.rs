@@ -545,6 +545,39 @@ pub(super) fn lone_value(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
     if let Some(found) = local_without_sign(context) {
         return Some(found);
     }
+    // user:get("/").status
+    let is_of_call = context.text_before(before, 1) == "." && context.text_before(before, 2) == ")";
+    if is_of_call && sign != "=" && sign != "," {
+        return context.found(
+            before,
+            format!("'.{}' of a call alone is no statement: write local x = … before it, or if … then … end around it", context.text(before)),
+        );
+    }
+    let start = chain_start(context, before);
+    if context.line_of(before) == context.line_of(fail) && context.may_begin_statement(start) {
+        let value = context.slice(start, before + 1);
+        if context.kind(fail) == Some(TokenKind::Number) {
+            let number = context.text(fail);
+            return context.found(
+                start,
+                format!(
+                    "a call with a number needs parentheses: {value}({number}), as in user:wait(1)"
+                ),
+            );
+        }
+        if context.is_name(fail) {
+            let other = context.text(fail);
+            let help = match value {
+                "user" => format!("a method is called by a colon: user:{other}(…)"),
+                "require" => "the name of a module is a text: require \"name\"".to_owned(),
+                _ => format!(
+                    "'{value}' and '{other}' stand side by side: a variable is declared by 'local', and a function called with \
+                     parentheses, as in {value}({other})"
+                ),
+            };
+            return context.found(start, help);
+        }
+    }
     let beside = before.checked_sub(1).filter(|other| {
         context.ends_value(*other) && context.line_of(*other) == context.line_of(before)
     });

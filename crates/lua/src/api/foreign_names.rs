@@ -157,6 +157,7 @@ const GLOBALS: &[(&[&str], &str)] = &[
         ],
         "the load is in plan { users = 10, hatch_rate = 1, run_time = \"5m\" }",
     ),
+    (&["yield"], "Lua yields by coroutine.yield(value)"),
     (&["unpack"], "Lua writes table.unpack(list)"),
     (&["loadstring"], "Lua writes load(text)"),
     (

@@ -122,9 +122,29 @@ pub(super) fn undeclared(name: &str) -> String {
     if let Some(near) = nearest(&name, DECLARATIONS.into_iter().filter(|one| one.len() > 2)) {
         return format!("global '{name}' is not declared; did you mean '{near}'?");
     }
-    if Settings::FIELDS.contains(&name.as_str()) {
+    if let Some(ours) = function_elsewhere(&name) {
+        return format!("global '{name}' is not declared; {ours}");
+    }
+    let percent = name.strip_prefix('p').unwrap_or_default();
+    if !percent.is_empty() && percent.bytes().all(|byte| byte.is_ascii_digit()) {
         return format!(
-            "global '{name}' is not declared; a field of a table is set by '=', as in plan {{ {name} = value }}"
+            "global '{name}' is not declared; a threshold is a text, as in \"{name} < 300ms\""
+        );
+    }
+    // 'host' and 'users' are hardly the names of variables that a plan has forgotten to declare.
+    if [
+        "host",
+        "users",
+        "run_time",
+        "hatch_rate",
+        "iterations",
+        "thresholds",
+    ]
+    .contains(&name.as_str())
+    {
+        return format!(
+            "global '{name}' is not declared; a field of a table is set by '=', as in plan {{ {name} = value }}, and a variable \
+             by 'local {name} = …' above"
         );
     }
     let hint = match (

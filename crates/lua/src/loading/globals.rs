@@ -12,6 +12,11 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// Libraries that are no functions.
+const LIBRARIES: [&str; 12] = [
+    "wait", "random", "json", "data", "url", "time", "html", "log", "os", "math", "string", "table",
+];
+
 /// Filled by a run.
 const OF_A_RUN: [&str; 2] = ["run", "shared"];
 
@@ -93,6 +98,18 @@ impl Globals {
     ) -> Option<String> {
         let name = words[place].text;
         let problem = self.look_up(name, None);
+        let is_called = words.get(place + 1).is_some_and(|next| next.text == "(");
+        if problem.is_none() && is_called && LIBRARIES.contains(&name) {
+            let help = match name {
+                "wait" => {
+                    "a task pauses by user:wait(seconds), and has the field wait = wait.between(1, 5)"
+                }
+                _ => "its members are called, as in random.int(1, 6)",
+            };
+            return Some(format!(
+                "'{name}' is a library, and cannot be called; {help}"
+            ));
+        }
         let Some(problem) = problem else {
             return member.and_then(|member| self.look_up(name, Some(member)));
         };
@@ -148,7 +165,9 @@ fn declared<'a>(words: &[Token<'a>]) -> HashSet<&'a str> {
             (TokenKind::Name, "for") => names.extend(until(rest, &["in", "="])),
             // It has no name, or that of a field; a method declares 'self'.
             (TokenKind::Name, "function") => {
-                names.insert("self");
+                if until(rest, &["("]).any(|word| word == ":") {
+                    names.insert("self");
+                }
                 names.extend(until(rest, &[")"]).skip_while(|word| *word != "("));
             }
             _ => {}

@@ -29,6 +29,24 @@ pub(super) fn missing_comma(context: &SyntaxContext<'_>) -> Option<FoundMistake>
         TokenKind::Number | TokenKind::Text => true,
         TokenKind::Sign => next.text == "{" || next.text == "[",
     };
+    let units = [
+        "s", "ms", "m", "h", "sec", "min", "seconds", "second", "minutes", "minute", "hours",
+    ];
+    let number = &context.words[before];
+    if number.kind == TokenKind::Number && units.contains(&next.text) && number.line == next.line {
+        let unit = if next.text == "ms" {
+            "ms"
+        } else {
+            &next.text[..1]
+        };
+        return context.found(
+            before,
+            format!(
+                "a value with a unit is a text: write \"{}{unit}\"",
+                number.text
+            ),
+        );
+    }
     let is_dot = next.text == "." && context.kind(before) == Some(TokenKind::Text);
     let opener = open_at(&context.words[..place]).open.last().copied()?;
     // A declaration that begins its line stands at the top of a file.
@@ -120,20 +138,24 @@ pub(super) fn unbalanced(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
     }
     if let Some(near) = near.filter(|near| ["end", "}", ")", "]"].contains(near)) {
         let word = &context.words[fail];
-        let without = format!(
-            "{}{}",
-            &context.source[..word.at],
-            &context.source[word.end()..]
-        );
+        let is_closer = |at: &usize| ["end", "}", ")", "]"].contains(&context.text(*at));
+        let last = (fail..context.line_end(fail)).take_while(is_closer).last();
+        // One or several that stand together.
+        let ends = [fail, last.unwrap_or(fail)];
+        let is_whole = ends.into_iter().any(|last| {
+            let without = format!(
+                "{}{}",
+                &context.source[..word.at],
+                &context.source[context.words[last].end()..]
+            );
+            context.compiles(&without)
+        });
         let innermost = state.open.last();
         let is_surplus = match near {
             ")" | "]" => innermost.is_none_or(|opener| opener.close == "end"),
             _ => innermost.is_some_and(|opener| opener.close != "end"),
         };
-        if is_surplus
-            && innermost.is_none_or(|opener| opener.close != near)
-            && context.compiles(&without)
-        {
+        if is_surplus && innermost.is_none_or(|opener| opener.close != near) && is_whole {
             return context.found(fail, format!("there is nothing for this '{near}' to close"));
         }
     }

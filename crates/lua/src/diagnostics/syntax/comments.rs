@@ -10,8 +10,17 @@ pub(super) fn foreign_comment(context: &SyntaxContext<'_>) -> Option<FoundMistak
     let fail = context.fail;
     let sign = context.text(fail);
     // Behind a value, or where a statement begins, '#' is no operator.
+    if sign == "#" && ["include", "import"].contains(&context.text(fail + 1)) {
+        return context.found(
+            fail,
+            "a plan loads a module by local name = require \"name\"",
+        );
+    }
     if sign == "#" && context.kind(fail) == Some(TokenKind::Sign) {
         return context.found(fail, format!("{LINE}, not with '#'"));
+    }
+    if sign == "<" && context.text(fail + 1).starts_with('!') {
+        return context.found(fail, format!("{LINE}, or is --[[ … ]]"));
     }
     for at in context.suspects() {
         if context.kind(at) != Some(TokenKind::Sign) {

@@ -164,6 +164,38 @@ fn wrong_argument(context: &SyntaxContext<'_>, open: usize) -> Option<FoundMista
     let fail = context.fail;
     let start = entry_start(context, open);
     let is_call = open > 0 && context.ends_value(open - 1);
+    if is_parameter_list(context, open) && context.text(fail) == "=" {
+        let name = context.text_before(fail, 1);
+        return context.found(
+            fail,
+            format!(
+                "a parameter has no default in Lua: write {name} = {name} or value in the function"
+            ),
+        );
+    }
+    if !is_call && context.text(fail) == "," {
+        let close = context.closing_on_line(open);
+        let is_arrow = close.is_some_and(|close| context.text(close + 1) == "=>");
+        let inside = close.map_or("", |close| context.slice(open + 1, close));
+        return context.found(
+            open,
+            if is_arrow {
+                format!("Lua writes a function as function({inside}) return … end")
+            } else {
+                format!("parentheses hold one value: a list stands in braces, {{ {inside} }}")
+            },
+        );
+    }
+    if is_call && context.text(start + 1) == ":" && fail == start + 2 && context.text(fail) == "{" {
+        let name = context.text(start);
+        return context.found(
+            start,
+            format!("Lua has no named arguments: they stand in a table, as in {{ {name} = … }}"),
+        );
+    }
+    if is_call && context.text(fail) == "=" && fail > start + 1 && context.ends_value(fail - 1) {
+        return context.found(fail, "'==' compares; '=' sets a variable");
+    }
     if context.text(fail) == "=" && fail == start + 1 && is_call && context.is_name(start) {
         let name = context.text(start);
         return context.found(
@@ -185,6 +217,15 @@ fn wrong_argument(context: &SyntaxContext<'_>, open: usize) -> Option<FoundMista
         return context.found(fail, "'..' joins texts");
     }
     None
+}
+
+/// Returns whether a parenthesis opens the parameters of a function.
+fn is_parameter_list(context: &SyntaxContext<'_>, open: usize) -> bool {
+    let mut at = open;
+    while at > 0 && (context.is_name(at - 1) || [".", ":"].contains(&context.text(at - 1))) {
+        at -= 1;
+    }
+    context.text_before(at, 1) == "function"
 }
 
 /// Finds a list in square brackets.

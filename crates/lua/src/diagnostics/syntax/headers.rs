@@ -27,6 +27,17 @@ pub(super) fn wrong_header(context: &SyntaxContext<'_>) -> Option<FoundMistake> 
         "while" => "while condition do … end".to_owned(),
         word => format!("{word} condition then … end"),
     };
+    let open = context.open_brackets(keyword);
+    let block = open.last().map_or("", |open| context.text(*open));
+    let is_same_line = open
+        .last()
+        .is_some_and(|open| context.line_of(*open) == context.line_of(keyword));
+    if word == "while" && (block == "repeat" || block == "do" && is_same_line) {
+        return context.found(
+            keyword,
+            "Lua writes repeat … until condition, which ends when the condition holds",
+        );
+    }
     let first = keyword + 1;
     let is_test = context.text(first) == "[" || context.text(first).starts_with("[[");
     if is_test {
@@ -227,6 +238,10 @@ fn loop_of(context: &SyntaxContext<'_>, keyword: usize) -> Option<String> {
     let names = context.slice(keyword + 1, sign);
     let from = sign + 1;
     let number = |at: usize| context.kind(at) == Some(TokenKind::Number);
+    if context.text(sign) == "=" && context.text(from + 1) == ";" && context.text(from + 2) == name
+    {
+        return Some(c_loop(context, keyword + 1));
+    }
     if context.text(sign) == "=" {
         // for i = 1..3, for i = 1 to 3, for i = 1; 3
         let to = match context.text(from + 1) {

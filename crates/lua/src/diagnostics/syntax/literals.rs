@@ -5,6 +5,23 @@ use crate::diagnostics::tokens::TokenKind;
 
 /// Finds a number or a text that is none.
 pub(super) fn wrong_literal(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
+    // As in "{"a": 1}": a text ends in the middle.
+    let before = context.fail.checked_sub(1);
+    let is_broken = before.is_some_and(|before| {
+        context.kind(before) == Some(TokenKind::Text)
+            && context.touches_next(before)
+            && matches!(
+                context.kind(context.fail),
+                Some(TokenKind::Name | TokenKind::Number)
+            )
+            && !context.text(before).starts_with('[')
+    });
+    if let Some(before) = before.filter(|_| is_broken) {
+        return context.found(
+            before,
+            "a quote within a text ends it: write \\\" there, or the text between the other quotes, as in '{\"a\": 1}'",
+        );
+    }
     match context.problem {
         LuaProblem::MalformedNumber => malformed_number(context),
         LuaProblem::UnfinishedText => unfinished_text(context),
@@ -30,6 +47,12 @@ fn malformed_number(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
     let text = context.text(place);
     let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     let rest = &text[digits.len()..];
+    if digits == "0" && rest.starts_with(['b', 'o']) {
+        return context.found(
+            place,
+            "Lua has no binary numbers: tonumber(\"101\", 2) reads one",
+        );
+    }
     if ["local", "function", ".", ":"].contains(&context.text_before(place, 1)) {
         return context.found(
             place,
@@ -48,14 +71,22 @@ fn malformed_number(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
             "'..' joins texts: set a space before it, as in 1 .. name; a loop over numbers is for i = 1, 3 do",
         );
     }
-    if rest.starts_with('.') && text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+    if !digits.is_empty()
+        && rest.starts_with('.')
+        && text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+    {
         let plain: String = text.chars().filter(char::is_ascii_digit).collect();
         return context.found(
             place,
             format!("a number has one '.' at most, before its fraction: write {plain}"),
         );
     }
-    let whole = context.slice(place, touching_end(context, place));
+    let mut whole = context.slice(place, touching_end(context, place));
+    // A stage, as in 1m:10.
+    let end = touching_end(context, place);
+    if context.text(end) == ":" && context.touches_next(end - 1) {
+        whole = context.slice(place, value_end(context, place));
+    }
     if whole.contains('_')
         && whole
             .bytes()
@@ -71,7 +102,7 @@ fn malformed_number(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
         let mut units = text.split(|c: char| c.is_ascii_digit() || c == '.');
         units.all(|unit| unit.is_empty() || UNITS.contains(&unit.to_ascii_lowercase().as_str()))
     };
-    if is_duration(whole) {
+    if is_duration(whole.split(':').next().unwrap_or(whole)) {
         return context.found(
             place,
             format!("a value with a unit is a text: write \"{whole}\""),

@@ -35,6 +35,20 @@ pub(super) fn foreign_operator(context: &SyntaxContext<'_>) -> Option<FoundMista
                 format!("Lua joins the texts of a list by table.concat(list, {before})"),
             );
         }
+        ("<", "-", _) if context.touches_next(fail - 1) => {
+            return here("a variable is set by '=', as in local name = 1");
+        }
+        (_, ".", _)
+            if context.kind(fail.wrapping_sub(1)) == Some(TokenKind::Text)
+                && (context.kind(fail + 1) == Some(TokenKind::Text)
+                    || context.is_name(fail + 1) && context.text(fail + 2) != "(")
+                && context
+                    .open_brackets(fail)
+                    .last()
+                    .is_none_or(|open| context.text(*open) != "{") =>
+        {
+            return here("'..' joins texts");
+        }
         (_, "." | ":", _)
             if context.kind(fail.wrapping_sub(1)) == Some(TokenKind::Text)
                 && context.is_name(fail + 1)
@@ -73,13 +87,18 @@ pub(super) fn foreign_operator(context: &SyntaxContext<'_>) -> Option<FoundMista
         "::" => "one colon calls a method, as in user:get(\"/\")",
         "`" => return template(context),
         "$" => return dollar(context),
+        "@" if !context.words[fail].first => {
+            "'@' is no sign of Lua: names have letters, digits and '_'"
+        }
         "@" => {
             "Lua has no decorators: a task is task { \"name\", weight = 3, function(user) … end }"
         }
         "\\" => {
             "'\\' has a meaning only in texts; a statement may go on in the next line without a sign"
         }
-        "%" if context.kind(fail.wrapping_sub(1)) == Some(TokenKind::Text) => {
+        "%" if context.kind(fail.wrapping_sub(1)) == Some(TokenKind::Text)
+            && !context.words[fail].first =>
+        {
             "Lua formats a text by string.format(\"%d users\", n), or (\"%d\"):format(n)"
         }
         ".." if is_call_without_brackets(context) => {
@@ -195,6 +214,22 @@ fn incomplete(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
         "and", "or", "not", "+", "-", "*", "/", "%", "^", "..", "==", "~=", "<", ">", "<=", ">=",
         "=", "return",
     ];
+    if ["if", "elseif", "while", "until"].contains(&before)
+        && ["then", "do", "end", ""].contains(&sign)
+    {
+        return context.found(fail - 1, format!("after '{before}' a condition is missing"));
+    }
+    let is_operator = ["and", "or", "==", "~=", "+", "*", "/"].contains(&sign);
+    if is_operator && before == ")" && context.problem == LuaProblem::Other {
+        return context.found(
+            fail,
+            "the value of a call is not used: write local x = … or if … then … end around it",
+        );
+    }
+    let joins = ["..", "*", "/", "==", "~=", "<", "<=", ">=", "and", "or"].contains(&sign);
+    if joins && ["=", "(", ",", "{", "return"].contains(&before) {
+        return context.found(fail, format!("before '{sign}' a value is missing"));
+    }
     if !operators.contains(&before) {
         return None;
     }

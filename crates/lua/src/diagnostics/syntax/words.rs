@@ -156,6 +156,10 @@ pub(super) fn foreign_word(context: &SyntaxContext<'_>) -> Option<FoundMistake> 
         if context.is_keyword(at) && at != fail {
             continue;
         }
+        // A module may have the name of a command.
+        if ["lgoose", "k6", "locust"].contains(&word) && !context.words[at].first {
+            continue;
+        }
         if stands_before_other(context, at) {
             return context.found(at, *help);
         }
@@ -226,10 +230,18 @@ fn alone(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
         let is_statement = context.may_begin_statement(at) && context.is_name(at);
         let ends = at + 1 == context.line_end(at)
             || [":", ";", "end", "{"].contains(&context.text(at + 1));
+        let word = context.text(at);
+        // 'endif' is no value that anything could be joined with.
+        let is_end = ["fi", "done", "esac", "endif", "endfor", "endwhile", "wend"].contains(&word)
+            && context.is_name(at)
+            && at > 0
+            && context.ends_value(at - 1);
+        if is_end && ends {
+            return context.found(at, "a block of Lua ends with 'end'");
+        }
         if !is_statement || !ends || at == context.fail && context.problem != LuaProblem::Other {
             continue;
         }
-        let word = context.text(at);
         let known = ALONE.iter().find(|(words, _)| words.contains(&word));
         // 'next { … }' is a call.
         let is_call = word == "next" && context.text(at + 1) == "{";
@@ -294,6 +306,40 @@ fn other_else(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
             "a block of Lua has no braces: a function is function(user) … end, and 'do' or 'then' begins other blocks",
         );
     }
+    if word == "{" && before == "then" {
+        return context.found(
+            fail,
+            "a block of Lua has no braces: it begins with 'then' or 'do' and ends with 'end'",
+        );
+    }
+    if word == "until" && context.may_begin_statement(fail) {
+        let open = context.open_brackets(fail);
+        if open
+            .last()
+            .is_none_or(|open| context.text(*open) != "repeat")
+        {
+            return context.found(
+                fail,
+                "there is no 'repeat' that this 'until' could belong to; a loop with its condition first is while not condition do … end",
+            );
+        }
+    }
+    if before == "function" && word == "(" && context.may_begin_statement(fail - 1) {
+        return context.found(
+            fail - 1,
+            "a function that is a statement has a name: local function name(user) … end",
+        );
+    }
+    if before == "end"
+        && ["if", "for", "while", "function"].contains(&word)
+        && fail + 1 == context.line_end(fail)
+        || context.text_before(fail, 2) == "end"
+            && ["if", "for", "while", "function"].contains(&before)
+            && context.line_of(fail) != context.line_of(fail - 1)
+            && !context.words[fail - 1].first
+    {
+        return context.found(fail - 1, "a block of Lua ends with 'end' alone");
+    }
     if word == "{" && before == "do" {
         let closes = context.closing_on_line(fail);
         let is_while = closes.is_some_and(|at| context.text(at + 1) == "while");
@@ -349,7 +395,8 @@ pub(super) fn misspelt_keyword(context: &SyntaxContext<'_>) -> Option<FoundMista
         let same = KEYWORDS.into_iter().find(|keyword| *keyword == lower);
         let is_function = ["func", "fun", "fn", "def", "lambda"].contains(&word)
             && context.text(at + 1) == "("
-            && context.is_repaired(at, at + 1, "function");
+            && at < fail
+            && context.text_before(at, 1) != "function";
         if is_function {
             return context.found(
                 at,
@@ -498,6 +545,39 @@ pub(super) fn lone_value(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
     if let Some(found) = local_without_sign(context) {
         return Some(found);
     }
+    // user:get("/").status
+    let is_of_call = context.text_before(before, 1) == "." && context.text_before(before, 2) == ")";
+    if is_of_call && sign != "=" && sign != "," {
+        return context.found(
+            before,
+            format!("'.{}' of a call alone is no statement: write local x = … before it, or if … then … end around it", context.text(before)),
+        );
+    }
+    let start = chain_start(context, before);
+    if context.line_of(before) == context.line_of(fail) && context.may_begin_statement(start) {
+        let value = context.slice(start, before + 1);
+        if context.kind(fail) == Some(TokenKind::Number) {
+            let number = context.text(fail);
+            return context.found(
+                start,
+                format!(
+                    "a call with a number needs parentheses: {value}({number}), as in user:wait(1)"
+                ),
+            );
+        }
+        if context.is_name(fail) {
+            let other = context.text(fail);
+            let help = match value {
+                "user" => format!("a method is called by a colon: user:{other}(…)"),
+                "require" => "the name of a module is a text: require \"name\"".to_owned(),
+                _ => format!(
+                    "'{value}' and '{other}' stand side by side: a variable is declared by 'local', and a function called with \
+                     parentheses, as in {value}({other})"
+                ),
+            };
+            return context.found(start, help);
+        }
+    }
     let beside = before.checked_sub(1).filter(|other| {
         context.ends_value(*other) && context.line_of(*other) == context.line_of(before)
     });
@@ -514,10 +594,7 @@ pub(super) fn lone_value(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
         );
     }
     // The beginning of the chain 'a.b.c'.
-    let mut start = before;
-    while start >= 2 && context.text(start - 1) == "." && context.is_name(start - 2) {
-        start -= 2;
-    }
+    let start = chain_start(context, before);
     if !context.may_begin_statement(start) {
         return None;
     }
@@ -540,6 +617,15 @@ pub(super) fn lone_value(context: &SyntaxContext<'_>) -> Option<FoundMistake> {
         }
         _ => None,
     }
+}
+
+/// Returns the place at which the chain `a.b.c` begins that ends at a name.
+fn chain_start(context: &SyntaxContext<'_>, end: usize) -> usize {
+    let mut start = end;
+    while start >= 2 && context.text(start - 1) == "." && context.is_name(start - 2) {
+        start -= 2;
+    }
+    start
 }
 
 /// Finds `local x 1` and `local x == 1`.

@@ -142,8 +142,9 @@ fn add_messages(text: &mut String, op: &RequestOp, finished: &Finished, most: us
     {
         line(text, '>', "traceparent", &trace.first.header());
     }
-    let sent = op.request.headers.get(http::header::CONTENT_TYPE);
-    let sent = sent.map_or(&b""[..], |kind| kind.as_bytes());
+    let is_kind = |(name, _): &&(_, _)| *name == "content-type";
+    let sent = op.request.headers.iter().find(is_kind);
+    let sent = sent.map_or(&b""[..], |(_, kind)| kind.as_bytes());
     body(text, '>', &op.request.body, sent, most);
     if let Ok(response) = &finished.exchange.outcome {
         for (name, value) in response.headers() {

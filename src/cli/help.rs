@@ -12,7 +12,7 @@ pub(crate) struct HelpArgs {
 }
 
 /// The pages that the program carries, by topic.
-const PAGES: [(&str, &str); 10] = [
+const PAGES: [(&str, &str); 13] = [
     ("plans", include_str!("../../docs/plans.md")),
     ("load", include_str!("../../docs/load.md")),
     ("thresholds", include_str!("../../docs/verdicts.md")),
@@ -23,6 +23,9 @@ const PAGES: [(&str, &str); 10] = [
     ("report", include_str!("../../docs/report.md")),
     ("metrics", include_str!("../../docs/metrics.md")),
     ("test-types", include_str!("../../docs/test-types.md")),
+    ("workers", include_str!("../../docs/gaggle.md")),
+    ("other-tools", include_str!("../../docs/other-tools.md")),
+    ("faq", include_str!("../../docs/faq.md")),
 ];
 
 /// The reference of the language.

@@ -179,7 +179,7 @@ fn other_tools_are_named_and_what_helps() {
                 ended.stderr
             );
             let message = format!("'{path}' is {noun}");
-            let helps = ["docs/other-tools.md", "lgoose import", "lgoose FILE"];
+            let helps = ["lgoose help other-tools", "lgoose import", "lgoose FILE"];
             assert!(
                 ended.stderr.contains(noun)
                     && ended.stderr.contains(&path)

@@ -7,8 +7,8 @@ use crate::error::Diagnostic;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// The page that has the words of other tools beside those of lgoose.
-const PAGE: &str = "docs/other-tools.md";
+/// The command that shows the words of other tools beside those of lgoose.
+const PAGE: &str = "'lgoose help other-tools'";
 
 /// A file of another tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,11 +187,11 @@ impl ForeignFile {
             | ForeignFile::OpenApi => {
                 format!("'lgoose import {file} > plan.lua' writes a plan from it")
             }
-            ForeignFile::Locust => format!("{PAGE} has the words of Locust beside those of lgoose, and examples/from/locust.lua a locustfile as a plan"),
-            ForeignFile::Wrk => format!("{PAGE} has the hooks of wrk beside the words of lgoose, and examples/from/wrk.lua a script of wrk as a plan"),
-            ForeignFile::Gatling => format!("{PAGE} has the words of other tools beside those of lgoose; for the requests, record the visit in a browser and run 'lgoose import visit.har'"),
+            ForeignFile::Locust => format!("{PAGE} shows the words of Locust beside those of lgoose"),
+            ForeignFile::Wrk => format!("{PAGE} shows the hooks of wrk beside the words of lgoose"),
+            ForeignFile::Gatling => format!("{PAGE} shows the words of other tools beside those of lgoose; for the requests, record the visit in a browser and run 'lgoose import visit.har'"),
             ForeignFile::VegetaJson => "'lgoose FILE' runs a list in vegeta's HTTP format: 'METHOD URL', then headers and '@FILE' with the body, a line each".to_owned(),
-            ForeignFile::K6 => format!("'lgoose import {file} > plan.lua' carries over its options and the calls with literal arguments; {PAGE} has the words of k6 beside those of lgoose"),
+            ForeignFile::K6 => format!("'lgoose import {file} > plan.lua' carries over its options and the calls with literal arguments; {PAGE} shows the words of k6 beside those of lgoose"),
             ForeignFile::JMeter | ForeignFile::Artillery => {
                 format!("'lgoose import {file} > plan.lua' writes a plan from it, and lists what is left to do")
             }

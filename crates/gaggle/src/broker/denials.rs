@@ -81,7 +81,7 @@ impl Permissions {
         Trouble::cannot(action)
             .with_address(&self.url)
             .because(format!("the account may not {what}"))
-            .help("docs/gaggle.md, \"Security\", lists the permissions that are needed")
+            .help("'lgoose help workers' lists the permissions that are needed, under \"Security\"")
             .into()
     }
 }

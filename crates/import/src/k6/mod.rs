@@ -159,7 +159,7 @@ pub(super) fn import(
     calls.note_omitted(requests);
     if calls.scenarios.is_empty() {
         let message = format!("{name} has no request that could be carried over");
-        return Err(calls.without_requests(&message, "docs/other-tools.md has the words of k6 beside those of lgoose; for the requests, record a visit in a browser and import that"));
+        return Err(calls.without_requests(&message, "'lgoose help other-tools' shows the words of k6 beside those of lgoose; for the requests, record a visit in a browser and import that"));
     }
     Ok(calls::write(calls, files))
 }

@@ -161,7 +161,7 @@ fn key(lua: &Lua, table: Table) -> mlua::Result<Value> {
 /// `random.exponential(mean)`.
 fn exponential(lua: &Lua, mean: f64) -> mlua::Result<f64> {
     if mean >= 0.0 && mean.is_finite() {
-        return Ok(mean * with(lua, |random| standard_exponential(random)));
+        return Ok(mean * with(lua, standard_exponential));
     }
     Err(problem(&format!(
         "random.exponential(mean): the mean must not be negative, and it is {mean}"
@@ -171,7 +171,7 @@ fn exponential(lua: &Lua, mean: f64) -> mlua::Result<f64> {
 /// `random.normal(mean, deviation)`.
 fn normal(lua: &Lua, (mean, deviation): (f64, f64)) -> mlua::Result<f64> {
     if deviation >= 0.0 && deviation.is_finite() && mean.is_finite() {
-        return Ok(mean + deviation * with(lua, |random| standard_normal(random)));
+        return Ok(mean + deviation * with(lua, standard_normal));
     }
     Err(problem(&format!(
         "random.normal(mean, deviation): the deviation must not be negative, and it is {deviation}"

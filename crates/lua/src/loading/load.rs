@@ -121,7 +121,9 @@ pub fn read(path: &Path) -> Result<(String, String), Error> {
     };
     let text = read.map_err(|error| {
         // A name of no file may be the URL of a site without its scheme, with a password.
-        let has_password = shown.split_once('@').is_some_and(|(before, _)| before.contains(':'));
+        let has_password = shown
+            .split_once('@')
+            .is_some_and(|(before, _)| before.contains(':'));
         let shown = if has_password {
             masked_address(&shown)
         } else {
@@ -130,10 +132,12 @@ pub fn read(path: &Path) -> Result<(String, String), Error> {
         let mistake = Diagnostic::new(format!("cannot read the plan '{shown}': {error}"));
         match error.kind() {
             std::io::ErrorKind::NotFound => {
-                mistake.help("give the path of a Lua file, such as plans/drupal.lua, or a URL with its 'http://'")
+                mistake.help("give the path of a Lua file, or a URL with its 'http://'")
             }
             std::io::ErrorKind::InvalidData => mistake.help("a plan is Lua text in UTF-8"),
-            std::io::ErrorKind::InvalidInput => mistake.help("give the path of a Lua file; '-' reads standard input"),
+            std::io::ErrorKind::InvalidInput => {
+                mistake.help("give the path of a Lua file; '-' reads standard input")
+            }
             _ => mistake,
         }
     })?;

@@ -347,7 +347,9 @@ fn write_data(page: &str, folder: &std::path::Path) {
     for (index, _) in page.match_indices("```csv\n") {
         let (before, from) = page.split_at(index);
         let mut quoted = before.split('`').filter(|name| name.ends_with(".csv"));
-        let name = quoted.next_back().expect("the text says the name of the file");
+        let name = quoted
+            .next_back()
+            .expect("the text says the name of the file");
         let name = name.rsplit('/').next().unwrap_or(name);
         let content = from["```csv\n".len()..].split("```").next();
         std::fs::write(folder.join(name), content.unwrap_or_default())

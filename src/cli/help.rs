@@ -78,28 +78,87 @@ fn part_of_reference(name: &str) -> Option<String> {
     (!found.is_empty()).then_some(found)
 }
 
-/// Converts Markdown to text for a terminal: links without their addresses, code indented, paragraphs wrapped.
+/// Converts Markdown to text for a terminal: links without their addresses, code indented, paragraphs and rows of tables
+/// wrapped.
 fn plain(markdown: &str, width: usize) -> String {
     let mut out = String::new();
+    let mut paragraph = String::new();
     let mut in_code = false;
     for line in markdown.lines() {
-        if line.starts_with("```") {
+        let is_fence = line.starts_with("```");
+        let goes_on = !in_code && !is_fence && !paragraph.is_empty() && continues(line);
+        if !goes_on {
+            put_wrapped(&std::mem::take(&mut paragraph), width, &mut out);
+        }
+        if is_fence {
             in_code = !in_code;
         } else if in_code {
             out.push_str(&format!("    {line}\n"));
         } else if let Some(heading) = line.strip_prefix('#') {
             let heading = heading.trim_start_matches('#').trim();
             out.push_str(&format!("{}\n", without_marks(heading).to_uppercase()));
+        } else if let Some(row) = line.strip_prefix('|') {
+            put_row(row, width, &mut out);
+        } else if line.is_empty() {
+            out.push('\n');
+        } else if goes_on {
+            paragraph.push(' ');
+            paragraph.push_str(line.trim());
         } else if !line.starts_with("![") {
-            let text = without_marks(line);
-            let indent = text.len() - text.trim_start_matches([' ', '-', '*']).len();
-            for (place, part) in wrapped(&text, width).iter().enumerate() {
-                let before = if place == 0 { "" } else { &" ".repeat(indent) };
-                out.push_str(&format!("{before}{part}\n"));
-            }
+            line.clone_into(&mut paragraph);
         }
     }
+    put_wrapped(&paragraph, width, &mut out);
     out
+}
+
+/// Returns whether a line belongs to the paragraph or to the item of a list before it.
+fn continues(line: &str) -> bool {
+    let start = line.trim_start();
+    let is_numbered = start
+        .split_once(". ")
+        .is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+    !start.is_empty() && !start.starts_with(['#', '|', '-', '*', '!']) && !is_numbered
+}
+
+/// Appends a paragraph or an item of a list, whose lines begin below its text.
+fn put_wrapped(text: &str, width: usize, out: &mut String) {
+    let text = without_marks(text);
+    let item = text.trim_start().strip_prefix("- ");
+    let indent = item.map_or(0, |item| text.len() - item.len());
+    let (first, rest) = text.split_at(indent);
+    for (place, line) in wrapped(rest, width.saturating_sub(indent))
+        .iter()
+        .enumerate()
+    {
+        let before = if place == 0 {
+            first
+        } else {
+            &" ".repeat(indent)
+        };
+        out.push_str(&format!("{before}{line}\n"));
+    }
+}
+
+/// Appends a row of a table: its first cell, and the others below it.
+fn put_row(row: &str, width: usize, out: &mut String) {
+    let cells = row.trim_end_matches('|').split('|');
+    let cells: Vec<String> = cells.map(|cell| without_marks(cell.trim())).collect();
+    let is_rule = cells
+        .iter()
+        .all(|cell| cell.chars().all(|c| matches!(c, '-' | ':')));
+    if is_rule {
+        return;
+    }
+    let [first, others @ ..] = &cells[..] else {
+        return;
+    };
+    out.push_str(&format!("  {first}\n"));
+    for cell in others.iter().filter(|cell| !cell.is_empty()) {
+        for line in wrapped(cell, width.saturating_sub(6)) {
+            out.push_str(&format!("      {line}\n"));
+        }
+    }
 }
 
 /// Removes the marks of links, code and emphasis.

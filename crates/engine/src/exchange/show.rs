@@ -61,9 +61,9 @@ pub(super) fn show_verdict(
         Some(reason) => format!("failed: {reason}"),
         None => "passed".to_owned(),
     };
-    let name = op.own_name().unwrap_or(task);
     let text = format!(
-        "[{name}] {} {}: the plan's verdict: {verdict}",
+        "{}{} {}: the plan's verdict: {verdict}",
+        label(op, task),
         op.method(),
         op.target()
     );
@@ -72,13 +72,21 @@ pub(super) fn show_verdict(
 
 fn first_line<O: ExchangeOp>(op: &O, task: &str, ended: &Ended<O>, result: &str) -> String {
     format!(
-        "[{}] {} {}: {result}, {}, {}",
-        op.own_name().unwrap_or(task),
+        "{}{} {}: {result}, {}, {}",
+        label(op, task),
         op.method(),
         op.target(),
         show_duration(ended.latency),
         show_size(ended.transfer.traffic().received as f64),
     )
+}
+
+/// Returns the name of a request, or of its task, in brackets; nothing without a name.
+fn label<O: ExchangeOp>(op: &O, task: &str) -> String {
+    match op.own_name().unwrap_or(task) {
+        "" => String::new(),
+        name => format!("[{name}] "),
+    }
 }
 
 fn result(op: &RequestOp, exchange: &Exchange) -> String {

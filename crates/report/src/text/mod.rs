@@ -91,7 +91,7 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     if !is_once {
         diagnosis(&head, page, &mut out);
     }
-    warnings(&head, page, &mut out);
+    warnings(&head, !is_once, page, &mut out);
     if !is_once {
         capacity::section(report, page, &mut out);
     }
@@ -177,24 +177,44 @@ fn title(report: &Report, page: usize) -> String {
     format!("{heavy}{}{heavy}", spread(&name, &host, page))
 }
 
-/// Appends since when, where and why something failed.
+/// Appends since when, where and why something failed. A finding with which a warning begins is shown as that warning.
 fn diagnosis(head: &Head<'_>, page: usize, out: &mut String) {
     if let Some((diagnosis, heading)) = &head.diagnosis {
         let mark = if diagnosis.is_failing() { '✗' } else { '!' };
         out.push_str(&format!(" {mark} {heading}\n"));
         for (question, finding) in diagnosis.findings() {
-            labelled(&format!("   {question:<5}  "), &finding, page, out);
+            let longer = warnings_of(head).find(|warning| begins_with(warning, &finding));
+            let text = longer.unwrap_or(&finding);
+            labelled(&format!("   {question:<5}  "), text, page, out);
         }
     }
 }
 
-/// Appends the warnings, which readers should know before they trust a figure.
-fn warnings(head: &Head<'_>, page: usize, out: &mut String) {
-    for (kind, text) in &head.sentences {
-        if *kind == Statement::Warning {
+/// Appends the warnings that the diagnosis does not have, which readers should know before they trust a figure.
+fn warnings(head: &Head<'_>, has_diagnosis: bool, page: usize, out: &mut String) {
+    let diagnosis = head.diagnosis.as_ref().filter(|_| has_diagnosis);
+    let findings = diagnosis.map(|(diagnosis, _)| diagnosis.findings());
+    let findings = findings.unwrap_or_default();
+    for text in warnings_of(head) {
+        if !findings
+            .iter()
+            .any(|(_, finding)| begins_with(text, finding))
+        {
             labelled(" ! ", text, page, out);
         }
     }
+}
+
+fn begins_with(warning: &str, finding: &str) -> bool {
+    !finding.is_empty() && warning.starts_with(finding)
+}
+
+fn warnings_of<'a>(head: &'a Head<'_>) -> impl Iterator<Item = &'a str> {
+    let warnings = head
+        .sentences
+        .iter()
+        .filter(|(kind, _)| *kind == Statement::Warning);
+    warnings.map(|(_, text)| &**text)
 }
 
 /// Appends facts, a line each or more; labels take `width` columns.

@@ -405,6 +405,7 @@ mod tests {
                 text("1s:1"),
                 text("1,1s"),
                 text("even"),
+                text("short"),
                 text("direct"),
                 text("none"),
                 text("p95 < 1s"),

@@ -84,11 +84,14 @@ fn named_one(name: &str, value: &Value, found: &mut Vec<Threshold>) -> Result<()
         Ok(()) => return Ok(()),
         Err(misfit) => misfit,
     };
-    // As in { p95 = "300ms" }.
+    // As in { p95 = "300ms" }; with a colon, the text has a name of its own.
     let Value::Text(limit) = value else {
         return Err(misfit);
     };
     let limit = limit.trim();
+    if limit.contains(':') {
+        return Err(misfit);
+    }
     let texts = [
         format!("{name} {limit}"),
         format!("{name} < {limit}"),

@@ -108,6 +108,14 @@ fn functions() -> BTreeSet<String> {
             .lines()
             .filter_map(|line| line.strip_prefix("function "));
         functions.extend(names.filter_map(|line| Some(line.split_once('(')?.0.to_owned())));
+        // A library that is called itself.
+        let lines: Vec<&str> = text.lines().collect();
+        functions.extend(lines.windows(2).filter_map(|pair| {
+            let class = pair[0].strip_prefix("---@class lgoose.")?;
+            pair[1]
+                .starts_with("---@overload fun(")
+                .then(|| class.to_owned())
+        }));
     }
     let text = fs::read_to_string(in_repository("lua/lgoose/shared.lua"));
     let mut class = String::new();

@@ -10,7 +10,7 @@ use std::time::Duration;
 #[command(
     override_usage = "lgoose audit REPORT.json [--request-log REQUESTS.csv] ACCESS.log… [options]",
     after_help = "Reads logs of nginx, Apache, Caddy and HAProxy, and lines of JSON, also packed with gzip. Exit codes: 0 both sides agree, \
-        1 something differs, 2 a file cannot be read or is something else. What is compared, and how: docs/audit.md."
+        1 something differs, 2 a file cannot be read or is something else. 'lgoose help access-logs' explains what is compared, and how."
 )]
 pub(crate) struct AuditArgs {
     /// The JSON report of the run; '-' reads it from standard input

@@ -12,7 +12,7 @@ pub(crate) struct HelpArgs {
 }
 
 /// The pages that the program carries, by topic.
-const PAGES: [(&str, &str); 13] = [
+const PAGES: [(&str, &str); 14] = [
     ("plans", include_str!("../../docs/plans.md")),
     ("load", include_str!("../../docs/load.md")),
     ("thresholds", include_str!("../../docs/verdicts.md")),
@@ -22,6 +22,7 @@ const PAGES: [(&str, &str); 13] = [
     ("debugging", include_str!("../../docs/debugging.md")),
     ("report", include_str!("../../docs/report.md")),
     ("metrics", include_str!("../../docs/metrics.md")),
+    ("access-logs", include_str!("../../docs/audit.md")),
     ("test-types", include_str!("../../docs/test-types.md")),
     ("workers", include_str!("../../docs/gaggle.md")),
     ("other-tools", include_str!("../../docs/other-tools.md")),
@@ -230,5 +231,19 @@ mod tests {
             plain("# A\n\n```lua\nx = 1\n```\n- one two three", 10),
             "A\n\n    x = 1\n- one two\n  three\n"
         );
+    }
+    #[test]
+    fn paragraphs_items_and_rows_of_tables_are_wrapped() {
+        let page =
+            "one two\nthree four\n\n- five six\n  seven\n\n| a | b |\n|---|---|\n| `c` | d e f |\n";
+        let text =
+            "one two\nthree four\n\n- five six\n  seven\n\n  a\n      b\n  c\n      d e\n      f\n";
+        assert_eq!(plain(page, 10), text);
+        for (name, _) in PAGES {
+            let text = explain(name, 80, &[]).expect(name);
+            let prose = text.lines().filter(|line| !line.starts_with("    "));
+            let longest = prose.map(|line| line.chars().count()).max();
+            assert!(longest <= Some(90), "{name}: {longest:?}");
+        }
     }
 }

@@ -85,12 +85,14 @@ task { "that wait for each other", sequence = 4, function(user)
 
   -- The error can be caught; then the others get what the job returns.
   local one, other
+  local joins = false
   one = user:spawn(function()
     user:wait(0)
+    joins = true
     return other:join()
   end)
   other = user:spawn(function()
-    user:wait(0.001)
+    repeat user:wait(0) until joins
     local ok, problem = pcall(one.join, one)
     same(ok, false, "it does not wait")
     same(problem:find(circle, 1, true) ~= nil, true, "it says why")

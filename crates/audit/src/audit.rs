@@ -1,4 +1,5 @@
-//! The audit itself: reads the logs of both sides, sorts them into one row, has them matched, and judges what was found.
+//! Runs an audit: reads the request log and the access logs, sorts both by time, matches requests with lines, and decides whether
+//! the two sides agree.
 
 use crate::access_log::{self, AccessLogs};
 use crate::event::{LogEvent, LoggedRequest};
@@ -14,18 +15,19 @@ use lgoose_base::wildcard;
 use lgoose_metrics::Report;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The most user agents that are counted by name where they are left out.
 const MAX_EXCLUDED: usize = 100;
 
-/// What is compared, and how.
+/// The files to compare, and the options.
 #[derive(Debug, Clone)]
 pub struct AuditInput<'a> {
     /// The report of the run.
     pub report: &'a Report,
-    /// Its file, as it was named.
+    /// The name of the report's file, for messages.
     pub report_file: &'a str,
     /// The request log of the run; without it totals are compared.
     pub request_log: Option<&'a Path>,
@@ -35,11 +37,11 @@ pub struct AuditInput<'a> {
     pub log_format: Option<&'a str>,
     /// The user agents of the run, with `*` for any text; by default they are found out.
     pub user_agents: &'a [String],
-    /// How far a request and its line may be from each other.
+    /// The longest time between a request and its line.
     pub tolerance: Duration,
-    /// What is added to the log's times, in nanoseconds.
+    /// The offset added to the times of the log, in nanoseconds.
     pub clock_offset_ns: i64,
-    /// How many lines of each kind of difference are shown.
+    /// The number of lines shown for each kind of difference.
     pub shown: usize,
 }
 
@@ -58,15 +60,15 @@ pub struct Audit {
     pub span_ns: Option<[i64; 2]>,
     /// Lines of user agents that were not to be compared.
     pub excluded: BTreeMap<String, u64>,
-    /// How requests and lines were matched.
+    /// The way in which requests and lines were matched.
     pub matched_by: MatchedBy,
-    /// What was found, request by request; `null` without a request log.
+    /// The findings, request by request; `null` without a request log.
     pub findings: Option<Findings>,
-    /// What was found in totals; `null` with a request log.
+    /// The comparison of totals; `null` with a request log.
     pub totals: Option<Totals>,
 }
 
-/// How requests and lines were matched.
+/// The way in which requests and lines were matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchedBy {
@@ -97,9 +99,9 @@ pub struct RunSide {
     pub left_out: u64,
     /// The 0 of its measurement, in nanoseconds since 1970.
     pub origin_ns: i64,
-    /// Its first and last moment, in nanoseconds since 1970.
+    /// The first moment, in nanoseconds since 1970.
     pub from_ns: i64,
-    /// See `from_ns`.
+    /// The last moment, in nanoseconds since 1970.
     pub to_ns: i64,
     /// Whether something was cut off at its end.
     pub cut_off: bool,
@@ -108,8 +110,8 @@ pub struct RunSide {
 /// Compares a run with access logs.
 ///
 /// # Errors
-/// A mistake for a file that cannot be read or is something else, and for a log format that cannot be told apart; trouble if
-/// there is no room to sort what was read.
+/// Returns a mistake if a file cannot be read or has other contents, or if the log format is not valid, and trouble if the lines
+/// cannot be written to a temporary file for sorting.
 ///
 /// ```
 /// use lgoose_audit::{AuditInput, audit};
@@ -167,7 +169,7 @@ fn by_request(
         events.add(&LogEvent::Sent(request))
     })?;
     let side = side_of(input, &run);
-    let mut filter = LineFilter::new(input, (run.from_ns, run.to_ns));
+    let mut filter = LineFilter::new(input, run.from_ns..=run.to_ns);
     let mut agents = InternedTexts::default();
     let logs = access_log::read(
         input.access_logs,
@@ -251,7 +253,7 @@ fn run_side(input: &AuditInput<'_>) -> RunSide {
 fn by_totals(input: &AuditInput<'_>, pattern: Option<&LinePattern>) -> Result<Audit, Error> {
     let zero_ns = run_log::zero_ns(input.report)?;
     let expected = totals::expected(input.report, zero_ns);
-    let mut filter = LineFilter::new(input, (zero_ns, expected.to_ns));
+    let mut filter = LineFilter::new(input, zero_ns..=expected.to_ns);
     let mut counter = totals::TotalsCounter::new(expected, ns(input.tolerance));
     let mut agents = InternedTexts::default();
     let logs = access_log::read(input.access_logs, pattern, &mut agents, |line, agent| {
@@ -301,13 +303,13 @@ struct LineFilter<'a> {
 }
 
 impl LineFilter<'_> {
-    fn new<'a>(input: &AuditInput<'a>, (from_ns, to_ns): (i64, i64)) -> LineFilter<'a> {
+    fn new<'a>(input: &AuditInput<'a>, run_ns: RangeInclusive<i64>) -> LineFilter<'a> {
         let tolerance_ns = ns(input.tolerance);
         LineFilter {
             user_agents: input.user_agents,
             clock_offset_ns: input.clock_offset_ns,
-            from_ns: from_ns.saturating_sub(tolerance_ns),
-            to_ns: to_ns.saturating_add(tolerance_ns),
+            from_ns: run_ns.start().saturating_sub(tolerance_ns),
+            to_ns: run_ns.end().saturating_add(tolerance_ns),
             outside: [0; 2],
             span_ns: None,
             excluded: BTreeMap::new(),

@@ -1,5 +1,4 @@
-//! What either side has of a request, in the form in which both are sorted by time: requests of the run by hops, and lines of
-//! access logs.
+//! The events that are sorted by time and matched: requests of the run, hop by hop, and lines of access logs.
 
 use crate::format::{LoggedBytes, Moment};
 use serde::{Deserialize, Serialize};
@@ -8,16 +7,16 @@ use std::hash::{DefaultHasher, Hash, Hasher as _};
 /// A request of the run, or a line of an access log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum LogEvent {
-    /// What the run has sent.
+    /// A request of the run.
     Sent(SentRequest),
-    /// What a server has logged.
+    /// A line of an access log.
     Logged(LoggedRequest),
 }
 
 /// A request that the run has sent, or a hop of one that was redirected.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SentRequest {
-    /// Which hop of the request it is.
+    /// The hop.
     pub(crate) hop: Hop,
     /// The number of its name.
     pub(crate) name: u32,
@@ -39,7 +38,7 @@ pub(crate) struct SentRequest {
     pub(crate) end_ns: i64,
     /// Bytes received for the request with all of its hops.
     pub(crate) bytes: u64,
-    /// How often it was sent again.
+    /// The number of times that it was sent again.
     pub(crate) retries: u32,
     /// The trace id.
     pub(crate) trace: Option<u128>,
@@ -73,15 +72,15 @@ pub(crate) struct LoggedRequest {
     pub(crate) status: u16,
     /// The time, in nanoseconds since 1970.
     pub(crate) at_ns: i64,
-    /// How far the true time may be above that.
+    /// The resolution of the time: the true time may be up to so much later.
     pub(crate) resolution_ns: u64,
-    /// What happened at that time.
+    /// The moment of the request that the time stands for.
     pub(crate) moment: Moment,
     /// The bytes of the response.
     pub(crate) bytes: Option<LoggedBytes>,
-    /// How long the server took.
+    /// The time that the server took.
     pub(crate) server_ns: Option<u64>,
-    /// How long what stands behind it took.
+    /// The time that the upstream server took.
     pub(crate) upstream_ns: Option<u64>,
     /// The number of the user agent.
     pub(crate) agent: u32,
@@ -115,7 +114,7 @@ impl LoggedRequest {
         let (from, to) = match self.moment {
             _ if whole => (request.start_ns, request.end_ns),
             Moment::Either => (request.start_ns, request.end_ns),
-            // When the last of several hops began, nobody knows.
+            // The request log does not have the start of the last hop.
             Moment::Start if request.hop == Hop::Last => (request.start_ns, request.end_ns),
             Moment::Start => (request.start_ns, request.connected_ns),
             Moment::End => (request.end_ns, request.end_ns),

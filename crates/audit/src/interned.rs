@@ -5,7 +5,7 @@ use std::collections::HashMap;
 /// The most different texts of one kind.
 const MAX_TEXTS: usize = 2_000;
 
-/// What stands for texts beyond that.
+/// The text that stands for all beyond that.
 const OTHER: &str = "(other)";
 
 /// Texts with their numbers.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The most URLs or names by which differences are counted.
 const MAX_SUBJECTS: usize = 200;
 
-/// What stands for others.
+/// The name under which further ones are counted.
 const OTHER: &str = "(other)";
 
 /// Differences of one kind.
@@ -40,7 +40,7 @@ pub struct DifferingLine {
     pub url: String,
     /// The status in the log that has it.
     pub status: u16,
-    /// What is different; empty if one side lacks it.
+    /// The difference; empty if one side lacks the request.
     pub note: String,
 }
 

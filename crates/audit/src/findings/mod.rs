@@ -1,4 +1,4 @@
-//! What is found while requests and lines are matched: counts of what agrees, and what either side lacks.
+//! Counts what agrees while requests are matched with lines, and keeps what each side lacks.
 
 mod differences;
 mod transfer;
@@ -24,7 +24,7 @@ const SHARE_OF_RUN: u64 = 4;
 /// The most URLs of hops that are remembered.
 const MAX_HOP_TARGETS: usize = 100_000;
 
-/// What either side has, request by request.
+/// The comparison of both sides, request by request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Findings {
     /// Requests with a response that both sides have.
@@ -57,7 +57,7 @@ pub struct Findings {
     pub other_hosts: BTreeMap<String, u64>,
     /// The end of the first request that both sides have, in nanoseconds since 1970, and of the last one.
     pub matched_ns: Option<[i64; 2]>,
-    /// How far the log's times are from the run's.
+    /// The difference between the times of the log and those of the run.
     pub clock: Option<ClockRow>,
     /// Whether all of the server's times are whole milliseconds.
     pub travel_in_ms: bool,

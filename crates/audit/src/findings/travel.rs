@@ -1,4 +1,4 @@
-//! How much of the latency was on the way to the server and back, by the name of the request.
+//! The part of the latency that was spent on the way to the server and back, by the name of the request.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -121,7 +121,7 @@ impl TravelTimes {
 
     /// Returns the rows, those with the most requests first.
     pub(super) fn rows<'a>(&self, name: impl Fn(u32) -> &'a str) -> Vec<TravelRow> {
-        let row = |(number, times): (&u32, &TimesOfName)| TravelRow {
+        let rows = self.names.iter().map(|(number, times)| TravelRow {
             name: name(*number).to_owned(),
             count: times.count,
             latency_ms: times.latency.spread(times.count),
@@ -129,8 +129,8 @@ impl TravelTimes {
             way_ms: times.way.spread(times.count),
             upstream_avg_ms: (times.upstream_ns.1 > 0)
                 .then(|| times.upstream_ns.0 as f64 / times.upstream_ns.1 as f64 / 1e6),
-        };
-        let mut rows: Vec<TravelRow> = self.names.iter().map(row).collect();
+        });
+        let mut rows: Vec<TravelRow> = rows.collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.count));
         rows
     }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU128;
 
-/// What a server has logged of one request.
+/// A request as a server has logged it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct AccessLine {
     /// The method.
@@ -15,9 +15,9 @@ pub(crate) struct AccessLine {
     pub(crate) time: LoggedTime,
     /// The bytes of the response.
     pub(crate) bytes: Option<LoggedBytes>,
-    /// How long the server took, in nanoseconds.
+    /// The time that the server took, in nanoseconds.
     pub(crate) server_ns: Option<u64>,
-    /// How long what stands behind the server took, in nanoseconds.
+    /// The time that the upstream server took, in nanoseconds.
     pub(crate) upstream_ns: Option<u64>,
     /// The user agent; `None` if the format has none, or the client sent none.
     pub(crate) agent: Option<String>,
@@ -30,9 +30,9 @@ pub(crate) struct AccessLine {
 pub(crate) struct LoggedTime {
     /// Nanoseconds since 1970, rounded down to the resolution.
     pub(crate) at_ns: i64,
-    /// How far the true time may be above that, in nanoseconds: a second where the log has whole seconds.
+    /// The resolution of the time in nanoseconds: a second where the log has whole seconds.
     pub(crate) resolution_ns: u64,
-    /// What happened at that time.
+    /// The moment of the request that the time stands for.
     pub(crate) moment: Moment,
 }
 

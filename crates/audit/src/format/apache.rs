@@ -7,7 +7,7 @@ use super::values::{MICROSECOND, MILLISECOND, SECOND};
 /// Splits a format into texts and fields. `\"` is a quote, as it is within the quotes of Apache's configuration.
 ///
 /// # Errors
-/// What is wrong with a directive.
+/// The mistake in a directive.
 pub(super) fn pieces(format: &str) -> Result<Vec<Piece>, String> {
     let format = format.replace("\\\"", "\"");
     let mut pieces = Vec::new();

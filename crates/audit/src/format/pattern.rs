@@ -23,7 +23,7 @@ pub(super) enum Piece {
     Field(LineField),
 }
 
-/// What a field of a pattern has.
+/// The meaning of a field of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum LineField {
     /// Method, target and version.
@@ -43,7 +43,7 @@ pub(super) enum LineField {
     Epoch(u64, Moment),
     WholeBytes,
     BodyBytes,
-    /// How long the server took, in units of so many nanoseconds.
+    /// The time that the server took, in units of so many nanoseconds.
     ServerTime(u64),
     UpstreamTime,
     Agent,

@@ -21,22 +21,22 @@ use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 /// The most requests and lines that wait.
 const MAX_WAITING: usize = 500_000;
 
-/// How far two of one trace may be from each other: they belong together whatever the clocks say.
+/// The longest time between a request and a line of the same trace, which belong together whatever the clocks say.
 const TRACE_TOLERANCE_NS: i64 = 60_000_000_000;
 
-/// How far a request may be from a line of its URL with another status.
+/// The longest time between a request and a line of its URL with another status.
 const OTHER_STATUS_NS: i64 = 500_000_000;
 
-/// How much longer they are kept than the tolerance says.
+/// The time for which hops and attempts are kept beyond the tolerance.
 const FORGET_NS: i64 = 4_000_000_000;
 
-/// How many times the tolerance a hop may be from its request if nothing nearer is left.
+/// The longest time between a hop and its request if nothing nearer is left, as a multiple of the tolerance.
 const LAST_PATIENCE: i64 = 5;
 
-/// How often long-gone hops and attempts are dropped, in events.
+/// The number of events after which hops and attempts of long ago are dropped.
 const FORGET_EVERY: u64 = 4_096;
 
-/// What became of a request or a line.
+/// The outcome of matching for a request or a line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum MatchOutcome {
     /// A request and its line. Their statuses may differ.
@@ -49,10 +49,10 @@ pub(crate) enum MatchOutcome {
     NotSent(Box<LoggedRequest>),
 }
 
-/// How requests and lines are matched.
+/// The options of matching.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MatchOptions {
-    /// How far a request and its line may be from each other, in nanoseconds.
+    /// The longest time between a request and its line, in nanoseconds.
     pub(crate) tolerance_ns: i64,
     /// Whether they are matched by their traces.
     pub(crate) by_trace: bool,

@@ -21,7 +21,7 @@ pub(super) struct OptionalLines {
     attempts: HashMap<u64, VecDeque<ExpectedLines>>,
 }
 
-/// What a line was of a request.
+/// The part of a request that an optional line was.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum OptionalLine {
     Between,

@@ -14,7 +14,7 @@ const STEPS_NS: [i64; 6] = [
     500_000_000,
 ];
 
-/// How long what is near takes to come.
+/// The time after which everything near a moment has arrived.
 const RIPE_NS: i64 = 1_000_000_000;
 
 /// A distance that is short enough to go by order alone.
@@ -25,7 +25,7 @@ const NEAR_NS: i64 = 5_000_000;
 pub(super) struct MatchGroup {
     pub(super) sent: Vec<SentRequest>,
     pub(super) logged: Vec<LoggedRequest>,
-    /// When it is to be looked at.
+    /// The time at which the group is matched.
     pub(super) due_ns: i64,
 }
 
@@ -44,12 +44,12 @@ pub(super) type ClassOfSent<'a> = &'a dyn Fn(&SentRequest) -> Option<(SentMethod
 /// Returns the class of a line, if a rule is for it.
 pub(super) type ClassOfLogged<'a> = &'a dyn Fn(&LoggedRequest) -> Option<u64>;
 
-/// What is given up unless it gets its pair now.
+/// The time by which a request or a line needs a pair.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deadline {
-    /// The time by which it ends.
+    /// The time at which the group is matched.
     pub(super) by_ns: i64,
-    /// How long each waits.
+    /// The time that a request or a line waits for its pair.
     pub(super) tolerance_ns: i64,
 }
 
@@ -99,13 +99,20 @@ pub(super) struct PairingRule<'a> {
     pub(super) logged: ClassOfLogged<'a>,
 }
 
-/// Makes pairs, and returns them as indices of requests and lines. What has one is marked as taken.
+/// Requests and lines of a group without a pair, as indices.
+#[derive(Debug, Clone, Default)]
+struct Unpaired {
+    sent: Vec<usize>,
+    logged: Vec<usize>,
+}
+
+/// Returns pairs of requests and lines as indices, and marks them as taken.
 pub(super) fn pairs(
     group: &MatchGroup,
     rule: &PairingRule<'_>,
     taken: &mut Taken,
 ) -> Vec<(usize, usize)> {
-    let mut buckets: HashMap<u64, (Vec<usize>, Vec<usize>)> = HashMap::new();
+    let mut buckets: HashMap<u64, Unpaired> = HashMap::new();
     for (at, request) in group.sent.iter().enumerate() {
         let is_open = !taken.sent[at] && rule.deadline.is_complete(request.end_ns);
         if let Some((method, class)) = (rule.sent)(request).filter(|_| is_open) {
@@ -114,7 +121,7 @@ pub(super) fn pairs(
                 SentMethod::Get => "GET",
             };
             let key = hash_of((method, &request.target, class));
-            buckets.entry(key).or_default().0.push(at);
+            buckets.entry(key).or_default().sent.push(at);
         }
     }
     if buckets.is_empty() {
@@ -124,22 +131,23 @@ pub(super) fn pairs(
         let is_open = !taken.logged[at] && rule.deadline.is_complete(line.end_ns());
         if let Some(class) = (rule.logged)(line).filter(|_| is_open) {
             let key = hash_of((&line.method, &line.target, class));
-            if let Some((_, lines)) = buckets.get_mut(&key) {
-                lines.push(at);
+            if let Some(bucket) = buckets.get_mut(&key) {
+                bucket.logged.push(at);
             }
         }
     }
     let mut found = Vec::new();
-    for (mut sent, mut logged) in buckets.into_values() {
-        if logged.is_empty() {
+    for mut bucket in buckets.into_values() {
+        if bucket.logged.is_empty() {
             continue;
         }
-        sent.sort_by_key(|at| (group.sent[*at].end_ns, group.sent[*at].row));
-        logged.sort_by_key(|at| {
+        let by_end = |at: &usize| (group.sent[*at].end_ns, group.sent[*at].row);
+        bucket.sent.sort_by_key(by_end);
+        bucket.logged.sort_by_key(|at| {
             let line = &group.logged[*at];
             (line.at_ns, line.file, line.line)
         });
-        let pairs = nearest_pairs(group, rule, &sent, &logged);
+        let pairs = nearest_pairs(group, rule, &bucket);
         for (request, line) in &pairs {
             taken.sent[*request] = true;
             taken.logged[*line] = true;
@@ -149,13 +157,12 @@ pub(super) fn pairs(
     found
 }
 
-/// Pairs two lists by time, so that as few as can be of both are left, and the pairs are as near as can be: in their order, or the
-/// nearest first, so that a line that is missing costs no others their own requests.
+/// Pairs requests with lines so that the fewest are left and the pairs are the closest in time. Tries both in order of time and
+/// the closest first: then a missing line does not shift the pairs after it.
 fn nearest_pairs(
     group: &MatchGroup,
     rule: &PairingRule<'_>,
-    sent: &[usize],
-    logged: &[usize],
+    bucket: &Unpaired,
 ) -> Vec<(usize, usize)> {
     let steps = STEPS_NS
         .into_iter()
@@ -166,17 +173,11 @@ fn nearest_pairs(
     let mut best: Option<(PairingCost, Vec<(usize, usize)>)> = None;
     for steps in in_order.chain([&*steps]) {
         let mut pairs = Vec::new();
-        let (mut sent, mut logged) = (sent.to_vec(), logged.to_vec());
+        let mut left = bucket.clone();
         for step in steps {
-            walk(
-                group,
-                (*step, rule.deadline),
-                &mut sent,
-                &mut logged,
-                &mut pairs,
-            );
+            walk(group, *step, rule.deadline, &mut left, &mut pairs);
         }
-        let cost = PairingCost::new(group, rule.deadline, (&sent, &logged), &pairs);
+        let cost = PairingCost::new(group, rule.deadline, &left, &pairs);
         let is_good = cost.alone == 0 && steps[0] <= NEAR_NS;
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
             best = Some((cost, pairs));
@@ -188,7 +189,8 @@ fn nearest_pairs(
     best.map_or_else(Vec::new, |(_, pairs)| pairs)
 }
 
-/// What pairs cost: first what has no pair though all near it is there, then how far they are from each other.
+/// The cost of a choice of pairs: first the number of requests and lines that stay without a pair although everything near them
+/// has arrived, then the sum of the distances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct PairingCost {
     alone: usize,
@@ -199,11 +201,11 @@ impl PairingCost {
     fn new(
         group: &MatchGroup,
         deadline: Deadline,
-        (sent, logged): (&[usize], &[usize]),
+        left: &Unpaired,
         pairs: &[(usize, usize)],
     ) -> PairingCost {
-        let sent = sent.iter().map(|at| group.sent[*at].end_ns);
-        let logged = logged.iter().map(|at| group.logged[*at].end_ns());
+        let sent = left.sent.iter().map(|at| group.sent[*at].end_ns);
+        let logged = left.logged.iter().map(|at| group.logged[*at].end_ns());
         let alone = sent
             .chain(logged)
             .filter(|end_ns| deadline.is_ripe_at(*end_ns));
@@ -218,15 +220,15 @@ impl PairingCost {
     }
 }
 
-/// Goes through both lists by time, pairs what is at most so far from each other, and leaves the rest in them.
+/// Goes through requests and lines in order of time, pairs those that are at most `most_ns` apart, and keeps the rest in `left`.
 fn walk(
     group: &MatchGroup,
-    (most_ns, deadline): (i64, Deadline),
-    sent: &mut Vec<usize>,
-    logged: &mut Vec<usize>,
+    most_ns: i64,
+    deadline: Deadline,
+    left: &mut Unpaired,
     pairs: &mut Vec<(usize, usize)>,
 ) {
-    let (mut sent_left, mut logged_left) = (Vec::new(), Vec::new());
+    let Unpaired { sent, logged } = std::mem::take(left);
     let (mut request, mut line) = (0, 0);
     while request < sent.len() && line < logged.len() {
         let pair = (sent[request], logged[line]);
@@ -238,19 +240,18 @@ fn walk(
             request += 1;
             line += 1;
         } else if distance_ns < 0 {
-            sent_left.push(pair.0);
+            left.sent.push(pair.0);
             request += 1;
         } else {
-            logged_left.push(pair.1);
+            left.logged.push(pair.1);
             line += 1;
         }
     }
-    sent_left.extend_from_slice(&sent[request..]);
-    logged_left.extend_from_slice(&logged[line..]);
-    (*sent, *logged) = (sent_left, logged_left);
+    left.sent.extend_from_slice(&sent[request..]);
+    left.logged.extend_from_slice(&logged[line..]);
 }
 
-/// Which requests and lines of a group have their pair.
+/// The requests and lines of a group that have a pair.
 pub(super) struct Taken {
     pub(super) sent: Vec<bool>,
     pub(super) logged: Vec<bool>,

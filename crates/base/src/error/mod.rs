@@ -15,7 +15,7 @@ use std::ops::Range;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 pub use credentials::{masked_address, masked_url, split_credentials};
-pub use printable::{bounded_name, cut, is_directing, one_line, printable};
+pub use printable::{beginning, bounded_name, cut, is_directing, one_line, printable};
 pub use secrets::masked_secrets;
 pub use trouble::Trouble;
 
@@ -282,15 +282,11 @@ pub fn excerpt(content_type: Option<&str>, body: &[u8]) -> Option<String> {
     if !is_text || body.is_empty() {
         return None;
     }
-    let mut start = String::from_utf8_lossy(&body[..body.len().min(MAX_SHOWN)]);
+    let mut start = beginning(body, MAX_SHOWN).into_owned();
     if body.len() > MAX_SHOWN {
-        // The cut may go through a character.
-        let whole = start.trim_end_matches('\u{fffd}').len();
-        let text = start.to_mut();
-        text.truncate(whole);
-        text.push('…');
+        start.push('…');
     }
-    Some(start.into_owned())
+    Some(start)
 }
 
 /// Words of other load testers, and ours for the same.

@@ -20,6 +20,16 @@ pub fn cut(mut message: String) -> String {
     message
 }
 
+/// Returns at most so many bytes as text. A character that the cut goes through is left out.
+pub fn beginning(bytes: &[u8], most: usize) -> Cow<'_, str> {
+    let mut text = String::from_utf8_lossy(&bytes[..bytes.len().min(most)]);
+    if bytes.len() > most {
+        let whole = text.trim_end_matches('\u{fffd}').len();
+        text.to_mut().truncate(whole);
+    }
+    text
+}
+
 /// Returns the name under which this name is counted.
 pub fn bounded_name(name: &str) -> Cow<'_, str> {
     if name.len() <= MOST_BYTES_OF_NAME {

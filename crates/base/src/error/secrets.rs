@@ -35,6 +35,9 @@ const PREFIXES: [&str; 8] = [
     "glpat-",
 ];
 
+/// Schemes of authentication, before credentials.
+const SCHEMES: [&str; 2] = ["bearer", "basic"];
+
 /// The fewest characters of a key that begins so.
 const SHORTEST_KEY: usize = 16;
 
@@ -50,9 +53,9 @@ pub fn masked_secrets(text: &str) -> Cow<'_, str> {
         let word = &text[from..to];
         let secret = if is_key(word) {
             Some((from, to))
-        } else if ["bearer", "basic"].contains(&word.to_ascii_lowercase().as_str()) {
+        } else if is_one_of(&SCHEMES, word) {
             scheme_value(text, to)
-        } else if NAMES.contains(&word.to_ascii_lowercase().as_str()) {
+        } else if is_one_of(&NAMES, word) {
             named_value(text, to)
         } else {
             None
@@ -67,6 +70,10 @@ pub fn masked_secrets(text: &str) -> Cow<'_, str> {
         0 => text.into(),
         _ => (shown + &text[copied..]).into(),
     }
+}
+
+fn is_one_of(words: &[&str], word: &str) -> bool {
+    words.iter().any(|one| word.eq_ignore_ascii_case(one))
 }
 
 fn is_word(c: char) -> bool {
@@ -113,12 +120,8 @@ fn named_value(text: &str, at: usize) -> Option<(usize, usize)> {
     };
     let length = value.find(ends).unwrap_or(value.len());
     // 'Bearer x' is a value of two words.
-    let scheme = value
-        .split(' ')
-        .next()
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    if ["bearer", "basic"].contains(&scheme.as_str()) {
+    let scheme = value.split(' ').next().unwrap_or_default();
+    if is_one_of(&SCHEMES, scheme) {
         return scheme_value(text, from + scheme.len());
     }
     // A sentence goes on with words: only what could be a secret is masked.

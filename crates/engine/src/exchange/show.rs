@@ -1,7 +1,7 @@
 //! Shows each request and its response, for `--once`, with which people check the first steps of a plan.
 
 use super::kind::{Ended, ExchangeOp, Flow as _};
-use lgoose_base::error::{excerpt, printable};
+use lgoose_base::error::{beginning, excerpt, printable};
 use lgoose_base::trace::trace_id_text;
 use lgoose_base::units::{counted, show_duration, show_size};
 use lgoose_http::{CacheUse, Exchange, Response};
@@ -182,21 +182,15 @@ fn body(text: &mut String, side: char, bytes: &[u8], kind: &[u8], most: usize) {
     if bytes.is_empty() {
         return;
     }
-    // Writing to a String cannot fail.
     let kind = String::from_utf8_lossy(kind);
     let size = show_size(bytes.len() as f64);
     if !is_text(bytes, &kind) {
         let kind = if kind.is_empty() { "not text" } else { &kind };
+        // Writing to a String cannot fail.
         let _never = write!(text, "\n  {side} ({size}, {kind})");
         return;
     }
-    let mut shown = String::from_utf8_lossy(&bytes[..bytes.len().min(most)]);
-    if bytes.len() > most {
-        // The cut may go through a character.
-        let whole = shown.trim_end_matches('\u{fffd}').len();
-        shown.to_mut().truncate(whole);
-    }
-    for row in shown.lines() {
+    for row in beginning(bytes, most).lines() {
         let _never = write!(text, "\n  {side} {row}");
     }
     if bytes.len() > most {

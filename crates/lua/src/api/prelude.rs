@@ -47,7 +47,7 @@ enum Shared {
 }
 
 impl Shared {
-    fn of(self, lua: &Lua) -> mlua::Result<Value> {
+    fn of<T: FromLua>(self, lua: &Lua) -> mlua::Result<T> {
         let host = VmHost::of(lua);
         let shared = host.shared.get().expect("the prelude has run");
         shared.raw_get(self as usize)
@@ -139,9 +139,9 @@ fn user_member(lua: &Lua, (own, key): (Table, Value)) -> mlua::Result<Value> {
         Member::Value(Value::Nil) => return Err(mlua::Error::runtime(unknown_user_field(&name))),
         Member::Value(value) => value,
         Member::Method(part, operation) => part.load(lua)?.call((
-            Shared::Functions.of(lua)?,
-            Shared::Fail.of(lua)?,
-            Shared::Receive.of(lua)?,
+            Shared::Functions.of::<Table>(lua)?,
+            Shared::Fail.of::<Function>(lua)?,
+            Shared::Receive.of::<Function>(lua)?,
             operation,
         ))?,
         Member::Part(part) => {
@@ -176,19 +176,20 @@ fn global_member(lua: &Lua, (own, key): (Table, Value)) -> mlua::Result<Value> {
 fn run_part(lua: &Lua, part: &'static PreludePart, owner: &Table) -> mlua::Result<()> {
     part.load(lua)?.call((
         lua.create_function(|lua, name: String| lookup(lua, &name))?,
-        Shared::Functions.of(lua)?,
-        Shared::Fail.of(lua)?,
+        Shared::Functions.of::<Table>(lua)?,
+        Shared::Fail.of::<Function>(lua)?,
         owner,
-        Shared::Receive.of(lua)?,
-        Shared::ResponseMeta.of(lua)?,
-        Shared::Live.of(lua)?,
+        Shared::Receive.of::<Function>(lua)?,
+        Shared::ResponseMeta.of::<Table>(lua)?,
+        Shared::Live.of::<Table>(lua)?,
     ))
 }
 
 /// Makes one of lgoose's own functions by a part of the prelude.
 pub(super) fn function_of_part(lua: &Lua, part: &'static PreludePart) -> mlua::Result<Function> {
-    part.load(lua)?
-        .call((Shared::Functions.of(lua)?, Shared::Fail.of(lua)?))
+    let functions: Table = Shared::Functions.of(lua)?;
+    let fail: Function = Shared::Fail.of(lua)?;
+    part.load(lua)?.call((functions, fail))
 }
 
 /// Makes the function that opens a stream in place of a response.
@@ -200,9 +201,7 @@ pub(super) fn opening(lua: &Lua) -> mlua::Result<Function> {
 
 /// Returns a library as a plan sees it: it can be read and called, not changed.
 fn read_only(lua: &Lua, name: &str, library: Table) -> mlua::Result<Value> {
-    let Value::Table(functions) = Shared::Functions.of(lua)? else {
-        unreachable!("a table");
-    };
+    let functions: Table = Shared::Functions.of(lua)?;
     functions
         .get::<Function>("read_only")?
         .call((name, library))

@@ -151,11 +151,7 @@ fn make_readable(message: &str) -> String {
     if let Some(rest) = message.strip_prefix("attempt to index a function value (global '")
         && let Some(name) = rest.strip_suffix("')")
     {
-        let call = match name {
-            "env" => "env(\"NAME\"), or env \"NAME\"".to_owned(),
-            name => format!("{name}(…)"),
-        };
-        return format!("{message}; '{name}' is a function: write {call}");
+        return format!("{message}; '{name}' is a function: write {name}(…)");
     }
     if let Some(rest) = message.strip_suffix(" near <eof>") {
         return format!("{rest} at the end of the file");

@@ -51,6 +51,19 @@ const SIGNS: [&str; 28] = [
     "=>", "->", "+=", "-=", "*=", "/=", "%=", "++", "/*", "*/", "??", "?.", ":=",
 ];
 
+/// Returns the place of the bracket that closes the one at `open`.
+pub(crate) fn closing(words: &[Token<'_>], open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    (open..words.len()).find(|at| {
+        match (words[*at].kind, words[*at].text) {
+            (TokenKind::Sign, "(" | "{" | "[") => depth += 1,
+            (TokenKind::Sign, ")" | "}" | "]") => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    })
+}
+
 /// Splits a text into its words. Comments are left out.
 pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut found: Vec<Token<'_>> = Vec::new();

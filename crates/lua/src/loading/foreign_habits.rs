@@ -3,7 +3,7 @@
 //! there is hardly a doubt.
 
 use crate::api::method_elsewhere;
-use crate::diagnostics::{Token, TokenKind, tokens};
+use crate::diagnostics::{Token, TokenKind, closing, tokens};
 use crate::plan_files::SourceFile;
 use lgoose_base::error::Diagnostic;
 use std::collections::HashMap;
@@ -392,21 +392,6 @@ fn is_parameter(words: &[Token<'_>], place: usize) -> bool {
         }
         _ => false,
     }
-}
-
-fn closing(words: &[Token<'_>], open: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    for (at, word) in words.iter().enumerate().skip(open) {
-        match (word.kind, word.text) {
-            (TokenKind::Sign, "(" | "{" | "[") => depth += 1,
-            (TokenKind::Sign, ")" | "}" | "]") => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 0 {
-            return Some(at);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use crate::record::{Context, ExchangeDetails, Sample};
 use crate::report::{Exemplar, PhasesMs, TraceRow};
 use crate::request_log::ExchangeMessages;
+use lgoose_base::error::beginning;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Instant;
@@ -170,7 +171,7 @@ pub(crate) fn messages(
     OwnedMessages {
         request_headers: header_lines(&details.request_headers(), most_headers),
         response_headers: header_lines(&details.response_headers(), most_headers),
-        body: start_of_bytes(body, most_body),
+        body: beginning(body, most_body).into_owned(),
         body_bytes: body.len() as u64,
     }
 }
@@ -179,7 +180,7 @@ pub(crate) fn messages(
 fn header_lines(headers: &[(String, Vec<u8>)], most: usize) -> String {
     let mut lines = String::new();
     for (name, value) in headers {
-        let value = masked(name, &start_of_bytes(value, MOST_VALUE));
+        let value = masked(name, &beginning(value, MOST_VALUE));
         // A line break in a value, whoever has put it there, must not begin another header.
         let line = format!("{name}: {}", value.replace(['\r', '\n'], " "));
         if lines.len() + line.len() >= most {
@@ -221,16 +222,6 @@ fn masked(name: &str, value: &str) -> String {
 
 pub(crate) fn start_of(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
-}
-
-/// Returns the first bytes as text. A character that is cut off at the end is left out.
-fn start_of_bytes(bytes: &[u8], most: usize) -> String {
-    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(most)]);
-    if bytes.len() > most {
-        text.trim_end_matches('\u{fffd}').to_owned()
-    } else {
-        text.into_owned()
-    }
 }
 
 #[cfg(test)]
@@ -329,10 +320,10 @@ mod tests {
             lines.len()
         );
         assert_eq!(
-            start_of_bytes("a\u{e4}".as_bytes(), 2),
+            beginning("a\u{e4}".as_bytes(), 2),
             "a",
             "no half of a character"
         );
-        assert_eq!(start_of_bytes(b"a\xff", 9), "a\u{fffd}");
+        assert_eq!(beginning(b"a\xff", 9), "a\u{fffd}");
     }
 }

@@ -17,6 +17,9 @@ use lgoose_base::threshold::Threshold;
 use std::borrow::Cow;
 use std::time::Duration;
 
+/// The quantiles that the live view shows.
+const LIVE: [f64; 3] = [0.5, 0.95, 0.99];
+
 /// Totals of one request name, or of all of them, over the whole run.
 #[derive(Debug, Default)]
 pub(crate) struct RequestTally {
@@ -81,7 +84,7 @@ impl RequestTally {
     /// Returns p50, p95 and p99. Reading a histogram costs some µs, so it is done only where something changed.
     pub(crate) fn live(&mut self) -> [Duration; 3] {
         if std::mem::take(&mut self.changed) {
-            self.live = self.exact().quantiles(&self.all, [0.5, 0.95, 0.99]);
+            self.live = self.exact().quantiles(&self.all, LIVE);
         }
         self.live
     }
@@ -90,10 +93,9 @@ impl RequestTally {
     /// failed.
     pub(crate) fn live_ok(&mut self) -> [Duration; 3] {
         if std::mem::take(&mut self.changed_ok) {
-            const SHOWN: [f64; 3] = [0.5, 0.95, 0.99];
             self.live_ok = match self.failed {
-                Some(_) => self.counts.ok.quantiles(&*self.ok_latencies(), SHOWN),
-                None => self.counts.ok.quantiles(&self.all, SHOWN),
+                Some(_) => self.counts.ok.quantiles(&*self.ok_latencies(), LIVE),
+                None => self.counts.ok.quantiles(&self.all, LIVE),
             };
         }
         self.live_ok

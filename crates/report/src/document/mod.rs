@@ -50,6 +50,30 @@ pub(super) fn tables(report: &Report, scope: Scope) -> Vec<Table<'_>> {
     all
 }
 
+/// The tables of a summary that fits a screen, by their ids.
+const SHORT: [&str; 11] = [
+    "steps",
+    "thresholds",
+    "errors",
+    "events",
+    "requests",
+    "start_stop",
+    "checks",
+    "metrics",
+    "streams",
+    "status",
+    "workers",
+];
+
+/// Leaves of the tables of a report those that a summary of one screen has, the tasks only if some have failed; returns how many
+/// went.
+pub(super) fn shorten(tables: &mut Vec<Table<'_>>, report: &Report) -> usize {
+    let all = tables.len();
+    let tasks_failed = report.tasks.iter().any(|task| task.failures > 0);
+    tables.retain(|table| SHORT.contains(&table.id) || tasks_failed && table.id == "tasks");
+    all - tables.len()
+}
+
 /// Returns the tables of a run of one iteration, without percentiles, rates and shares, which mean nothing there.
 pub(super) fn tables_of_once(report: &Report) -> Vec<Table<'_>> {
     let mut all = vec![

@@ -44,21 +44,6 @@ pub struct TableOptions {
     pub is_short: bool,
 }
 
-/// Tables that a short summary has, by their ids, if they have rows.
-const SHORT: [&str; 11] = [
-    "steps",
-    "thresholds",
-    "errors",
-    "events",
-    "requests",
-    "start_stop",
-    "checks",
-    "metrics",
-    "streams",
-    "status",
-    "workers",
-];
-
 /// Renders the end of a run: its diagnosis, warnings, the result of a search, the tables of the document, and the
 /// facts. For a run of one iteration (`--once`), which serves to find mistakes: each request, and the failures with
 /// their reasons.
@@ -77,21 +62,24 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     let shows_codes = options.status_codes || report.aggregated.status.len() > 1;
     tables.retain(|table| table.id != "status" || shows_codes);
     let is_short = options.is_short && !is_once;
-    let all = tables.len();
-    if is_short {
-        let tasks_failed = report.tasks.iter().any(|task| task.failures > 0);
-        tables.retain(|table| SHORT.contains(&table.id) || tasks_failed && table.id == "tasks");
-    }
-    let left_out = all - tables.len();
+    let left_out = if is_short {
+        document::shorten(&mut tables, report)
+    } else {
+        0
+    };
     let tables: Vec<TextTable<'_>> = tables.iter().map(TextTable::from).collect();
     let natural = tables.iter().map(TextTable::natural_width).max();
     let page = natural.unwrap_or(0).max(PLAIN_WIDTH).min(width);
     let mut out = title(report, page);
     let head = Head::of(report);
+    let warnings = warnings(&head);
+    let mut shown = Vec::new();
     if !is_once {
-        diagnosis(&head, page, &mut out);
+        shown = diagnosis(&head, &warnings, page, &mut out);
     }
-    warnings(&head, !is_once, page, &mut out);
+    for warning in warnings.iter().filter(|warning| !shown.contains(warning)) {
+        labelled(" ! ", warning, page, &mut out);
+    }
     if !is_once {
         capacity::section(report, page, &mut out);
     }
@@ -177,44 +165,37 @@ fn title(report: &Report, page: usize) -> String {
     format!("{heavy}{}{heavy}", spread(&name, &host, page))
 }
 
-/// Appends since when, where and why something failed. A finding with which a warning begins is shown as that warning.
-fn diagnosis(head: &Head<'_>, page: usize, out: &mut String) {
-    if let Some((diagnosis, heading)) = &head.diagnosis {
-        let mark = if diagnosis.is_failing() { '✗' } else { '!' };
-        out.push_str(&format!(" {mark} {heading}\n"));
-        for (question, finding) in diagnosis.findings() {
-            let longer = warnings_of(head).find(|warning| begins_with(warning, &finding));
-            let text = longer.unwrap_or(&finding);
-            labelled(&format!("   {question:<5}  "), text, page, out);
-        }
+/// Appends since when, where and why something failed. A finding with which a warning begins is shown as that warning; these
+/// are returned.
+fn diagnosis<'a>(
+    head: &Head<'_>,
+    warnings: &[&'a str],
+    page: usize,
+    out: &mut String,
+) -> Vec<&'a str> {
+    let mut shown = Vec::new();
+    let Some((diagnosis, heading)) = &head.diagnosis else {
+        return shown;
+    };
+    let mark = if diagnosis.is_failing() { '✗' } else { '!' };
+    out.push_str(&format!(" {mark} {heading}\n"));
+    for (question, finding) in diagnosis.findings() {
+        let begins = |warning: &&&str| !finding.is_empty() && warning.starts_with(&finding);
+        let longer = warnings.iter().find(begins).copied();
+        shown.extend(longer);
+        let text = longer.unwrap_or(&finding);
+        labelled(&format!("   {question:<5}  "), text, page, out);
     }
+    shown
 }
 
-/// Appends the warnings that the diagnosis does not have, which readers should know before they trust a figure.
-fn warnings(head: &Head<'_>, has_diagnosis: bool, page: usize, out: &mut String) {
-    let diagnosis = head.diagnosis.as_ref().filter(|_| has_diagnosis);
-    let findings = diagnosis.map(|(diagnosis, _)| diagnosis.findings());
-    let findings = findings.unwrap_or_default();
-    for text in warnings_of(head) {
-        if !findings
-            .iter()
-            .any(|(_, finding)| begins_with(text, finding))
-        {
-            labelled(" ! ", text, page, out);
-        }
-    }
-}
-
-fn begins_with(warning: &str, finding: &str) -> bool {
-    !finding.is_empty() && warning.starts_with(finding)
-}
-
-fn warnings_of<'a>(head: &'a Head<'_>) -> impl Iterator<Item = &'a str> {
+/// Returns the warnings, which readers should know before they trust a figure.
+fn warnings<'a>(head: &'a Head<'_>) -> Vec<&'a str> {
     let warnings = head
         .sentences
         .iter()
         .filter(|(kind, _)| *kind == Statement::Warning);
-    warnings.map(|(_, text)| &**text)
+    warnings.map(|(_, text)| &**text).collect()
 }
 
 /// Appends facts, a line each or more; labels take `width` columns.

@@ -1,7 +1,7 @@
 //! The place at which Lua gave up on a text, with the words around it. What Lua reports is read here and nowhere else; the
 //! files beside this one look at words only.
 
-use crate::diagnostics::tokens::{Token, TokenKind, tokens};
+use crate::diagnostics::tokens::{Token, TokenKind, closing, tokens};
 use mlua::{Lua, LuaOptions, StdLib};
 
 /// The kind of problem that Lua reports.
@@ -229,18 +229,7 @@ impl<'a> SyntaxContext<'a> {
 
     /// Returns the place of the bracket that closes the one at `place`, before the end of its line.
     pub(super) fn closing_on_line(&self, place: usize) -> Option<usize> {
-        let mut depth = 0_usize;
-        for at in place..self.line_end(place) {
-            match (self.words[at].kind, self.words[at].text) {
-                (TokenKind::Sign, "(" | "{" | "[") => depth += 1,
-                (TokenKind::Sign, ")" | "}" | "]") => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            if depth == 0 {
-                return Some(at);
-            }
-        }
-        None
+        closing(&self.words[..self.line_end(place)], place)
     }
 
     /// Returns the source of some words.

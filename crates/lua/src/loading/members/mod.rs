@@ -4,7 +4,7 @@
 //! another function.
 
 use crate::api::{RESPONSE, Returned, STREAM, USER_MEMBERS, UserMember, ValueType, user_member};
-use crate::diagnostics::{Token, TokenKind, tokens};
+use crate::diagnostics::{Token, TokenKind, closing, tokens};
 use crate::loading::constants::{is_constant, option_problem, wait_problem};
 use crate::plan_files::SourceFile;
 use crate::requests::{EXPECT, OPTIONS};
@@ -198,27 +198,11 @@ impl<'a> MemberReader<'a> {
     fn arguments(&self, place: usize) -> Option<Range<usize>> {
         let word = self.words.get(place)?;
         match word.text {
-            "(" => Some(place + 1..self.closing(place)?),
-            "{" => Some(place..self.closing(place)?),
+            "(" => Some(place + 1..closing(self.words, place)?),
+            "{" => Some(place..closing(self.words, place)?),
             _ if word.kind == TokenKind::Text => Some(place..place),
             _ => None,
         }
-    }
-
-    /// Returns the place of the bracket that closes the one at `place`.
-    fn closing(&self, place: usize) -> Option<usize> {
-        let mut depth = 0;
-        for at in place..self.words.len() {
-            match (self.words[at].kind, self.text(at)) {
-                (TokenKind::Sign, "(" | "{" | "[") => depth += 1,
-                (TokenKind::Sign, ")" | "}" | "]") => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                return Some(at);
-            }
-        }
-        None
     }
 
     /// Reads a name that may be a known variable, and the member of it that is used.
@@ -539,7 +523,7 @@ impl<'a> MemberReader<'a> {
 
     /// Returns the places of the names that are set in a table by `name = value`.
     fn keys(&self, table: usize) -> Vec<usize> {
-        let Some(end) = self.closing(table) else {
+        let Some(end) = closing(self.words, table) else {
             return Vec::new();
         };
         let places = self.outer(table + 1..end);

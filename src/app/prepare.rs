@@ -266,6 +266,9 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         once(&mut config, &mut plan);
         config.local.show = show;
     }
+    if let Some(mistake) = plan.limited_at_a_shared_rate(&config.run) {
+        return Err(mistake.at(&name, None, &test.source).into());
+    }
     config.local.paused = test.command.paused;
     config.local.part = test.command.part;
     program.serve_part(config.local.part);

@@ -306,6 +306,7 @@ impl RunArgs {
             run_time: self.load.run_time,
             stages: some(&self.load.stage),
             test_plan: self.load.test_plan.clone().map(|plan| plan.0),
+            load: None,
             rate: self.load.rate,
             max_users: self.load.max_users,
             arrivals: self.load.arrivals,

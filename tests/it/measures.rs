@@ -26,7 +26,13 @@ fn the_report_holds_what_the_users_of_all_threads_measured() {
         let mut found = rows.iter().filter(|row| row["name"] == name);
         found.next().expect("it was used").clone()
     };
-    assert_eq!(metric("visits")["value"], 6.0);
+    assert_eq!(metric("visits")["value"], 18.0);
+    for (name, value) in [
+        ("visits{first=true, kind=page}", 6.0),
+        ("visits{first=false, kind=page}", 6.0),
+    ] {
+        assert_eq!(metric(name)["value"], value, "{name}");
+    }
     assert_eq!(metric("visits")["kind"], "counter");
     assert_eq!(
         (&metric("depth")["min"], &metric("depth")["max"]),

@@ -93,22 +93,107 @@ fn iterations_that_users_share_are_so_many_however_fast_each_is() {
     assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
     assert_eq!((server.received(), report.iterations()), (50, 50));
     assert_eq!(report.json["ending"]["cause"], "iterations_done");
-    let wrong = Lgoose::new([
-        &path,
-        "-H",
-        &url,
-        "--rate",
-        "5/s",
-        "--shared-iterations",
-        "50",
-    ]);
-    let refused = wrong.finish();
-    assert_eq!(refused.code, 2);
-    assert!(
-        refused.stderr.contains("'--shared-iterations'"),
-        "{}",
-        refused.stderr
+}
+
+#[test]
+fn a_ceiling_ends_a_run_at_a_rate_after_exactly_so_many_iterations() {
+    let path = plan(
+        "own_loads_ceiling.lua",
+        "task { function(user) user:get '/' user:wait(0.02) end } task { function(user) user:get '/' end }",
     );
+    for options in [
+        &["--rate", "200/s", "--threads", "1"][..],
+        &["--rate", "200/s", "--threads", "4", "--arrivals", "poisson"],
+        &["--rate", "20/s", "--threads", "3", "--max-users", "1"],
+        &["--stage", "1s:200/s", "--stage", "9s:200/s", "-i", "1"],
+    ] {
+        let server = Server::start();
+        let url = server.url();
+        let ceiling = [&path, "-H", &url, "--max-iterations", "40"];
+        let report = run(ceiling.into_iter().chain(options.iter().copied()));
+        assert_eq!(report.ended.code, 0, "{options:?}: {}", report.ended.stderr);
+        assert_eq!(report.iterations(), 40, "{options:?}");
+        assert_eq!(server.received(), 80, "each iteration ends: {options:?}");
+        assert_eq!(report.json["ending"]["cause"], "iterations_done");
+    }
+}
+
+#[test]
+fn parts_of_a_load_have_their_shares_of_the_ceiling() {
+    let path = plan(
+        "own_loads_parts.lua",
+        "task { function(user) user:get '/' end }",
+    );
+    let server = Server::start();
+    let url = server.url();
+    for part in ["1/3", "2/3", "3/3"] {
+        let report = run([
+            &path,
+            "-H",
+            &url,
+            "--rate",
+            "300/s",
+            "--max-iterations",
+            "50",
+            "--part",
+            part,
+            "--seed",
+            "7",
+        ]);
+        assert_eq!(report.json["ending"]["cause"], "iterations_done");
+    }
+    assert_eq!(server.received(), 50);
+}
+
+#[test]
+fn a_scenario_with_a_rate_of_its_own_has_its_own_ceiling() {
+    let path = plan(
+        "own_loads_own_ceiling.lua",
+        "scenario { 'a', rate = '200/s', max_iterations = 30, task { function(user) user:get '/a' end } }
+         scenario { 'b', users = 1, start = 0, iterations = 4, task { function(user) user:get '/b' end } }",
+    );
+    let server = Server::start();
+    let url = server.url();
+    let report = run([&path, "-H", &url]);
+    assert_eq!((server.count("GET /a"), server.count("GET /b")), (30, 4));
+    assert_eq!(report.json["ending"]["cause"], "iterations_done");
+    let shared = plan(
+        "own_loads_no_own_ceiling.lua",
+        "scenario { 'a', shared_iterations = 30, task { function(user) user:get '/a' end } }",
+    );
+    let refused = Lgoose::new([&shared, "-H", &url, "--rate", "5/s"]).finish();
+    assert_eq!(refused.code, 2);
+    let shown = &refused.stderr;
+    assert!(
+        shown.contains("scenario 'a' has 'shared_iterations', but it shares the rate"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_load_is_a_function_of_the_time() {
+    let server = Server::start();
+    let url = server.url();
+    let curve = "plan { load = function(t) if t < 3 then return 2 + 4 * (t % 2) end end }
+      task { function(user) user:get '/' user:wait(0.02) end }";
+    let path = plan("load_function.lua", curve);
+    let shown = Lgoose::new(["check", &path]).finish().stdout;
+    for row in ["for 3s", "0s  2 users", "1s  6 users", "2s  2 users"] {
+        assert!(shown.contains(row), "'{row}' is missing in\n{shown}");
+    }
+    let report = run([&path, "-H", &url]);
+    assert_eq!(report.json["ending"]["cause"], "time_up");
+    assert_eq!(report.json["settings"]["users"], 6);
+    let rates = "plan { run_time = 2, max_users = 9, load = function(t) return t < 1 and '100/s' or '50/s' end }
+      task { function(user) user:get '/rate' end }";
+    let path = plan("load_function_rates.lua", rates);
+    run([&path, "-H", &url]);
+    let sent = server.count("GET /rate");
+    // A straight line from 100 to 50, then a second of 50.
+    assert!((124..=126).contains(&sent), "{sent}");
+    let shorter = run([&path, "-H", &url, "-t", "1s"]);
+    assert_eq!(shorter.json["ending"]["cause"], "time_up");
+    assert!((74..=76).contains(&(server.count("GET /rate") - sent)));
 }
 
 #[test]

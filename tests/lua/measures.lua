@@ -9,6 +9,7 @@ local function browse(user)
   depth:add(user.iteration)
   fresh:add(user.iteration == 1)
   length:add(#page.body)
+  visits:add(2, { kind = "page", first = user.iteration == 1 })
   check(page.ok, "the page is there")
   check(user.iteration ~= 2, "never the second time")
   return page

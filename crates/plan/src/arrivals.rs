@@ -128,11 +128,8 @@ impl RateLine {
 
     /// Returns when the line reaches `count` arrivals, counted from 0; `None` if it never does.
     fn time_of(&self, count: f64) -> Option<Duration> {
-        let piece = self
-            .pieces
-            .iter()
-            .find(|piece| count < piece.before + piece.area());
-        if let Some(piece) = piece {
+        let ended = |piece: &RatePiece| piece.before + piece.area() <= count;
+        if let Some(piece) = self.pieces.get(self.pieces.partition_point(ended)) {
             return Some(seconds(piece.start + piece.offset_of(count - piece.before)));
         }
         let (end, rate, before) = self.end();

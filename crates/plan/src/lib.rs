@@ -34,6 +34,7 @@ pub use announcement::announcement;
 pub use arrivals::{Arrivals, RateLine};
 pub(crate) use deal::Deal;
 pub use lanes::Lanes;
+use lgoose_base::error::Diagnostic;
 use lgoose_base::tags::{SCENARIO, Tags, split_selector};
 use lgoose_base::threshold::Threshold;
 use lgoose_base::units::counted;
@@ -109,12 +110,15 @@ impl Plan {
     }
 
     /// Returns whether a run of the plan ends without a command: every load has a run time, or users who play all of
-    /// their iterations. At a rate, there are always more.
+    /// their iterations. At a rate, there are always more unless their number is limited.
     pub fn ends_by_itself(&self, config: &RunConfig) -> bool {
         self.scenarios.iter().all(|scenario| {
-            let (load, run_time) = match &scenario.load {
-                Some(own) => (&own.load, own.run_time(config.run_time)),
-                None => (&config.load, config.run_time),
+            let (load, run_time, ceiling) = match &scenario.load {
+                Some(own) => {
+                    let run_time = own.run_time(config.run_time);
+                    (&own.load, run_time, scenario.shared_iterations)
+                }
+                None => (&config.load, config.run_time, config.shared_iterations),
             };
             let limits = [
                 scenario.iterations,
@@ -122,9 +126,25 @@ impl Plan {
                 config.iterations,
                 config.shared_iterations,
             ];
-            let is_open = matches!(load, Load::Rate(..));
-            run_time.is_some() || !is_open && limits.iter().any(Option::is_some)
+            run_time.is_some()
+                || match load {
+                    Load::Rate(..) => ceiling.is_some(),
+                    _ => limits.iter().any(Option::is_some),
+                }
         })
+    }
+
+    /// Returns a mistake that names a scenario whose number of iterations is limited although it shares a rate with others.
+    pub fn limited_at_a_shared_rate(&self, config: &RunConfig) -> Option<Diagnostic> {
+        let is_limited =
+            |scenario: &&Scenario| scenario.load.is_none() && scenario.shared_iterations.is_some();
+        let limited = self.scenarios.iter().find(is_limited)?;
+        let message = format!(
+            "scenario '{}' has 'shared_iterations', but it shares the rate of the run, whose iterations start on schedule",
+            limited.name
+        );
+        let help = "give the scenario a 'rate' of its own, or limit the iterations of all with '--shared-iterations'";
+        matches!(config.load, Load::Rate(..)).then(|| Diagnostic::new(message).help(help))
     }
 
     /// Returns a warning that names the scenarios that nobody plays in a run of these lanes, if there are any. At a

@@ -31,11 +31,14 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     places::contain_plan_files(&program, &mut settings, &mut typed, &folder)?;
     prepare::check_hosts_of_plan(&program, &plan, &settings, &typed)?;
     let settings = typed.over(settings);
+    let load = settings.load.as_ref().map_or_else(String::new, |load| {
+        format!("\n{}\n", load.outline(settings.run_time))
+    });
     let host_path = settings.host.as_deref().and_then(describe_host_path);
     let mut warnings =
         lgoose_lua::review(&program, &plan, settings.request_names.unwrap_or_default());
     let sets_users = settings.users.is_some() || settings.stages.is_some();
-    if sets_users || settings.test_plan.is_some() {
+    if sets_users || settings.test_plan.is_some() || settings.load.is_some() {
         let config = Config::new(settings.clone(), 1, 0)?.run;
         let lanes = plan.lanes(config.users);
         let idle = plan.idle_scenarios(&lanes, &config);
@@ -66,7 +69,7 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
         }
     };
     print_text(&format!(
-        "{name} is fine{but}\n\n{}{variable_list}{}",
+        "{name} is fine{but}\n\n{}{load}{variable_list}{}",
         lgoose_plan::outline(&plan),
         host_path.unwrap_or_default()
     ))?;

@@ -374,7 +374,7 @@ impl Exchanges {
         let Some(op) = operation.request_at(0) else {
             return;
         };
-        sender.responded(host_of(&op.request.url), exchange.outcome.as_ref().err());
+        sender.responded::<RequestOp>(host_of(&op.request.url), &exchange);
         let verdict = match open.stream.body.call() {
             Some(call) => {
                 if call.terms.is_unary

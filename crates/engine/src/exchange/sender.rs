@@ -2,13 +2,13 @@
 //! the way into the recorder. A task has one, and each of its jobs.
 
 use super::back_off::BackOff;
-use super::kind::{Ended, ExchangeOp, ExchangeRow, Facts, sample};
+use super::kind::{Ended, ExchangeOp, ExchangeRow, Facts, Flow as _, sample};
 use crate::messages::context::cadence;
 use crate::user::ShardState;
 use crate::user::role::ScenarioContext;
 use crate::user::stop::StopSignal;
 use lgoose_base::tags::Tags;
-use lgoose_http::{Failure, Session, Target};
+use lgoose_http::{Session, Target};
 use lgoose_lua::RequestOp;
 use lgoose_metrics::{Context, Cycles, Recorder, RequestId, Sample, SampleFailure, TagsId};
 use lgoose_plan::config::RequestNames;
@@ -157,8 +157,15 @@ impl Sender {
         }
     }
 
-    /// Decides by how an exchange with the host of a URL has ended how long the user waits before its next one there.
-    pub(crate) fn responded(&self, host: &str, failure: Option<&Failure>) {
+    /// Decides by how an exchange with the host of a URL has ended how long the user waits before its next one there, and
+    /// counts what was sent again against the limits on the rate.
+    pub(crate) fn responded<O: ExchangeOp>(&self, host: &str, ended: &Ended<O>) {
+        let (_, retries) = ended.transfer.redirects_and_retries();
+        if retries > 0 {
+            let limits = &self.role.limits;
+            self.shared.charge_throttles(limits, retries);
+        }
+        let failure = ended.outcome.as_ref().err();
         let recoveries = &self.shared.recoveries;
         if failure.is_none() && self.back_off.is_idle() && !recoveries.has_waiting() {
             return;

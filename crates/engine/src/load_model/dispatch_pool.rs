@@ -204,11 +204,21 @@ impl DispatchPool {
         true
     }
 
-    /// Releases free users at once, and the others when their iteration has ended. New users run another version of
-    /// the plan, which has `scenarios` scenarios.
+    /// Releases all users, the busy ones when their iteration has ended. New users run another version of the plan,
+    /// which has `scenarios` scenarios.
     pub(crate) fn renew(&mut self, scenarios: usize) {
-        while self.release_free() {}
+        self.release_at_iteration_end();
         *self.free.borrow_mut() = vec![VecDeque::new(); scenarios];
+    }
+
+    /// Releases all users for good, the busy ones when their iteration has ended.
+    pub(crate) fn retire(&mut self) {
+        self.closed = true;
+        self.release_at_iteration_end();
+    }
+
+    fn release_at_iteration_end(&mut self) {
+        while self.release_free() {}
         for (_, stop) in self.users.values() {
             stop.request_at_iteration_end();
         }

@@ -3,7 +3,7 @@
 
 use super::share::ShardShare;
 use crate::load_model::dispatch_pool::DispatchPool;
-use crate::load_model::timetable::{Lane, LaneLoad, arrivals};
+use crate::load_model::timetable::{Lane, arrivals};
 use crate::messages::context::RunContext;
 use lgoose_plan::Arrivals;
 use lgoose_plan::config::Spacing;
@@ -54,25 +54,21 @@ impl Dispatcher {
         }
     }
 
-    /// Skips the arrivals before that time of the timetable: they were another's.
-    pub(crate) fn skip(&mut self, lane: &Lane, until: Duration) {
+    /// Skips the arrivals before that time of the timetable, which were another's; returns how many.
+    pub(crate) fn skip(&mut self, lane: &Lane, until: Duration) -> u64 {
+        let mut skipped = 0;
         while self.next(lane).is_some_and(|(_, time)| time < until) {
             self.arrivals.advance();
+            skipped += 1;
         }
+        skipped
     }
 
     /// Returns the number and the time of this shard's next arrival, and skips those of other shards; `None` if none
     /// comes before the lane ends.
     pub(crate) fn next(&mut self, lane: &Lane) -> Option<(u64, Duration)> {
-        let LaneLoad::Arrivals { line, .. } = &lane.load else {
-            return None;
-        };
         loop {
-            let (number, since) = self.arrivals.peek(line)?;
-            let time = lane.start.saturating_add(since);
-            if lane.end.is_some_and(|end| time >= end) {
-                return None;
-            }
+            let (number, time) = lane.arrival(&self.arrivals)?;
             if self.share.has(number) {
                 return Some((number, time));
             }

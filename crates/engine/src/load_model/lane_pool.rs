@@ -30,7 +30,8 @@ impl LanePool {
                     Dispatcher::new(index, number, context, scenarios, *spacing, *most);
                 if let Some(joined) = context.joined {
                     let since = joined.saturating_duration_since(context.start);
-                    dispatcher.skip(lane, directive.clock.elapsed(since));
+                    let skipped = dispatcher.skip(lane, directive.clock.elapsed(since));
+                    context.arrivals_left.settle(number, skipped);
                 }
                 LanePool::Arrivals(Box::new(dispatcher))
             }

@@ -41,6 +41,12 @@ impl Throttle {
         turn.is_over = true;
     }
 
+    /// Takes slots of requests that were sent again without waiting: the next ones come so much later.
+    pub(crate) fn charge(&self, requests: u32) {
+        let slots = self.interval_ns.saturating_mul(requests.into());
+        self.next.fetch_add(slots, Ordering::Relaxed);
+    }
+
     /// Takes the next free slot for a request that is ready `now` after `begin`, and returns it in nanoseconds since
     /// `begin`.
     fn take(&self, now: Duration) -> u64 {
@@ -104,6 +110,14 @@ mod tests {
         for slot in [1_000, 1_010, 1_020] {
             assert_eq!(throttle.take(ms(1_000)), slot * 1_000_000);
         }
+    }
+
+    #[test]
+    fn requests_that_were_sent_again_take_their_slots_afterwards() {
+        let throttle = Throttle::new(100.0, Instant::now());
+        assert_eq!(throttle.take(ms(0)), 0);
+        throttle.charge(3);
+        assert_eq!(throttle.take(ms(1)), 40_000_000);
     }
 
     #[tokio::test(start_paused = true)]

@@ -34,11 +34,12 @@ pub(crate) struct Lane {
 pub(crate) enum LaneLoad {
     /// A number of users.
     Users(Shape),
-    /// Iterations at a rate, run by at most `most` users.
+    /// Iterations at a rate, run by at most `most` users; no more than `ceiling` of them.
     Arrivals {
         line: RateLine,
         spacing: Spacing,
         most: u64,
+        ceiling: Option<u64>,
     },
 }
 
@@ -47,14 +48,11 @@ impl Timetable {
     pub(crate) fn of(config: &RunConfig, plan: &Plan) -> Timetable {
         let lanes = plan.lanes(config.users);
         let own = |owner: &str| {
-            plan.scenarios
-                .iter()
-                .find(|one| one.name == owner)?
-                .load
-                .as_ref()
+            let scenario = plan.scenarios.iter().find(|one| one.name == owner)?;
+            Some((scenario, scenario.load.as_ref()?))
         };
         let lane = |owner: Option<&str>| match owner.and_then(own) {
-            Some(own) => {
+            Some((scenario, own)) => {
                 let run_time = own.run_time(config.run_time);
                 Lane::new(
                     own.start,
@@ -62,6 +60,7 @@ impl Timetable {
                     own.users,
                     own.hatch_rate(run_time),
                     run_time,
+                    scenario.shared_iterations,
                 )
             }
             None => Lane::new(
@@ -70,6 +69,7 @@ impl Timetable {
                 config.users,
                 config.hatch_rate,
                 config.run_time,
+                config.shared_iterations,
             ),
         };
         let lanes = lanes.owners().map(|owner| Lane {
@@ -186,13 +186,15 @@ impl LaneLoad {
 
 impl Lane {
     /// Makes a lane with that load. `run_time` counts from when all users of a ramp run or, at a rate, from the
-    /// start; stages of users have a length of their own.
+    /// start; stages of users have a length of their own. `ceiling` is the most iterations that start at a rate; users
+    /// take theirs from [`super::tickets::Tickets`].
     fn new(
         start: Duration,
         load: &Load,
         users: u64,
         hatch_rate: f64,
         run_time: Option<Duration>,
+        ceiling: Option<u64>,
     ) -> Lane {
         let (load, length) = match load {
             Load::Users => {
@@ -210,6 +212,7 @@ impl Lane {
                     line: RateLine::new(stages),
                     spacing: *spacing,
                     most: users,
+                    ceiling,
                 };
                 (load, run_time)
             }
@@ -284,8 +287,12 @@ impl LaneUsers<'_> {
 
 /// Returns when each stage except the first begins, and its description.
 pub(crate) fn stages(config: &RunConfig) -> VecDeque<(Duration, String)> {
+    /// More are the pieces of a curve, whose borders say nothing.
+    const MOST_NAMED: usize = 100;
     let named: Vec<(Duration, String)> = match &config.load {
         Load::Users => Vec::new(),
+        Load::Stages(stages) if stages.len() > MOST_NAMED => Vec::new(),
+        Load::Rate(stages, _) if stages.len() > MOST_NAMED => Vec::new(),
         Load::Stages(stages) => {
             let named = stages.iter();
             named
@@ -331,6 +338,19 @@ pub(crate) fn own_loads(timetable: &Timetable) -> VecDeque<(Duration, String)> {
 }
 
 impl Lane {
+    /// Returns the number of the next of these arrivals and its time in the run; `None` if none comes before the lane ends, or
+    /// if the lane has users.
+    pub(crate) fn arrival(&self, arrivals: &Arrivals) -> Option<(u64, Duration)> {
+        let LaneLoad::Arrivals { line, ceiling, .. } = &self.load else {
+            return None;
+        };
+        let (number, since) = arrivals.peek(line)?;
+        let time = self.start.saturating_add(since);
+        let is_over = ceiling.is_some_and(|ceiling| number >= ceiling)
+            || self.end.is_some_and(|end| time >= end);
+        (!is_over).then_some((number, time))
+    }
+
     /// Returns how many arrivals of this lane, which has that number, come between two times; `None` if it has users.
     pub(crate) fn arrivals_between(
         &self,
@@ -339,17 +359,12 @@ impl Lane {
         from: Duration,
         to: Duration,
     ) -> Option<u64> {
-        let LaneLoad::Arrivals { line, spacing, .. } = &self.load else {
+        let LaneLoad::Arrivals { spacing, .. } = &self.load else {
             return None;
         };
-        let until = self.end.map_or(to, |end| end.min(to));
         let mut next = arrivals(*spacing, seed, number);
         let mut count = 0;
-        while let Some((_, since)) = next.peek(line) {
-            let time = self.start.saturating_add(since);
-            if time >= until {
-                break;
-            }
+        while let Some((_, time)) = self.arrival(&next).filter(|(_, time)| *time < to) {
             count += u64::from(time >= from);
             next.advance();
         }

@@ -1,8 +1,10 @@
 //! Run context: everything that all shards of a run need to know, put together once.
 
+use crate::load_model::arrivals_left::ArrivalsLeft;
 use crate::load_model::share::ShardShare;
 use crate::load_model::throttle::Throttle;
 use crate::load_model::tickets::Tickets;
+use crate::load_model::timetable::{LaneLoad, Timetable};
 use crate::messages::host_recovery::HostRecovery;
 use crate::timing::timers::Timers;
 use lgoose_base::allotment::Reservations;
@@ -26,6 +28,8 @@ pub struct RunContext {
     pub(crate) resolver: Arc<Resolver>,
     /// Number of arrivals of other shards that each shard could take over, by lane and by shard.
     pub(crate) rooms: Vec<Vec<AtomicU64>>,
+    /// The arrivals of this process that are left, by lane.
+    pub(crate) arrivals_left: ArrivalsLeft,
     pub(crate) throttle: Option<Arc<Throttle>>,
     /// The hosts that are down, for whose return users wait.
     pub(crate) recoveries: Arc<HostRecovery>,
@@ -61,15 +65,26 @@ impl RunContext {
         ShardShare::new(self.local.part, index, self.shards).of_lane(lane)
     }
 
-    /// Returns how many of the first `users` users of a lane are this process's.
-    pub(crate) fn share_of_lane(&self, lane: usize, users: u64) -> u64 {
+    /// Returns how many of the first `count` users or arrivals of a lane are this process's.
+    pub(crate) fn share_of_lane(&self, lane: usize, count: u64) -> u64 {
         let (part, ahead) = (self.local.part, lane as u64);
-        part.share(users + ahead) - part.share(ahead)
+        part.share(count.saturating_add(ahead)) - part.share(ahead)
+    }
+
+    /// Takes over how many arrivals of each lane there are, where the timetable limits them.
+    pub(crate) fn limit_arrivals(&mut self, timetable: &Timetable) {
+        let lanes = timetable.lanes.iter().enumerate();
+        let counts = lanes.map(|(lane, one)| match one.load {
+            LaneLoad::Arrivals { ceiling, .. } => Some(self.share_of_lane(lane, ceiling?)),
+            LaneLoad::Users(_) => None,
+        });
+        self.arrivals_left = ArrivalsLeft::new(counts);
     }
 
     /// Makes a context of the same run in which users begin at `begin`.
     pub(crate) fn beginning(&self, start: Instant) -> RunContext {
         RunContext {
+            arrivals_left: self.arrivals_left.clone(),
             throttle: self.throttle.clone(),
             tickets: self.tickets.clone(),
             own_limits: self.own_limits.clone(),
@@ -160,6 +175,7 @@ pub(crate) fn context(
         rooms: (0..lanes)
             .map(|_| (0..local.threads).map(|_| AtomicU64::new(0)).collect())
             .collect(),
+        arrivals_left: ArrivalsLeft::new((0..lanes).map(|_| None)),
         recoveries: Arc::default(),
         throttle: throttle.map(|rate| own_throttle(rate, local.part, start)),
         tickets: None,

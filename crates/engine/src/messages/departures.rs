@@ -14,7 +14,7 @@ pub struct Departures {
     pub(crate) lost: u64,
     /// Users that the plan ended in `on_start` although they had more to do.
     pub(crate) quit: u64,
-    /// Users that have completed all their iterations.
+    /// Users that have completed all their iterations; at a rate, loads of which all have begun.
     pub(crate) finished: u64,
     /// Users that were cut off before they came to their end.
     pub(crate) cut_off: u64,

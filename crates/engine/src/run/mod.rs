@@ -30,6 +30,7 @@ pub(super) mod worker_watch;
 pub use outcome::Outcome;
 
 use crate::load_model::tickets::Tickets;
+use crate::load_model::timetable::Timetable;
 use crate::messages::context::{OwnLimits, RunContext, context, own_limits};
 use crate::messages::offer::VersionOffers;
 use crate::messages::plan_version::PlanVersion;
@@ -45,7 +46,7 @@ use lgoose_http::{ClientConfig, Resolver};
 use lgoose_metrics::control::{Command, ControlCalls};
 use lgoose_metrics::{Cause, Ending, EventKind, RunLogs, Snapshot};
 use lgoose_plan::PlanEvent;
-use lgoose_plan::config::{LocalConfig, RunConfig};
+use lgoose_plan::config::{Load, LocalConfig, RunConfig};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,8 +82,12 @@ impl Run {
         own_limits(plan, part, self.reservations.as_ref())
     }
 
-    /// Makes the iterations that all users of this process share, if the run has shared iterations.
+    /// Makes the iterations that all users of this process share, if the run has shared iterations. At a rate, the
+    /// timetable limits them.
     pub fn tickets(&self) -> Option<Tickets> {
+        if matches!(self.config.load, Load::Rate(..)) {
+            return None;
+        }
         let all = self.local.part.rows(self.config.shared_iterations?);
         Some(Tickets::new(all, self.reservations.as_ref(), "iterations"))
     }
@@ -91,6 +96,7 @@ impl Run {
     pub(crate) fn into_context(self) -> RunContext {
         let lanes = self.plan_version.lanes.count();
         let (own_limits, tickets) = (self.own_limits(), self.tickets());
+        let timetable = Timetable::of(&self.config, &self.plan_version.plan);
         let mut context = context(
             self.config,
             self.local,
@@ -100,6 +106,7 @@ impl Run {
             self.run_logs,
         );
         (context.own_limits, context.tickets) = (own_limits, tickets.map(Arc::new));
+        context.limit_arrivals(&timetable);
         context
     }
 }

@@ -337,11 +337,20 @@ fn steered(
             let shape = shape.steered(since, users, hatch_rate);
             Ok((LaneLoad::Users(shape), Done::Users(users)))
         }
-        (LaneLoad::Arrivals { line, spacing, .. }, LoadTarget::Users(users)) => {
+        (
+            LaneLoad::Arrivals {
+                line,
+                spacing,
+                ceiling,
+                ..
+            },
+            LoadTarget::Users(users),
+        ) => {
             let steered = LaneLoad::Arrivals {
                 line: line.clone(),
                 spacing: *spacing,
                 most: users,
+                ceiling: *ceiling,
             };
             Ok((steered, Done::Users(users)))
         }
@@ -355,6 +364,7 @@ fn steered(
                 line,
                 spacing,
                 most,
+                ceiling,
             },
             LoadTarget::Rate(rate),
         ) => {
@@ -362,6 +372,7 @@ fn steered(
                 line: line.steered(since, rate),
                 spacing: *spacing,
                 most: *most,
+                ceiling: *ceiling,
             };
             Ok((steered, Done::Rate(rate)))
         }
@@ -385,13 +396,14 @@ fn added_rate(rate: f64, more: f64) -> f64 {
     if rate < 0.0 { 0.0 } else { rate }
 }
 
-/// Returns how many iterations all users of this process are to run together; `None` if iterations are not limited,
-/// and at a rate.
+/// Returns how many iterations all users of this process are to run together; `None` if iterations are not limited.
 fn iterations(config: &RunConfig, part: LoadPart) -> Option<u64> {
+    if matches!(config.load, Load::Rate(..)) {
+        return config.shared_iterations.map(|all| part.share(all));
+    }
     let each = config
         .iterations
         .map(|each| each.saturating_mul(part.share(config.users)));
     let shared = config.shared_iterations.map(|all| part.rows(all));
-    let counted = each.into_iter().chain(shared).min()?;
-    (!matches!(config.load, Load::Rate(..))).then_some(counted)
+    each.into_iter().chain(shared).min()
 }

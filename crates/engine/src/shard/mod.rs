@@ -146,6 +146,7 @@ impl Shard {
         let mut tick = interval_at(self.context.start + TICK, TICK);
         while !self.users.are_gone() {
             self.watched_loop.returned();
+            self.users.end_settled_lanes();
             self.rest(channels);
             self.report_started(channels);
             self.users.publish_room();

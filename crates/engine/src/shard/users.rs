@@ -106,6 +106,19 @@ impl ShardUsers {
         }
     }
 
+    /// Lets the users of a lane go, each when its iteration has ended, once all of its arrivals were served or dropped.
+    pub(super) fn end_settled_lanes(&mut self) {
+        for (lane, pool) in self.pools.iter_mut().enumerate() {
+            if let LanePool::Arrivals(dispatcher) = pool
+                && !dispatcher.pool.is_closed()
+                && self.context.arrivals_left.is_settled(lane)
+            {
+                dispatcher.pool.retire();
+                self.shared.departed(|departures| departures.finished += 1);
+            }
+        }
+    }
+
     /// Stops all users; none starts any more.
     pub(super) fn stop(&mut self) {
         self.going = false;
@@ -287,8 +300,9 @@ impl ShardUsers {
             Service::Nobody
         };
         match service {
-            Service::Taken => {}
+            Service::Taken => self.context.arrivals_left.settle(lane, 1),
             Service::New(start, member) => {
+                self.context.arrivals_left.settle(lane, 1);
                 let role = self.roles[scenario].clone();
                 let stop = Rc::<StopSignal>::default();
                 match self.user(lane, start, role, stop.clone()) {
@@ -305,7 +319,10 @@ impl ShardUsers {
                 }
             }
             Service::Nobody if own && self.pass_on(channels, arrival) => {}
-            Service::Nobody => self.drop_arrival(scenario),
+            Service::Nobody => {
+                self.context.arrivals_left.settle(lane, 1);
+                self.drop_arrival(scenario);
+            }
         }
     }
 

@@ -176,6 +176,13 @@ impl ShardState {
         start.elapsed().saturating_sub(self.lost() - lost)
     }
 
+    /// Counts requests that were sent again against the limits on their rate.
+    pub(crate) fn charge_throttles(&self, own: &OwnLimits, requests: u32) {
+        for throttle in [&own.throttle, &self.throttle].into_iter().flatten() {
+            throttle.charge(requests);
+        }
+    }
+
     /// Where users are many, lets the others that are ready come this far too, so that their requests leave one after
     /// another. A target that is faster than the shard would sleep after each request, and waking it takes the sender
     /// longer than sending.

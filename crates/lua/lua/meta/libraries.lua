@@ -448,8 +448,11 @@ metric = {}
 ---@class lgoose.Metric
 local Metric = {}
 
+---Adds a value. Values with tags count in the metric and in a row of their own, such as `size{kind=image}`; thresholds can
+---choose them by their tags: `["kind=image metric size"] = "p95 < 1000"`.
 ---@param value? number|boolean # a counter adds 1 without it
-function Metric:add(value) end
+---@param tags? table<string, string|number|boolean> # such as { kind = "image" }
+function Metric:add(value, tags) end
 
 ---Creates a metric that shows the sum.
 ---@param name string

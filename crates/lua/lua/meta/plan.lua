@@ -18,11 +18,12 @@
 ---@field run_time? lgoose.Duration # counted from the moment when all users have started (default: until Ctrl-C)
 ---@field stages? string[] # each is "5m:100", its duration and the users at its end, or "5m:200/s" for a rate
 ---@field test_plan? string # the stages as users,time: "10,5m;10,30m;0,1m"
+---@field load? fun(t: integer): number|string|nil # the load as a function of the seconds since the start: the number of users, or a rate such as "20/s"; nil ends the run. It is called for each second before the run, and `run_time` may end the load earlier
 ---@field rate? number|string # iterations started per second, however long responses take
 ---@field max_users? integer # with a rate: the maximum number of concurrent users (default: 1000)
 ---@field arrivals? "even"|"poisson" # with a rate: start iterations at equal intervals or at random (default: "even")
 ---@field iterations? integer # per user (default: no limit)
----@field shared_iterations? integer # the total for all users; a free user starts the next one (default: no limit)
+---@field shared_iterations? integer # the total for all users; a free user starts the next one, or, at a rate, the schedule does (also `max_iterations`; default: no limit)
 ---@field wait_factor? number # multiplies every pause; 0 = no pauses (default: 1)
 ---@field scenarios? string[] # the scenarios to run; "*" matches any text (default: all)
 ---@field tags? string|string[]|table<string, string|number|boolean> # a list runs only the tasks that have one of these tags, on the task or its scenario (default: all); named values are tags of all requests: { build = "1.2" }
@@ -124,7 +125,7 @@ function plan(options) end
 ---@field start? lgoose.Duration # when its load starts, counted from the start of the run (default: with the run)
 ---@field run_time? lgoose.Duration # how long its load runs, counted from its own start as for the run (default: the run's)
 ---@field iterations? integer # per user of this scenario (default: the run's)
----@field shared_iterations? integer # the total for all its users (default: no limit)
+---@field shared_iterations? integer # the total for all its users, or at its own rate (also `max_iterations`; default: no limit)
 ---@field throttle_requests? number|string # the maximum number of requests per second, all its users together
 ---@field headers? table<string, string> # sent with its requests, in addition to those of the run
 ---@field env? table<string, string|number|boolean> # values of `env` for its users; they take precedence over all other variables

@@ -25,6 +25,7 @@ function User.retry(self, how, more)
     if response.ok or count == times then return response end
     -- It is tried again: only the last attempt decides.
     response:pass()
+    H.repeated()
     if type(wait) == "table" then
       self:wait(wait[1], wait[2])
     elseif wait then

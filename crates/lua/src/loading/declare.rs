@@ -3,6 +3,7 @@
 
 use super::declared_tables::DeclaredTables;
 use super::field::{DeclarationError, DeclaredField, for_each_field};
+use super::load_function::{self, LoadFunction};
 use super::scenario_fields::read_scenario_fields;
 use super::setting::{check_size, entries, read_setting};
 use crate::api::start_prelude;
@@ -44,6 +45,7 @@ pub(super) struct Declarations {
 #[derive(Debug, Default)]
 struct PlanBuilder {
     settings: Settings,
+    load: Option<LoadFunction>,
     lines: DeclarationLines,
     tasks: Vec<DeclaredTask>,
     /// The place of each task by the address of its table.
@@ -158,11 +160,25 @@ fn run(
         .into_function()?;
     heartbeat.enter(0, None);
     let loaded = limits::call(&lua, &host.limits, &load, ());
+    let sampled = loaded.and_then(|()| sample_load(&lua, &host.limits, builder));
     heartbeat.leave();
-    let () = host.limits.reraise().and(loaded)?;
+    host.limits.reraise().and(sampled)?;
     let unchanged = builder.borrow().declared.check_unchanged(&program.sources);
     unchanged.map_err(mlua::Error::external)?;
     Ok(host.take_counters())
+}
+
+/// Asks the load function, if there is one, and keeps what it returns. It is no part of the builder meanwhile, since it may
+/// declare things, too.
+fn sample_load(lua: &Lua, limits: &VmLimits, builder: &SharedBuilder) -> mlua::Result<()> {
+    let Some(load) = builder.borrow_mut().load.take() else {
+        return Ok(());
+    };
+    let run_time = builder.borrow().settings.run_time;
+    let samples = load_function::sample(lua, limits, &load, run_time)?;
+    let settings = &mut builder.borrow_mut().settings;
+    settings.load = Some(samples);
+    config::agree(settings).map_err(|mistake| load.located(lua, mistake))
 }
 
 /// Creates the function `on("test_start", fn)`.
@@ -302,6 +318,13 @@ fn declare_plan(
                 word: Some(name),
             });
         }
+        if let ("load", Value::Function(function)) = (name.as_str(), &value) {
+            builder.load = Some(LoadFunction {
+                function: function.clone(),
+                place: at.clone(),
+            });
+            continue;
+        }
         let mut setting = read_setting(&value);
         if let ("tags", Value::Table(_)) = (name.as_str(), &value) {
             let (words, tags) = DeclaredField::new(name.clone(), "plan", &value).tags()?;
@@ -318,7 +341,11 @@ fn declare_plan(
             word: Some(name.clone()),
         })?;
     }
-    Ok(config::agree(&builder.settings)?)
+    match builder.load {
+        // Whether it has users or a rate is known once it is asked.
+        Some(_) => Ok(()),
+        None => Ok(config::agree(&builder.settings)?),
+    }
 }
 
 fn declare_task(

@@ -7,6 +7,7 @@ mod field;
 mod foreign_habits;
 mod globals;
 mod load;
+mod load_function;
 mod members;
 mod mixed_rows;
 mod review;

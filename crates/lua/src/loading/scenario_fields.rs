@@ -58,7 +58,7 @@ pub(super) fn read_scenario_fields(
             }
             "users" => scenario.users = Some(field.at_least_one()?),
             "iterations" => scenario.iterations = Some(field.at_least_one()?.into()),
-            "shared_iterations" => {
+            "shared_iterations" | "max_iterations" => {
                 scenario.shared_iterations = Some(field.at_least_one()?.into());
             }
             "throttle_requests" => scenario.throttle_requests = Some(field.rate()?),

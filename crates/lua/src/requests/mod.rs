@@ -53,7 +53,7 @@ pub(super) use stream::{PlanCall, PlanSocket, PlanStream};
 pub use stream_reader::read_in_pieces;
 pub(super) use stream_reader::{MessageKind, StreamMessage};
 pub(super) use submit::{SUBMIT, pressed};
-pub(super) use tags::{OwnTags, Transaction, read_transaction, set_tag};
+pub(super) use tags::{OwnTags, Transaction, read_tags, read_transaction, set_tag};
 pub(super) use timed::TIMED;
 pub(super) use wait_rule::{WaitMistake, read_wait_rule};
 pub(super) use websocket::WEBSOCKET;

@@ -1,7 +1,7 @@
 //! The options of the load: a fixed number of users, stages of users, or iterations at a rate. Reads stages and reports
 //! options that contradict each other, with the remedy.
 
-use super::{MitigationCadence, Settings, Value};
+use super::{LoadSamples, MitigationCadence, Settings, Value};
 use lgoose_base::error::Diagnostic;
 use lgoose_base::units;
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,31 @@ pub enum Goal {
     Users(u64),
     /// A number of iterations started per second.
     Rate(f64),
+}
+
+impl Goal {
+    /// Returns the number of users nearest to a number; `None` if it is negative, too large or none.
+    pub fn of_number(number: f64) -> Option<Goal> {
+        let users = number.round();
+        (0.0..=MOST_USERS as f64)
+            .contains(&users)
+            .then_some(Goal::Users(users as u64))
+    }
+
+    /// Reads a rate such as `20/s`; 0 is one.
+    pub fn of_rate(text: &str) -> Option<Goal> {
+        text.contains('/')
+            .then(|| stage_rate(text))?
+            .map(Goal::Rate)
+    }
+
+    /// Returns the number of users, or of iterations started per second.
+    pub(super) fn amount(self) -> f64 {
+        match self {
+            Goal::Users(users) => users as f64,
+            Goal::Rate(rate) => rate,
+        }
+    }
 }
 
 /// The spacing of arrivals at a rate.
@@ -80,7 +105,7 @@ impl LoadStage {
         let (time, goal) = text.split_once(':').ok_or_else(|| bad(""))?;
         let time = units::duration(time).map_err(|_| bad("its time is not a duration; "))?;
         let to = if goal.contains('/') {
-            Goal::Rate(stage_rate(goal).ok_or_else(|| bad("its rate is not a rate; "))?)
+            Goal::of_rate(goal).ok_or_else(|| bad("its rate is not a rate; "))?
         } else {
             Goal::Users(users(goal).ok_or_else(|| bad("its number of users is not a number; "))?)
         };
@@ -181,7 +206,10 @@ impl Load {
         users: u64,
     ) -> Result<(Load, u64, Option<Duration>), Diagnostic> {
         agree(settings)?;
-        let stages = settings.stages.as_ref().or(settings.test_plan.as_ref());
+        let function = settings.load.as_ref();
+        let sampled = function.map(|load| load.stages(settings.run_time));
+        let written = settings.stages.as_ref().or(settings.test_plan.as_ref());
+        let stages = sampled.as_ref().or(written);
         let spacing = settings.arrivals.unwrap_or_default();
         let most = settings.max_users.unwrap_or(USERS_OF_A_RATE);
         let Some(stages) = stages else {
@@ -225,8 +253,10 @@ pub fn agree(settings: &Settings) -> Result<(), Diagnostic> {
 /// Starts all users at once, unless an option already says how they start.
 pub fn start_at_once(settings: &mut Settings) {
     let is_set = settings.hatch_rate.is_some() || settings.startup_time.is_some();
-    let users =
-        settings.rate.is_none() && settings.stages.is_none() && settings.test_plan.is_none();
+    let users = settings.rate.is_none()
+        && settings.stages.is_none()
+        && settings.test_plan.is_none()
+        && settings.load.is_none();
     if users && !is_set {
         settings.startup_time = Some(Duration::ZERO);
     }
@@ -235,8 +265,9 @@ pub fn start_at_once(settings: &mut Settings) {
 /// Returns whether the load is one of iterations at a rate.
 fn is_open(settings: &Settings) -> bool {
     let rates = |stage: &LoadStage| matches!(stage.to, Goal::Rate(_));
-    let stages = settings.stages.iter().flatten();
-    settings.rate.is_some() || stages.into_iter().any(rates)
+    let mut stages = settings.stages.iter().flatten();
+    let function = settings.load.as_ref();
+    settings.rate.is_some() || stages.any(rates) || function.is_some_and(LoadSamples::is_open)
 }
 
 /// Returns a layer without the load options that `above` replaces: `--stage` on the command line does not
@@ -247,13 +278,14 @@ pub(super) fn giving_way_to(mut settings: Settings, above: &Settings) -> Setting
         above.users.is_some() || above.hatch_rate.is_some() || above.startup_time.is_some();
     if staged || above.rate.is_some() {
         (settings.users, settings.hatch_rate, settings.startup_time) = (None, None, None);
-        (settings.stages, settings.test_plan) = (None, None);
+        (settings.stages, settings.test_plan, settings.load) = (None, None, None);
     }
     if staged {
         (settings.rate, settings.run_time) = (None, None);
     }
     if numbered {
-        (settings.stages, settings.test_plan, settings.rate) = (None, None, None);
+        (settings.stages, settings.test_plan, settings.load) = (None, None, None);
+        settings.rate = None;
     }
     if numbered || (staged && !is_open(above)) {
         (settings.max_users, settings.arrivals) = (None, None);
@@ -271,6 +303,7 @@ fn contradiction(settings: &Settings) -> Option<Diagnostic> {
         ("--rate", settings.rate.is_some()),
         ("--stage", settings.stages.is_some()),
         ("--test-plan", settings.test_plan.is_some()),
+        ("load", settings.load.is_some()),
         ("--max-users", settings.max_users.is_some()),
         ("--arrivals", settings.arrivals.is_some()),
         ("--throttle-requests", settings.throttle_requests.is_some()),
@@ -289,6 +322,12 @@ fn contradiction(settings: &Settings) -> Option<Diagnostic> {
     if has("--stage") && has("--test-plan") {
         let help = "give one of them: both are stages, '--stage 5m:10' is the test plan '10,5m'";
         return both("--stage", "--test-plan", "both describe the load", help);
+    }
+    if has("load")
+        && let Some(rival) = first(&[closed[0], closed[1], closed[2], "--rate"]).or(staged)
+    {
+        let help = "leave out one of them: the function says the users or the rate of every second";
+        return both("load", rival, "both describe the load", help);
     }
     if let Some(stages) = staged {
         let rival = first(&[closed[0], closed[1], closed[2], "--run-time", "--rate"]);
@@ -348,10 +387,6 @@ fn open_mistake(settings: &Settings, about_rates: Option<&'static str>) -> Optio
         (false, Some(flag)) => Some(
             Diagnostic::new(format!("'{flag}' is for iterations at a rate, and there is no rate"))
                 .help(format!("add '--rate N/s' or stages such as '5m:200/s', or leave out '{flag}'; '--users' is the number of users without a rate")),
-        ),
-        (true, _) if settings.shared_iterations.is_some() => Some(
-            Diagnostic::new("'--shared-iterations' counts iterations that users start by themselves, but at a rate they start on schedule")
-                .help("leave it out and give '--run-time': the rate times that is their number"),
         ),
         (true, _) if settings.throttle_requests.is_some() => Some(
             Diagnostic::new("'--throttle-requests' delays requests, but at a rate iterations start on schedule")

@@ -6,6 +6,7 @@
 mod co_mitigation;
 mod environment_proxies;
 mod load;
+mod load_samples;
 mod logs;
 mod misfit;
 mod output;
@@ -23,7 +24,8 @@ mod value;
 
 pub use co_mitigation::MitigationCadence;
 pub use environment_proxies::EnvironmentProxies;
-pub use load::{Load, LoadStage, MOST_THREADS, MOST_USERS, Spacing, agree, start_at_once};
+pub use load::{Goal, Load, LoadStage, MOST_THREADS, MOST_USERS, Spacing, agree, start_at_once};
+pub use load_samples::LoadSamples;
 pub use logs::{LogFile, LogFormat, Logs};
 pub(crate) use misfit::Misfit;
 pub use output::{Format, Output};

@@ -9,7 +9,9 @@ use super::transport::{
     CONNECTIONS_PER_HOST, ClientKind, ConnectionLifetime, DiscardedBodies, Proxy,
     connections_per_host, few_redirects,
 };
-use super::{Load, LoadStage, LogFile, Misfit, MitigationCadence, Spacing, SummaryExtent, Value};
+use super::{
+    Load, LoadSamples, LoadStage, LogFile, Misfit, MitigationCadence, Spacing, SummaryExtent, Value,
+};
 use crate::config::unknown_word;
 use lgoose_base::error::{Diagnostic, masked_url};
 use lgoose_base::files::{FileUse, NamedFile};
@@ -68,6 +70,8 @@ macro_rules! settings {
 
             fn read(&mut self, name: &str, value: &Value) -> Option<Result<(), Misfit>> {
                 match name {
+                    // What it is called at a rate.
+                    "max_iterations" => self.read("shared_iterations", value),
                     $(stringify!($field) => {
                         let read: fn(&Value) -> Result<$kind, _> = $read;
                         let read = read(value).map_err(Misfit::from);
@@ -136,6 +140,8 @@ settings! {
     stages: Vec<LoadStage> = LoadStage::parse_list;
     /// All stages in one text.
     test_plan: Vec<LoadStage> = |value| LoadStage::parse_test_plan(&value.text()?);
+    /// The load as a function of the time, by second.
+    load: LoadSamples = |value| LoadSamples::refused(value);
     /// Iterations started per second.
     rate: f64 = Value::rate;
     /// The most users at the same time in a run at a rate.

@@ -73,7 +73,7 @@ impl Shape {
     pub fn users_at(&self, elapsed: Duration) -> u64 {
         match &self.line {
             UserLine::Ramp { users, rate, .. } => started(*users, *rate, elapsed),
-            UserLine::Stages(stages) => match stages.iter().find(|stage| elapsed < stage.end()) {
+            UserLine::Stages(stages) => match stage_at(stages, elapsed) {
                 Some(stage) if elapsed < stage.start => stage.from,
                 Some(stage) => stage.users_at(elapsed - stage.start),
                 None => stages.last().map_or(0, |stage| stage.to),
@@ -86,7 +86,7 @@ impl Shape {
         match &self.line {
             UserLine::Ramp { users, .. } => *users,
             UserLine::Stages(stages) => {
-                let now = stages.iter().find(|stage| elapsed < stage.end());
+                let now = stage_at(stages, elapsed);
                 now.or(stages.last()).map_or(0, |stage| stage.to)
             }
         }
@@ -112,7 +112,7 @@ impl Shape {
         };
         let mut at = elapsed;
         loop {
-            let stage = stages.iter().find(|stage| at < stage.end())?;
+            let stage = stage_at(stages, at)?;
             at = stage.next_step(at);
             if self.users_at(at) != now {
                 return Some(at);
@@ -178,6 +178,11 @@ impl Shape {
             UserLine::Stages(stages) => Some(stages.last().map_or(Duration::ZERO, ShapeStage::end)),
         }
     }
+}
+
+/// Returns the stage that has not ended at `elapsed`; `None` after the last one.
+fn stage_at(stages: &[ShapeStage], elapsed: Duration) -> Option<&ShapeStage> {
+    stages.get(stages.partition_point(|stage| stage.end() <= elapsed))
 }
 
 /// Returns when user `n` starts at `rate` users per second.

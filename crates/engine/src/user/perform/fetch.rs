@@ -163,7 +163,7 @@ impl<'a> Fetch<'a> {
         let (in_flight, trace) = InFlight::begin(sender, op, operation, place);
         let mut exchange = in_flight.send(trace).await;
         in_flight.end_with(&mut exchange);
-        sender.responded(host, exchange.outcome.as_ref().err());
+        sender.responded::<RequestOp>(host, &exchange);
         operation.enter(sender, place, self.judged(op, exchange));
         self.make_room(place);
     }

@@ -250,7 +250,7 @@ impl TaskRunner {
         let lost = in_flight.end_with(&mut exchange);
         let sender = &mut self.exchanges.sender;
         sender.paused(lost);
-        sender.responded(host, exchange.outcome.as_ref().err());
+        sender.responded::<RequestOp>(host, &exchange);
         self.exchanges.make_room(&mut self.vm.enter());
         Ok(self.judge(op, exchange))
     }
@@ -403,7 +403,7 @@ impl TaskRunner {
         let sender = &mut self.exchanges.sender;
         let (ended, lost) = call(sender, op, row).await;
         sender.paused(lost);
-        sender.responded(op.call.target(), ended.outcome.as_ref().err());
+        sender.responded::<CallOp>(op.call.target(), &ended);
         let vm = &mut self.vm.enter();
         self.exchanges.make_room(vm);
         self.exchanges.count_call(vm, op, row, &ended, None);

@@ -4,6 +4,7 @@
 use super::function::{function, refuse_more};
 use crate::diagnostics::{self, here};
 use crate::limits::{HeapSize, Held};
+use crate::requests::read_tags;
 use crate::sandbox::VmHost;
 use crate::values::{describe_mismatch, escape_invalid};
 use lgoose_base::error::bounded_name;
@@ -79,14 +80,23 @@ impl UserData for Held<Metric> {
 }
 
 impl Metric {
-    /// Implements `metric:add(v)`. A counter counts one when it is called without a value.
+    /// Implements `metric:add(v, tags)`. A counter counts one when it is called without a value.
     fn add(&self, lua: &Lua, values: &MultiValue) -> mlua::Result<()> {
-        refuse_more(values.iter().skip(1))?;
+        refuse_more(values.iter().skip(2))?;
         let value = values.front().unwrap_or(&Value::Nil);
+        let tags = match values.get(1) {
+            None | Some(Value::Nil) => Tags::default(),
+            Some(tags) => {
+                let what = format!("the tags of a value of metric '{}'", self.name);
+                read_tags(tags, &what).map_err(|problem| problem_here(lua, &problem))?
+            }
+        };
         if self.kind == MetricKind::Rate {
             // A plan that counts with 1 and 0 means true and false.
             let held = is_true(value) && number(value) != Some(0.0);
-            return record(lua, "add", |recorder| recorder.rate(&self.name, held));
+            return record_tagged(lua, "add", tags, |recorder| {
+                recorder.rate(&self.name, held);
+            });
         }
         let value = match number(value) {
             None if self.kind == MetricKind::Counter && values.is_empty() => 1.0,
@@ -104,7 +114,7 @@ impl Metric {
                 return Err(problem_here(lua, &problem));
             }
         };
-        record(lua, "add", |recorder| match self.kind {
+        record_tagged(lua, "add", tags, |recorder| match self.kind {
             MetricKind::Gauge => recorder.gauge(&self.name, value, Instant::now().into_std()),
             MetricKind::Trend => recorder.trend(&self.name, value),
             MetricKind::Counter | MetricKind::Rate => recorder.counter(&self.name, value),
@@ -187,11 +197,28 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
+/// Counts an attempt of `user:retry` that is repeated.
+pub(super) fn repeated(lua: &Lua, (): ()) -> mlua::Result<()> {
+    record(lua, "user:retry", |recorder| {
+        recorder.counter("retry: repeated attempts", 1.0);
+    })
+}
+
 /// Records a measurement of a user.
 ///
 /// # Errors
 /// A plan is being loaded, so there is no user.
 fn record(lua: &Lua, what: &str, record: impl FnOnce(&mut Recorder)) -> mlua::Result<()> {
+    record_tagged(lua, what, Tags::default(), record)
+}
+
+/// Records a measurement of a user whose value has tags of its own.
+fn record_tagged(
+    lua: &Lua,
+    what: &str,
+    tags: Tags,
+    record: impl FnOnce(&mut Recorder),
+) -> mlua::Result<()> {
     let host = VmHost::of(lua);
     let Some(recorder) = host.recorder.get() else {
         let problem = format!("'{what}' measures what users do; call it inside a task");
@@ -199,9 +226,16 @@ fn record(lua: &Lua, what: &str, record: impl FnOnce(&mut Recorder)) -> mlua::Re
     };
     let recorder = &mut *recorder.borrow_mut();
     if recorder.selects_measures_by_tags() {
-        recorder.tag_measures(tags_of(&host));
+        recorder.tag_measures(tags_of(&host).with(&tags));
+    }
+    let is_tagged = !tags.is_empty();
+    if is_tagged {
+        recorder.tag_values(tags);
     }
     record(recorder);
+    if is_tagged {
+        recorder.tag_values(Tags::default());
+    }
     Ok(())
 }
 

@@ -79,7 +79,8 @@ static ACTIONS: PreludePart = prelude_part!("actions").with(&[
     }),
 ]);
 static LISTS: PreludePart = prelude_part!("lists");
-static RETRY: PreludePart = prelude_part!("retry");
+static RETRY: PreludePart =
+    prelude_part!("retry").with(&[("repeated", |lua| lua.create_function(metric::repeated))]);
 /// A request without a body.
 static SEND: PreludePart = prelude_part!("send");
 static SEND_BODY: PreludePart = prelude_part!("send_body");

@@ -55,6 +55,8 @@ pub struct Recorder {
     tagged_measures: Vec<TaggedMeasures>,
     /// The tags of the checks and metrics that are counted now.
     measure_tags: Tags,
+    /// The tags that the plan gave to the value of a metric that is counted now.
+    value_tags: Tags,
 }
 
 impl Recorder {
@@ -75,6 +77,7 @@ impl Recorder {
             phases: Vec::new(),
             tagged_measures: Vec::new(),
             measure_tags: Tags::default(),
+            value_tags: Tags::default(),
         }
     }
 
@@ -376,10 +379,20 @@ impl Recorder {
         self.measure_tags = tags;
     }
 
-    /// Adds to a check or metric, and to the rows of thresholds on its tags.
+    /// Sets the tags that the plan gave to the values of metrics that are counted next: these count in a row of their own,
+    /// `size{kind=image}`, too.
+    pub fn tag_values(&mut self, tags: Tags) {
+        self.value_tags = tags;
+    }
+
+    /// Adds to a check or metric, to the row of its tagged values, and to the rows of thresholds on its tags.
     fn measured(&mut self, kind: MeasureKind, name: &str, add: impl Fn(&mut Measure, BucketLimit)) {
         let room = BucketLimit::among(self.kinds.len());
         add(self.measure(kind, name), room);
+        if !self.value_tags.is_empty() {
+            let of = format!("{name}{{{}}}", self.value_tags.beside_scenario());
+            add(self.measure(kind, &of), room);
+        }
         for at in 0..self.tagged_measures.len() {
             let tagged = &self.tagged_measures[at];
             if tagged.has(kind, name, &self.measure_tags) {

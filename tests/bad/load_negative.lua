@@ -1,0 +1,3 @@
+plan { host = "demo:drupal", load = function(t) return 5 - t end }
+
+task { function(user) user:get "/" end }

@@ -1,0 +1,3 @@
+plan { host = "demo:drupal", load = function(t) end }
+
+task { function(user) user:get "/" end }

@@ -1,0 +1,3 @@
+plan { host = "demo:drupal", load = function(t) return nothing.there end }
+
+task { function(user) user:get "/" end }

@@ -400,6 +400,11 @@ fn what_fails_is_recorded_and_the_plan_goes_on() {
         (report.count("GET retried"), report.failures("GET retried")),
         (5, 0)
     );
+    let metrics = report.json["metrics"].as_array().expect("a list");
+    let repeated = metrics
+        .iter()
+        .find(|row| row["name"] == "retry: repeated attempts");
+    assert_eq!(repeated.expect("it was counted")["value"], 3.0);
     assert_eq!(
         (report.count("GET in vain"), report.failures("GET in vain")),
         (2, 1)

@@ -2,7 +2,8 @@
 //! run ends when it should: the kernel ends a run that takes more processor time.
 
 use crate::program::{Ended, Lgoose, Running, in_repository, plan, wait_until};
-use crate::report::{Report, read};
+use crate::report::{Report, read, run};
+use crate::server::Server;
 use crate::web_client::Served;
 use std::collections::BTreeSet;
 use std::fs;
@@ -148,6 +149,61 @@ fn every_function_alone_in_a_task_leaves_others_their_turn_and_the_run_its_end()
 #[ignore = "takes long: 'just test-all' runs it"]
 fn every_place_leaves_others_their_turn_and_the_run_its_end() {
     all_end("PLACE", &keys("places.lua"));
+}
+
+/// Returns the share of their pace that innocent users keep beside each of the functions in `pace.lua`, or beside one of them
+/// alone, of that which they have beside a plain loop in the same run.
+fn paces(server: &Server, only: &str, seconds: &str) -> Vec<(String, f64)> {
+    let (path, url) = (file("pace.lua"), server.url());
+    let variables = [format!("ONLY={only}"), format!("SECONDS={seconds}")];
+    let report = run([
+        &path,
+        "-H",
+        &url,
+        "-u",
+        "22",
+        "-r",
+        "1000",
+        "--threads",
+        "1",
+        "-e",
+        &variables[0],
+        "-e",
+        &variables[1],
+    ]);
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    let metrics = report.json["metrics"].as_array().expect("a list");
+    let counted = |name: &str, plain: bool| {
+        let row = format!("requests{{beside={name}, plain={plain}}}");
+        let row = metrics.iter().find(|metric| metric["name"] == *row);
+        row.map_or(0.0, |row| row["value"].as_f64().expect("a number"))
+    };
+    let names = metrics.iter().filter_map(|metric| {
+        let name = metric["name"].as_str()?.strip_prefix("requests{beside=")?;
+        name.strip_suffix(", plain=true}")
+    });
+    names
+        .map(|name| (name.to_owned(), counted(name, false) / counted(name, true)))
+        .collect()
+}
+
+#[test]
+#[ignore = "takes long: 'just test-all' runs it"]
+fn a_function_whose_work_grows_leaves_others_the_pace_that_a_plain_loop_leaves_them() {
+    /// The share of their pace that the others keep at least.
+    const LEAST: f64 = 0.85;
+    let server = Server::start();
+    let first = paces(&server, "", "0.4");
+    assert!(first.len() > 25, "{first:?}");
+    for (name, pace) in first.into_iter().filter(|(_, pace)| *pace < LEAST) {
+        // Other programs have the processor at times: one good run of some says that it was them.
+        let again = (0..3).flat_map(|_| paces(&server, &name, "1.5"));
+        let best = again.map(|(_, pace)| pace).find(|pace| *pace >= LEAST);
+        assert!(
+            best.is_some(),
+            "{name}: {pace:.2} at first, and never more than {LEAST}"
+        );
+    }
 }
 
 /// Places from which some that have no end of their own are taken, where it matters how the run ends.

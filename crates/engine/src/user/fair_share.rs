@@ -35,11 +35,14 @@ impl FairShare {
         let paid = self.paid.map_or(now, |paid| paid.max(now)) + turn * SHARE;
         let free = now + BURST * SHARE;
         self.paid = Some(if is_alone { paid.min(free) } else { paid });
-        if is_alone {
-            Duration::ZERO
-        } else {
-            paid.saturating_duration_since(free)
-        }
+        self.debt(now)
+    }
+
+    /// Returns how long the user waits before its next turn.
+    pub(super) fn debt(&self, now: Instant) -> Duration {
+        let free = now + BURST * SHARE;
+        self.paid
+            .map_or(Duration::ZERO, |paid| paid.saturating_duration_since(free))
     }
 }
 

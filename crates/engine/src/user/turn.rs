@@ -9,12 +9,15 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// The most steps of a turn. A user that sends requests takes two or three before it waits.
 const STEPS: u32 = 16;
 /// The ticks of processor time after which a turn is over: one may come as soon as it begins.
 const TICKS: u32 = 2;
+/// The processor time of a tick.
+const TICK: Duration = Duration::from_millis(10);
 
 /// The turn of the user that a thread runs.
 #[derive(Debug, Default)]
@@ -68,6 +71,14 @@ impl Turn {
     /// Returns whether the user has to let the others of its thread go on.
     pub(super) fn is_over(&self) -> bool {
         self.remaining.get() == 0 || processor_ticks().wrapping_sub(self.begun.get()) >= TICKS
+    }
+
+    /// Returns how much processor time the turn has taken, if that is more than a turn may take, whatever it went into.
+    pub(super) fn overlong(&self) -> Duration {
+        match processor_ticks().wrapping_sub(self.begun.get()) {
+            ticks if ticks >= TICKS => TICK * ticks,
+            _ => Duration::ZERO,
+        }
     }
 
     /// Takes a step of the turn, unless it is over.

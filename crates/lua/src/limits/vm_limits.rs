@@ -240,6 +240,11 @@ impl VmLimits {
         self.due.store(true, Ordering::Relaxed);
     }
 
+    /// Returns whether the clock is to be read.
+    pub(super) fn is_due(&self) -> bool {
+        self.due.load(Ordering::Relaxed)
+    }
+
     /// Returns whether the clock is to be read, and resets that.
     pub(super) fn take_due(&self) -> bool {
         let due = self.due.load(Ordering::Relaxed);

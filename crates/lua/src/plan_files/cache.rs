@@ -2,7 +2,7 @@
 //! files of data.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Values by the text that they were made from.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(super) struct TextCache<T> {
 struct CacheEntries<T> {
     values: HashMap<String, Arc<T>>,
     bytes: usize,
+    /// Those that are being made, each behind a lock of its own: who wants another value does not wait.
+    making: HashMap<String, Arc<Mutex<Option<Arc<T>>>>>,
 }
 
 impl<T> TextCache<T> {
@@ -31,6 +33,7 @@ impl<T> TextCache<T> {
             entries: RwLock::new(CacheEntries {
                 values: HashMap::new(),
                 bytes: 0,
+                making: HashMap::new(),
             }),
         }
     }
@@ -45,7 +48,7 @@ impl<T> TextCache<T> {
         }
     }
 
-    /// Returns the value of a text. `make` runs once while other callers wait; its failures are not kept.
+    /// Returns the value of a text. `make` runs once while other callers with the same text wait; its failures are not kept.
     pub(super) fn get_or_insert_with(
         &self,
         text: &str,
@@ -60,15 +63,24 @@ impl<T> TextCache<T> {
         if let Some(value) = entries.values.get(text) {
             return Ok(value.clone());
         }
-        let value = Arc::new(make(text)?);
-        let bytes = text.len() + (self.weigh)(&value);
+        let place = entries.making.entry(text.to_owned()).or_default().clone();
+        drop(entries);
+        let mut made = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = &*made {
+            return Ok(value.clone());
+        }
+        let value = make(text).map(Arc::new);
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        entries.making.remove(text);
+        let value = made.insert(value?);
+        let bytes = text.len() + (self.weigh)(value);
         if entries.values.len() >= self.capacity || entries.bytes + bytes > self.most_bytes {
             entries.values.clear();
             entries.bytes = 0;
         }
         entries.bytes += bytes;
         entries.values.insert(text.to_owned(), value.clone());
-        Ok(value)
+        Ok(value.clone())
     }
 
     /// Returns all values in no particular order.

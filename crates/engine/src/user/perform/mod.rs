@@ -18,6 +18,7 @@ use lgoose_lua::{
     JobFunction, Op, RaisedError, ReceiveTime, RequestOp, ResponseStream, SocketOp, Step,
 };
 use lgoose_protocols::{CallOp, CallValue, OpenSocket, SocketAction, SocketEnd, SocketRow};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -34,7 +35,8 @@ pub(super) struct TaskRunner {
     stop: Rc<StopSignal>,
     pub(super) vm: UserVm,
     pub(super) exchanges: Exchanges,
-    fair_share: FairShare,
+    /// The share of the thread that the user gets with its task and all of its jobs.
+    fair_share: Rc<RefCell<FairShare>>,
     /// How long lgoose has made the user wait so far, which is no part of its tasks and iterations: for hosts that are
     /// down, and for its turn under a limit on the rate.
     pub(super) held_up: Duration,
@@ -67,7 +69,7 @@ impl TaskRunner {
             stop,
             vm,
             exchanges,
-            fair_share: FairShare::default(),
+            fair_share: Rc::default(),
             held_up: Duration::ZERO,
             end: TaskEnd::default(),
             jobs: None,
@@ -101,6 +103,7 @@ impl TaskRunner {
             // The only place where a user lets the others of its thread go on although it waits for nothing: tasks, jobs
             // and all that they do come here.
             let turn = self.vm.enter().take_turn();
+            let turn = turn.max(self.shared.turn.overlong());
             if !turn.is_zero() {
                 self.let_others_go_first(turn).await;
             } else if !self.shared.turn.take_step() {
@@ -108,7 +111,7 @@ impl TaskRunner {
             }
             match step {
                 Step::Op(op) => {
-                    if !self.fair_share.is_heavy() {
+                    if !self.fair_share.borrow_mut().is_heavy() {
                         let steps = &self.shared.light_steps;
                         steps.set(steps.get() + 1);
                     }
@@ -135,7 +138,9 @@ impl TaskRunner {
     /// Lets the other users of the shard take a step, and more of them where this one has computed for long.
     async fn let_others_go_first(&mut self, turn: Duration) {
         let others = self.shared.light_steps.get();
-        let wait = self.fair_share.end_turn(turn, Instant::now(), others);
+        let mut share = self.fair_share.borrow_mut();
+        let wait = share.end_turn(turn, Instant::now(), others);
+        drop(share);
         if wait.is_zero() {
             tokio::task::yield_now().await;
             return;
@@ -146,7 +151,18 @@ impl TaskRunner {
                 "a task computes for long without waiting{line}: it runs slower, since other users of its thread go first"
             ));
         }
-        tokio::time::sleep(wait).await;
+        self.pay_for_turns().await;
+    }
+
+    /// Waits until the turns of the user are paid for. Meanwhile another of its jobs may take one more.
+    async fn pay_for_turns(&self) {
+        loop {
+            let debt = self.fair_share.borrow().debt(Instant::now());
+            if debt.is_zero() {
+                return;
+            }
+            tokio::time::sleep(debt).await;
+        }
     }
 
     /// Carries out one operation and resumes the plan with its outcome.
@@ -521,6 +537,7 @@ impl TaskRunner {
         let (vm, exchanges) = (self.vm.of_job(state), self.exchanges.of_job());
         let (stop, shared) = (self.stop.clone(), self.shared.clone());
         let mut runner = TaskRunner::new(vm, exchanges, stop, shared);
+        runner.fair_share = self.fair_share.clone();
         runner.jobs = Some(jobs.clone());
         runner.job = Some(handle.clone());
         runner.is_leaving = self.is_leaving;
@@ -531,6 +548,7 @@ impl TaskRunner {
 
     /// Runs a job from its start to its end.
     async fn run_job(mut self, function: JobFunction, handle: Rc<JobHandle>, jobs: Rc<Jobs>) {
+        self.pay_for_turns().await;
         let first = self.vm.enter().start_job(function);
         let raised = handle.until_cancelled(self.execute(first)).await;
         let vm = &mut *self.vm.enter();

@@ -55,6 +55,8 @@ struct RunningThread {
     looks: AtomicU32,
     /// Whether a signal has set the hook of the state.
     armed: AtomicBool,
+    /// Whether a signal wants the running code to yield, which it does at the next instruction at which it can.
+    wanted: AtomicBool,
     /// Whether the hook has made the state yield.
     preempted: Cell<bool>,
     /// The limits of the running code, valid as long as `state` is set.
@@ -78,6 +80,13 @@ impl RunningThread {
     fn show(&self, state: *mut ffi::lua_State, outer: *const OuterState) {
         self.outer.set(outer);
         self.state.store(state, Ordering::Relaxed);
+    }
+
+    /// Returns whether the code is to yield once it can, and its time need not be looked at before.
+    fn waits_to_yield(&self) -> bool {
+        // SAFETY: the limits outlive the time in which they are shown.
+        let limits = unsafe { self.limits.get().as_ref() };
+        self.wanted.load(Ordering::Relaxed) && limits.is_some_and(|limits| !limits.is_due())
     }
 
     /// Returns whether the states that wait for the running one can pass on its yielded values.
@@ -113,6 +122,7 @@ thread_local! {
             seen: AtomicU32::new(0),
             looks: AtomicU32::new(0),
             armed: AtomicBool::new(false),
+            wanted: AtomicBool::new(false),
             preempted: Cell::new(false),
             limits: Cell::new(ptr::null()),
             ticks: AtomicU32::new(0),
@@ -215,6 +225,7 @@ impl Drop for StateGuard<'_> {
             running.limits.set(ptr::null());
             if running.armed.load(Ordering::Relaxed) || !running.timed.get() {
                 running.armed.store(false, Ordering::Relaxed);
+                running.wanted.store(false, Ordering::Relaxed);
                 // SAFETY: the caller of `new` has kept the state alive, and nothing runs in it any more.
                 unsafe { set_hook(self.state, NEVER) };
             }
@@ -240,6 +251,7 @@ fn look() {
         let looks = running.looks.load(Ordering::Relaxed);
         running.looks.store(looks + 1, Ordering::Relaxed);
         running.armed.store(true, Ordering::Relaxed);
+        running.wanted.store(true, Ordering::Relaxed);
         // SAFETY: the state and its limits are alive while they are shown, and Lua allows this call inside a signal of
         // its own thread (ldebug.c, lua_sethook).
         unsafe {
@@ -268,6 +280,24 @@ unsafe fn set_hook(state: *mut ffi::lua_State, every: c_int) {
     }
 }
 
+/// Makes a state that has to yield, and cannot where its hook was called for `event`, yield once it can: before the next
+/// instruction after a call, and else after the function of C or Rust returns that has called this code. Without this, a
+/// plan that spends its time in such functions would never yield: each hook comes inside of one. Returns from others are
+/// few beside the time that those take.
+///
+/// # Safety
+/// As of [`set_hook`]; the state is a coroutine.
+unsafe fn set_later_hook(state: *mut ffi::lua_State, event: c_int, can_yield: bool) {
+    let soon = match event {
+        ffi::LUA_HOOKCOUNT => false,
+        ffi::LUA_HOOKCALL => true,
+        _ => can_yield,
+    };
+    let mask = ffi::LUA_MASKRET | if soon { ffi::LUA_MASKCOUNT } else { 0 };
+    // SAFETY: as of this function.
+    unsafe { ffi::lua_sethook(state, Some(interrupted), mask, 1) };
+}
+
 /// The hook's decision about the running code.
 enum Interruption {
     /// Lets it go on.
@@ -278,8 +308,8 @@ enum Interruption {
     End,
 }
 
-/// The hook: raises an error if the time of the running code is over, and else preempts it if it can yield. A call hook
-/// cannot yield (luaD_hookcall), nor can code that C calls; the next signal tries again.
+/// The hook: raises an error if the time of the running code is over, and else preempts it, as soon as it can yield: a hook
+/// of a call or a return cannot (luaD_hook), nor can code that C calls.
 ///
 /// # Safety
 /// Called by Lua only. It leaves by `longjmp`, so nothing here may have a destructor.
@@ -287,21 +317,34 @@ unsafe extern "C-unwind" fn interrupted(state: *mut ffi::lua_State, hook: *mut f
     // SAFETY: Lua keeps room on the stack of a hook (LUA_MINSTACK), and gives it the state that has called it. A count
     // hook may yield no values as its last action, where the state can yield (lua_yield).
     unsafe {
+        let can_yield =
+            ffi::lua_isyieldable(state) != 0 && RUNNING.with(RunningThread::outers_can_yield);
+        let event = (*hook).event;
+        if event == ffi::LUA_HOOKRET && !can_yield && RUNNING.with(RunningThread::waits_to_yield) {
+            return;
+        }
         match interruption(state) {
             Interruption::End => {
                 // The error itself is lost on the way: `Limits::reraise` knows the one that people read.
                 ffi::lua_pushstring(state, c"the time of the task is over".as_ptr());
                 ffi::lua_error(state);
             }
-            Interruption::Preempt
-                if (*hook).event == ffi::LUA_HOOKCOUNT
-                    && ffi::lua_isyieldable(state) != 0
-                    && RUNNING.with(RunningThread::outers_can_yield) =>
-            {
-                RUNNING.with(|running| running.preempted.set(true));
+            Interruption::Preempt if event == ffi::LUA_HOOKCOUNT && can_yield => {
+                RUNNING.with(|running| {
+                    running.wanted.store(false, Ordering::Relaxed);
+                    running.preempted.set(true);
+                });
                 ffi::lua_yield(state, 0);
             }
-            Interruption::Preempt | Interruption::None => {}
+            Interruption::Preempt => {
+                let is_main = ffi::lua_pushthread(state) != 0;
+                ffi::lua_pop(state, 1);
+                // Code outside of any coroutine never yields.
+                if !is_main {
+                    set_later_hook(state, event, can_yield);
+                }
+            }
+            Interruption::None => {}
         }
     }
 }
@@ -341,7 +384,7 @@ fn interruption(state: *mut ffi::lua_State) -> Interruption {
             return Interruption::None;
         };
         let timed = running.timed.get();
-        if timed && state == running.state.load(Ordering::Relaxed) {
+        if timed {
             // The next signal sets it again.
             // SAFETY: a hook may change the hook of the state that it is called for.
             unsafe { set_hook(state, NEVER) };
@@ -353,7 +396,7 @@ fn interruption(state: *mut ffi::lua_State) -> Interruption {
             // SAFETY: as above.
             unsafe { set_hook(state, EVERY_WHEN_KILLED) };
             Interruption::End
-        } else if timed && due {
+        } else if timed && running.wanted.load(Ordering::Relaxed) {
             Interruption::Preempt
         } else {
             Interruption::None

@@ -140,6 +140,35 @@ fn the_time_of_a_task_goes_on_when_it_is_preempted() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn a_task_that_spends_its_time_in_functions_that_call_others_is_preempted() {
+    for called in [
+        "print ~= nil",
+        "rawlen {}",
+        "pcall(rawlen, {})",
+        "(function() end)()",
+    ] {
+        let lua = Lua::new();
+        let busy = lua.create_function(|_, called: Function| {
+            let start = std::time::Instant::now();
+            while start.elapsed() < Duration::from_micros(500) {
+                called.call::<()>(())?;
+            }
+            Ok(())
+        });
+        let code =
+            format!("local busy = ... for _ = 1, 200 do busy(function() return {called} end) end");
+        let function = lua.load(&code).into_function().expect("it is Lua");
+        let limits = VmLimits::new(Duration::from_secs(60), 64 << 20, None);
+        let mut coroutine = Coroutine::new(&lua, function).expect("memory takes it");
+        let busy = Converted(busy.expect("a function"));
+        let (turns, ended) = finish(&lua, &mut coroutine, &limits, busy);
+        assert!(ended.is_ok(), "{code}: {ended:?}");
+        assert!(turns > 2, "{turns} turns in 100 ms: {code}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn code_that_c_calls_is_not_preempted() {
     let code = "local n = 0
                 table.sort({ 2, 1 }, function(a, b) for i = 1, 2e7 do n = n + 1 end return a < b end)

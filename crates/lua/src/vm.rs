@@ -2,7 +2,7 @@
 //! responses whose verdict the plan may still change, and shows the plan the requests that have been counted.
 
 use crate::api::{self, start_prelude};
-use crate::diagnostics::{self, RaisedError};
+use crate::diagnostics::{self, RaisedError, only_call};
 use crate::hooks::{self, HookRequest};
 use crate::job::JobState;
 use crate::limits::{
@@ -412,10 +412,13 @@ impl Vm {
         std::mem::take(&mut self.turn)
     }
 
-    /// Returns where the plan was last seen at work, as " at file:line", if it has computed for long.
+    /// Returns where the plan was last seen at work, as " in json.decode at file:line", if it has computed for long. The function
+    /// is named if the line calls only one.
     pub fn latest_line(&self) -> Option<String> {
-        let seen = self.host.limits.latest_line();
-        seen.map(|(file, line)| format!(" at {file}:{line}"))
+        let (file, line) = self.host.limits.latest_line()?;
+        let source = self.host.program.sources.text(&file);
+        let call = only_call(&source, line).map_or_else(String::new, |call| format!(" in {call}"));
+        Some(format!("{call} at {file}:{line}"))
     }
 
     /// Resumes the task after [`Step::Preempted`], within the rest of its time.

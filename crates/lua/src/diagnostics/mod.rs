@@ -11,7 +11,7 @@ pub(super) use arguments::argument_text;
 pub(super) use location::{MOST_LEVELS, here, plan_line};
 pub use raised::RaisedError;
 pub(super) use raised::{PlainText, diagnose, is_of_memory, is_of_yield, to_raised};
-pub(super) use tokens::{KEYWORDS, Token, TokenKind, closing, tokens};
+pub(super) use tokens::{KEYWORDS, Token, TokenKind, closing, only_call, tokens};
 pub(super) use word_line::word_line;
 
 #[cfg(test)]

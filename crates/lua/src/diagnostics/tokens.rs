@@ -64,6 +64,31 @@ pub(crate) fn closing(words: &[Token<'_>], open: usize) -> Option<usize> {
     })
 }
 
+/// Returns the function that a line calls, such as `json.decode`, if it calls no other.
+pub(crate) fn only_call(source: &str, line: u32) -> Option<&str> {
+    let words = tokens(source);
+    let mut calls = words.iter().enumerate().filter_map(|(at, word)| {
+        let next = words.get(at + 1)?;
+        let is_call = word.kind == TokenKind::Name
+            && !word.is_keyword()
+            && (next.kind == TokenKind::Text || matches!(next.text, "(" | "{"));
+        if !is_call || word.line != line {
+            return None;
+        }
+        let mut first = at;
+        while first >= 2
+            && matches!(words[first - 1].text, "." | ":")
+            && words[first - 2].kind == TokenKind::Name
+        {
+            first -= 2;
+        }
+        let is_declared = first > 0 && words[first - 1].text == "function";
+        (!is_declared).then(|| &source[words[first].at..word.end()])
+    });
+    let call = calls.next()?;
+    calls.all(|other| other == call).then_some(call)
+}
+
 /// Splits a text into its words. Comments are left out.
 pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut found: Vec<Token<'_>> = Vec::new();
@@ -176,6 +201,21 @@ fn quoted_length(rest: &str, quote: char) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_only_call_of_a_line_is_named() {
+        for (line, call) in [
+            ("while true do json.decode(x) end", Some("json.decode")),
+            ("local f = function(a) return a end", None),
+            ("local page = user:get \"/\"", Some("user:get")),
+            ("shared.map{}; shared.map {}", Some("shared.map")),
+            ("f(g(x))", None),
+            ("x = y + 1", None),
+            ("if (a) then b = 1 end", None),
+        ] {
+            assert_eq!(only_call(&format!("f()\n{line}\ng()"), 2), call, "{line}");
+        }
+    }
 
     #[test]
     fn words_have_their_lines_and_comments_are_none() {

@@ -160,3 +160,39 @@ fn a_task_that_misreads_what_it_has_is_told_what_it_is() {
         assert!(!shown.contains("hunter2"), "{shown}");
     }
 }
+
+#[test]
+fn once_shows_an_error_of_a_task_in_one_place_with_the_response_that_it_read() {
+    let server = Server::start();
+    let text = "local function total(order)\n  return order.price * 2\nend\n\
+                task { \"buys\", function(user)\n  user:get \"/status/200\"\n  total {}\nend }";
+    let path = plan("once_raises.lua", text);
+    let url = server.url();
+    let words = |arguments: &[&str]| {
+        let own = [path.as_str(), "-H", &url];
+        let ended = Lgoose::new(own.iter().chain(arguments)).finish();
+        assert_eq!(ended.code, 1, "{}", ended.stderr);
+        let words = ended.stdout.split_whitespace();
+        (words.collect::<Vec<_>>().join(" "), ended.stderr)
+    };
+    let (stdout, stderr) = words(&["--once"]);
+    let latest = format!("its latest response: 200 from {url}/status/200");
+    let message = "attempt to perform arithmetic on a nil value (field 'price')";
+    for once in [message, &latest, "the task 'buys' failed in its only run"] {
+        assert_eq!(stdout.matches(once).count(), 1, "{once}: {stdout}");
+    }
+    assert!(!stdout.contains("stack:"), "{stdout}");
+    assert!(
+        !stderr.contains("error:") && !stderr.contains(message),
+        "{stderr}"
+    );
+    // Without the tables, the reason stands alone.
+    let (_, stderr) = words(&["--once", "-q"]);
+    assert!(stderr.contains(message), "{stderr}");
+    for arguments in [&["--once"][..], &["-u", "1", "-i", "2"]] {
+        let (stdout, _) = words(&[arguments, &["--backtrace"]].concat());
+        for call in [":2: in upvalue 'total' ←", ":6: in function <"] {
+            assert!(stdout.contains(call), "{call}: {stdout}");
+        }
+    }
+}

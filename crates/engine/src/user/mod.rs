@@ -369,6 +369,7 @@ impl User {
                 scenario: &self.role.scenario.name,
                 name,
                 transaction: false,
+                stack: raised.and_then(|raised| raised.backtrace.as_deref()),
             }),
         });
     }

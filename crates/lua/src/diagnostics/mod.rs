@@ -10,7 +10,7 @@ mod word_line;
 pub(super) use arguments::argument_text;
 pub(super) use location::{MOST_LEVELS, here, plan_line};
 pub use raised::RaisedError;
-pub(super) use raised::{PlainText, diagnose, is_of_memory, is_of_yield, to_raised};
+pub(super) use raised::{PlainText, calls_of_plan, diagnose, is_of_memory, is_of_yield, to_raised};
 pub(super) use tokens::{KEYWORDS, Token, TokenKind, closing, tokens};
 pub(super) use word_line::word_line;
 

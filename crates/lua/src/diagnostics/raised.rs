@@ -2,11 +2,15 @@
 
 use super::syntax;
 use crate::plan_files::Sources;
+use crate::values::shorten;
 use lgoose_base::error::{Diagnostic, NOT_AS_EXPECTED, cut, masked_secrets};
 use std::fmt;
 
 /// The most characters of a word that a message quotes.
 const MOST_SHOWN: usize = 80;
+
+/// The most calls that the stack trace of a task shows.
+const MOST_CALLS: usize = 12;
 
 /// An error that a task raised. It counts as a task failure; the user goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +19,7 @@ pub struct RaisedError {
     pub message: String,
     /// `file:line` in the plan or one of its modules, if it is known.
     pub line: Option<String>,
-    /// The stack trace of the plan's calls.
+    /// The stack trace: of a task, of the plan's calls alone, the innermost first, a line each.
     pub backtrace: Option<String>,
 }
 
@@ -212,6 +216,21 @@ fn plan_stack(error: &mlua::Error, sources: &Sources) -> Option<String> {
     }
 }
 
+/// Returns the lines of a stack trace that are in files of the plan, such as `plan.lua:3: in upvalue 'login'`. `None` if there
+/// are none.
+pub(crate) fn calls_of_plan(stack: &str, sources: &Sources) -> Option<String> {
+    let calls = stack.lines().filter_map(|call| {
+        let place = sources.first_plan_line(call)?;
+        let (_, role) = call.split_once(": in ").unwrap_or_default();
+        Some(match role {
+            "" => place,
+            role => format!("{place}: in {}", shorten(role)),
+        })
+    });
+    let calls: Vec<String> = calls.take(MOST_CALLS).collect();
+    (!calls.is_empty()).then(|| calls.join("\n"))
+}
+
 /// Strips the location that Lua gives to code without line numbers, which is lgoose's own.
 fn strip_own_place(text: &str) -> &str {
     text.strip_prefix("?:-1: ").unwrap_or(text)
@@ -229,6 +248,16 @@ mod tests {
         let raised = to_raised(&error, &Sources::of_plan("plans/a.lua", ""));
         assert_eq!(raised.message, "boom");
         assert_eq!(raised.line.as_deref(), Some("plans/a.lua:12"));
+    }
+
+    #[test]
+    fn the_stack_of_a_task_has_the_calls_in_files_of_the_plan() {
+        let sources = Sources::of_plan("p.lua", "");
+        let stack = "\n\t[C]: in function 'error'\n\tp.lua:3: in upvalue 'login'\n\t(...tail calls...)\n\t?: in method \
+                     'transaction'\n\tp.lua:9: in function <p.lua:7>\n\t?: in ?";
+        let expected = "p.lua:3: in upvalue 'login'\np.lua:9: in function <p.lua:7>";
+        assert_eq!(calls_of_plan(stack, &sources).as_deref(), Some(expected));
+        assert_eq!(calls_of_plan("\n\t[C]: in ?", &sources), None);
     }
 
     #[test]

@@ -196,3 +196,40 @@ fn once_shows_an_error_of_a_task_in_one_place_with_the_response_that_it_read() {
         }
     }
 }
+
+#[test]
+fn an_argument_that_is_nil_is_named_as_it_stands_in_the_plan() {
+    let server = Server::start();
+    let calls = [
+        ("user:get(page.next)", "'page.next' is nil"),
+        ("user:post(page.next, 'x')", "'page.next' is nil"),
+        ("user:set_header(page.name, 'x')", "'page.name' is nil"),
+        ("user:request(page.next)", "'page.next' is nil"),
+        ("user:wait(page.pause)", "'page.pause' is nil"),
+        ("user:transaction(page.name, print)", "'page.name' is nil"),
+        ("user:transaction('buy', page.buy)", "'page.buy' is nil"),
+        ("user:timed('buy', page.buy)", "'page.buy' is nil"),
+        ("user:set_host(page.host)", "'page.host' is nil"),
+        ("json.decode(page.text)", "'page.text' is nil"),
+        ("regex(page.pattern)", "'page.pattern' is nil"),
+        ("random.int(1, page.most)", "'page.most' is nil"),
+        (
+            "user:get('/status/200'):header(page.name)",
+            "'page.name' is nil",
+        ),
+    ];
+    let tasks = calls.iter().enumerate().map(|(at, (call, _))| {
+        format!("task {{ \"{at}\", function(user)\n  local page = {{}}\n  print({call})\nend }}\n")
+    });
+    let path = plan("nil_arguments.lua", &tasks.collect::<String>());
+    let report = iterate(&path, &server, 1, 1);
+    for (at, (call, expected)) in calls.iter().enumerate() {
+        let name = format!("task {at}: ");
+        let errors = report.errors();
+        let error = errors.iter().find(|error| error.starts_with(&name));
+        assert!(
+            error.is_some_and(|error| error.contains(expected)),
+            "{call}: {error:?}"
+        );
+    }
+}

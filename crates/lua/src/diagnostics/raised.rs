@@ -201,6 +201,16 @@ fn describe_conversion(from: &str, to: &str) -> String {
     }
 }
 
+/// Returns the message for an argument that is nil and must not be; `None` for other errors.
+pub(crate) fn nil_expected(error: &mlua::Error) -> Option<String> {
+    match innermost(error) {
+        mlua::Error::FromLuaConversionError {
+            from: "nil", to, ..
+        } => Some(describe_conversion("nil", to)),
+        _ => None,
+    }
+}
+
 /// Returns the stack trace of the innermost call into lgoose that failed and that the plan made: an error that is
 /// raised in Rust has no other location.
 fn plan_stack(error: &mlua::Error, sources: &Sources) -> Option<String> {

@@ -1,5 +1,6 @@
 //! Loading of a plan: its declarations as plain data, the review of a plan, and the stubs for editors.
 
+mod constant_calls;
 mod constants;
 mod declare;
 mod declared_tables;

@@ -19,4 +19,4 @@ mod variables;
 pub use load::{load, load_bundle, load_watched, read};
 pub use review::review;
 pub use stubs::STUBS;
-pub use variables::{is_set, requested_variables, unset_variables};
+pub use variables::{VariableDefault, default_of, is_set, requested_variables, unset_variables};

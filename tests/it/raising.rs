@@ -1,7 +1,7 @@
 //! Tasks that raise errors: what the report and the log show of them, and which users go on.
 
-use crate::program::{Lgoose, plan};
-use crate::report::iterate;
+use crate::program::{Lgoose, plan, scratch};
+use crate::report::{iterate, run};
 use crate::server::Server;
 
 #[test]
@@ -231,5 +231,29 @@ fn an_argument_that_is_nil_is_named_as_it_stands_in_the_plan() {
             error.is_some_and(|error| error.contains(expected)),
             "{call}: {error:?}"
         );
+    }
+}
+
+#[test]
+fn a_task_that_finds_no_row_left_counts_neither_itself_nor_its_iteration() {
+    let server = Server::start();
+    let folder = scratch("rows_used_up");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("rows.txt"), "a\nb\n").expect("rows");
+    let path = folder.join("plan.lua");
+    let text = "local rows = data.lines(\"rows.txt\", { order = \"unique\" })\n\
+                task { \"takes\", function(user) user:get \"/status/200\" rows:next() end }";
+    std::fs::write(&path, text).expect("a plan");
+    let path = path.to_str().expect("a name");
+    let loads: [&[&str]; 2] = [
+        &["-u", "1", "-i", "5"],
+        &["--rate", "20/s", "--max-users", "1", "-t", "1s"],
+    ];
+    for load in loads {
+        let url = server.url();
+        let own = [path, "-H", &url];
+        let report = run(own.iter().chain(load));
+        assert_eq!(report.iterations(), 2, "{load:?}");
+        assert_eq!(report.task("takes"), (2, 0), "{load:?}");
     }
 }

@@ -139,7 +139,7 @@ impl Vm {
     /// Starts the task with that index of declaration.
     pub fn start(&mut self, task: usize, iteration: u64) -> Step {
         if self.stopped_while_loading {
-            return Step::Op(Op::Stop);
+            return Step::Op(Op::OutOfRows);
         }
         self.host.task.set(Some(task));
         self.enter([

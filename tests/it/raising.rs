@@ -224,9 +224,9 @@ fn an_argument_that_is_nil_is_named_as_it_stands_in_the_plan() {
     let path = plan("nil_arguments.lua", &tasks.collect::<String>());
     let report = iterate(&path, &server, 1, 1);
     for (at, (call, expected)) in calls.iter().enumerate() {
-        let name = format!("task {at}: ");
+        let name = format!(" task {at}: ");
         let errors = report.errors();
-        let error = errors.iter().find(|error| error.starts_with(&name));
+        let error = errors.iter().find(|error| error.contains(&name));
         assert!(
             error.is_some_and(|error| error.contains(expected)),
             "{call}: {error:?}"

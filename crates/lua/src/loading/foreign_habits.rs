@@ -80,13 +80,13 @@ impl<'a> HabitReader<'a> {
         let Some(end) = closing(self.words, place).filter(|_| is_table) else {
             return Vec::new();
         };
-        let mut counts: HashMap<&str, usize> = HashMap::new();
+        let mut counts: HashMap<(bool, &str), usize> = HashMap::new();
         let mut found = Vec::new();
         for at in outer(self.words, place + 1..end) {
-            let Some(key) = self.key_at(at) else {
+            let Some((is_number, key)) = self.key_at(at) else {
                 continue;
             };
-            let count = counts.entry(key).or_default();
+            let count = counts.entry((is_number, key)).or_default();
             *count += 1;
             if *count == 2 {
                 found.push((
@@ -99,19 +99,23 @@ impl<'a> HabitReader<'a> {
         found
     }
 
-    /// Returns the key of a table that begins at a place: that of `name = …`, `["name"] = …` or `[1] = …`.
-    fn key_at(&self, place: usize) -> Option<&'a str> {
+    /// Returns the key of a table that begins at a place, and whether it is a number: that of `name = …`, `["name"] = …` or
+    /// `[1] = …`.
+    fn key_at(&self, place: usize) -> Option<(bool, &'a str)> {
         if !["{", ",", ";"].contains(&self.text(place.checked_sub(1)?)) {
             return None;
         }
         if self.is_kind(place, TokenKind::Name) && self.text(place + 1) == "=" {
-            return Some(self.text(place));
+            return Some((false, self.text(place)));
         }
-        let is_constant =
-            self.is_kind(place + 1, TokenKind::Text) || self.is_kind(place + 1, TokenKind::Number);
         let is_key = self.text(place) == "[" && self.text(place + 2) == "]";
-        (is_constant && is_key && self.text(place + 3) == "=")
-            .then(|| self.text(place + 1).trim_matches(['"', '\'']))
+        let key = self.words.get(place + 1).filter(|_| is_key)?;
+        let is_set = self.text(place + 3) == "=";
+        match key.kind {
+            TokenKind::Text if is_set => Some((false, key.text.trim_matches(['"', '\'']))),
+            TokenKind::Number if is_set => Some((true, key.text)),
+            _ => None,
+        }
     }
 
     fn joined_by_plus(&self, place: usize) -> Option<(String, String)> {
@@ -489,7 +493,7 @@ mod tests {
             "f { name = 'a' } f { name = 'b' }",
             "f { function() local a, b = 1; b = 2; b = 3 end }",
             "f { [x] = 1, [x] = 2, a == 1, a == 1 }",
-            "f { a = b, c = a }",
+            "f { a = b, c = a, [1] = 'a', ['1'] = 'b' }",
         ] {
             assert_eq!(messages(text), Vec::<String>::new(), "{text}");
         }

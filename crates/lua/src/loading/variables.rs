@@ -120,10 +120,7 @@ fn default_behind(behind: &str, is_argument: bool) -> VariableDefault {
         _ => return VariableDefault::None,
     };
     let end = first + usize::from(text(first) == "-") + 1;
-    let ends = match is_argument {
-        true => text(end) == ")",
-        false => matches!(text(end), "" | ")" | "," | ";" | "}"),
-    };
+    let ends = text(end) == ")" || !is_argument && matches!(text(end), "" | "," | ";" | "}");
     match words.get(first..end) {
         Some(value) if ends && is_constant(value) => {
             let (from, to) = (value[0].at, value[value.len() - 1].end());

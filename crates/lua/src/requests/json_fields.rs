@@ -151,7 +151,7 @@ impl<'a> NestedReader<'a> {
     }
 
     /// Returns the fields to which paths lead from the end of a list.
-    fn from_end(&self) -> Vec<LatestMatches> {
+    fn counted_from_end(&self) -> Vec<LatestMatches> {
         let from_end = self.paths.iter().filter_map(|(field, steps)| {
             Some(LatestMatches {
                 field: *field,
@@ -241,7 +241,7 @@ impl<'de> Visitor<'de> for NestedReader<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let mut places = self.places().into_iter().peekable();
-        let mut from_end = self.from_end();
+        let mut from_end = self.counted_from_end();
         for place in 0.. {
             let is_wanted = places.next_if_eq(&place).is_some() || !from_end.is_empty();
             let leads_here =

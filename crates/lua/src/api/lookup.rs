@@ -9,7 +9,9 @@ use super::{
     codec, data, env, file, json, json_view, load, log, metric, missing_column, names, os, page,
     random, regex, require, response, run, time, wait, xml,
 };
-use crate::diagnostics::{self, ArgumentCount, PlainText, nil_argument, nil_first_argument};
+use crate::diagnostics::{
+    self, ArgumentCount, IS_NIL, PlainText, nil_argument, nil_first_argument,
+};
 use crate::limits;
 use crate::requests;
 use crate::sandbox::{self, VmHost, error_at_plan_line};
@@ -212,7 +214,7 @@ fn explanation(lua: &Lua, text: &LuaString) -> Option<String> {
 /// Returns which argument of the plan's call is nil, where the message is that it must be something and does not have it yet: what
 /// a method of the user is about is its first one.
 fn nil_of_call(lua: &Lua, message: &str) -> String {
-    if !message.contains(NOT_NIL) || message.contains("' is nil") {
+    if !message.contains(NOT_NIL) || message.contains(IS_NIL) {
         return String::new();
     }
     nil_first_argument(lua, |name| {

@@ -6,6 +6,9 @@ use crate::sandbox::VmHost;
 use crate::values::shorten;
 use mlua::Lua;
 
+/// The end of a remark on an argument that is nil.
+pub(crate) const IS_NIL: &str = "' is nil";
+
 /// How a call is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CallSign {
@@ -36,7 +39,7 @@ pub(crate) fn argument_text(lua: &Lua, method: &str, place: usize) -> Option<Str
 pub(crate) fn nil_argument(lua: &Lua, place: usize, count: ArgumentCount) -> String {
     let text = plan_call(lua)
         .and_then(|((file, line), function)| text_at(lua, (&file, line), &function?, place, count));
-    text.map_or_else(String::new, |text| format!("; '{text}' is nil"))
+    text.map_or_else(String::new, |text| format!("; '{text}{IS_NIL}"))
 }
 
 /// Returns a remark on the first argument of the method that the line being executed has called, as [`nil_argument`] does, if the
@@ -53,7 +56,7 @@ pub(crate) fn nil_first_argument(lua: &Lua, is_about_first: impl Fn(&str) -> boo
             return None;
         }
         let first = text_at(lua, place, &function, 0, ArgumentCount::Written)?;
-        Some(format!("; '{first}' is nil"))
+        Some(format!("; '{first}{IS_NIL}"))
     };
     remark().unwrap_or_default()
 }

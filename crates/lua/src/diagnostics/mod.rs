@@ -7,7 +7,9 @@ mod syntax;
 mod tokens;
 mod word_line;
 
-pub(super) use arguments::{ArgumentCount, argument_text, nil_argument, nil_first_argument};
+pub(super) use arguments::{
+    ArgumentCount, IS_NIL, argument_text, nil_argument, nil_first_argument,
+};
 pub(super) use location::{MOST_LEVELS, here, plan_line};
 pub use raised::RaisedError;
 pub(super) use raised::{

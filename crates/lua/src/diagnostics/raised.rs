@@ -2,11 +2,10 @@
 
 use super::syntax;
 use crate::plan_files::Sources;
-use crate::values::shorten;
 use lgoose_base::error::{Diagnostic, NOT_AS_EXPECTED, cut, masked_secrets};
 use std::fmt;
 
-/// The most characters of a word that a message quotes.
+/// The most characters of a word that a message quotes, and of the words about a call.
 const MOST_SHOWN: usize = 80;
 
 /// The most calls that the stack trace of a task shows.
@@ -234,7 +233,10 @@ pub(crate) fn calls_of_plan(stack: &str, sources: &Sources) -> Option<String> {
         let (_, role) = call.split_once(": in ").unwrap_or_default();
         Some(match role {
             "" => place,
-            role => format!("{place}: in {}", shorten(role)),
+            role => {
+                let role: String = role.chars().take(MOST_SHOWN).collect();
+                format!("{place}: in {role}")
+            }
         })
     });
     let calls: Vec<String> = calls.take(MOST_CALLS).collect();

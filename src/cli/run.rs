@@ -214,7 +214,7 @@ pub(crate) struct ScreenArgs {
     /// How often to print the running figures [default: 10s]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub running_metrics: Option<Duration>,
-    /// Show the plan's call stack with errors
+    /// Show the plan's call stack with errors, also with those of tasks in the table of errors
     #[arg(long)]
     pub backtrace: bool,
 }

@@ -269,8 +269,8 @@ fn what_a_plan_reads_of_the_environment_is_listed_and_can_be_kept_from_it() {
                 task { function(user) user:get '/' end }\n";
     let folder = folder("files_env", &[("plan.lua", plan)]);
     let ended = Lgoose::new(["check", "plan.lua"]).within(&folder).finish();
-    let listed =
-        "environment variables that it reads: FILES_A, FILES_B\nnot set: FILES_A, FILES_B\n";
+    let listed = "environment variables that it reads: FILES_A, FILES_B\nnot set: FILES_A\n\
+                  default: FILES_B = 'none'\n";
     assert!(ended.stdout.contains(listed), "{}", ended.stdout);
     let url = site().url();
     for (arguments, told) in [

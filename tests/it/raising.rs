@@ -1,7 +1,7 @@
 //! Tasks that raise errors: what the report and the log show of them, and which users go on.
 
-use crate::program::{Lgoose, plan};
-use crate::report::iterate;
+use crate::program::{Lgoose, plan, scratch};
+use crate::report::{iterate, run};
 use crate::server::Server;
 
 #[test]
@@ -158,5 +158,102 @@ fn a_task_that_misreads_what_it_has_is_told_what_it_is() {
         let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(shown.contains(expected), "{text}: {shown}");
         assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}
+
+#[test]
+fn once_shows_an_error_of_a_task_in_one_place_with_the_response_that_it_read() {
+    let server = Server::start();
+    let text = "local function total(order)\n  return order.price * 2\nend\n\
+                task { \"buys\", function(user)\n  user:get \"/status/200\"\n  total {}\nend }";
+    let path = plan("once_raises.lua", text);
+    let url = server.url();
+    let words = |arguments: &[&str]| {
+        let own = [path.as_str(), "-H", &url];
+        let ended = Lgoose::new(own.iter().chain(arguments)).finish();
+        assert_eq!(ended.code, 1, "{}", ended.stderr);
+        let words = ended.stdout.split_whitespace();
+        (words.collect::<Vec<_>>().join(" "), ended.stderr)
+    };
+    let (stdout, stderr) = words(&["--once"]);
+    let latest = format!("its latest response: 200 from {url}/status/200");
+    let message = "attempt to perform arithmetic on a nil value (field 'price')";
+    for once in [message, &latest, "the task 'buys' failed in its only run"] {
+        assert_eq!(stdout.matches(once).count(), 1, "{once}: {stdout}");
+    }
+    assert!(!stdout.contains("stack:"), "{stdout}");
+    assert!(
+        !stderr.contains("error:") && !stderr.contains(message),
+        "{stderr}"
+    );
+    // Without the tables, the reason stands alone.
+    let (_, stderr) = words(&["--once", "-q"]);
+    assert!(stderr.contains(message), "{stderr}");
+    for arguments in [&["--once"][..], &["-u", "1", "-i", "2"]] {
+        let (stdout, _) = words(&[arguments, &["--backtrace"]].concat());
+        for call in [":2: in upvalue 'total' ←", ":6: in function <"] {
+            assert!(stdout.contains(call), "{call}: {stdout}");
+        }
+    }
+}
+
+#[test]
+fn an_argument_that_is_nil_is_named_as_it_stands_in_the_plan() {
+    let server = Server::start();
+    let calls = [
+        ("user:get(page.next)", "'page.next' is nil"),
+        ("user:post(page.next, 'x')", "'page.next' is nil"),
+        ("user:set_header(page.name, 'x')", "'page.name' is nil"),
+        ("user:request(page.next)", "'page.next' is nil"),
+        ("user:wait(page.pause)", "'page.pause' is nil"),
+        ("user:transaction(page.name, print)", "'page.name' is nil"),
+        ("user:transaction('buy', page.buy)", "'page.buy' is nil"),
+        ("user:timed('buy', page.buy)", "'page.buy' is nil"),
+        ("user:set_host(page.host)", "'page.host' is nil"),
+        ("json.decode(page.text)", "'page.text' is nil"),
+        ("regex(page.pattern)", "'page.pattern' is nil"),
+        ("random.int(1, page.most)", "'page.most' is nil"),
+        (
+            "user:get('/status/200'):header(page.name)",
+            "'page.name' is nil",
+        ),
+    ];
+    let tasks = calls.iter().enumerate().map(|(at, (call, _))| {
+        format!("task {{ \"{at}\", function(user)\n  local page = {{}}\n  print({call})\nend }}\n")
+    });
+    let path = plan("nil_arguments.lua", &tasks.collect::<String>());
+    let report = iterate(&path, &server, 1, 1);
+    for (at, (call, expected)) in calls.iter().enumerate() {
+        let name = format!(" task {at}: ");
+        let errors = report.errors();
+        let error = errors.iter().find(|error| error.contains(&name));
+        assert!(
+            error.is_some_and(|error| error.contains(expected)),
+            "{call}: {error:?}"
+        );
+    }
+}
+
+#[test]
+fn a_task_that_finds_no_row_left_counts_neither_itself_nor_its_iteration() {
+    let server = Server::start();
+    let folder = scratch("rows_used_up");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("rows.txt"), "a\nb\n").expect("rows");
+    let path = folder.join("plan.lua");
+    let text = "local rows = data.lines(\"rows.txt\", { order = \"unique\" })\n\
+                task { \"takes\", function(user) user:get \"/status/200\" rows:next() end }";
+    std::fs::write(&path, text).expect("a plan");
+    let path = path.to_str().expect("a name");
+    let loads: [&[&str]; 2] = [
+        &["-u", "1", "-i", "5"],
+        &["--rate", "20/s", "--max-users", "1", "-t", "1s"],
+    ];
+    for load in loads {
+        let url = server.url();
+        let own = [path, "-H", &url];
+        let report = run(own.iter().chain(load));
+        assert_eq!(report.iterations(), 2, "{load:?}");
+        assert_eq!(report.task("takes"), (2, 0), "{load:?}");
     }
 }

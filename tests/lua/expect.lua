@@ -12,6 +12,7 @@ task { "what holds", function(user)
   same(user:get("/headers", { expect = { header = { ["X-Cache"] = "HIT" } } }).ok, true, "a header and its value")
   same(user:get("/headers", { expect = { header = { ["x-part"] = true } } }).ok, true, "a header of any value")
   same(user:get("/json", { expect = { json = { name = "goose", ["list.2"] = 2 } } }).ok, true, "a field and a place")
+  same(user:get("/json", { expect = { json = { ["list[-1]"] = 3, ["$.list[0]"] = 1 } } }).ok, true, "from the end")
 end }
 
 task { "what is said of a miss", function(user)

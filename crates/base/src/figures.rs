@@ -1,6 +1,8 @@
 //! Figures for people, with units and few digits: rates, shares, times and numbers.
 
-use crate::units::{show_count, show_duration, show_long, show_percent, three_digits};
+use crate::units::{
+    show_count, show_duration, show_long, show_percent, show_short_duration, three_digits,
+};
 use std::time::Duration;
 
 /// Formats a rate per second; as plain `0` if nothing happened, so that it does not look like a measured figure.
@@ -34,7 +36,16 @@ pub fn share(count: u64, of: u64) -> String {
 
 /// Formats milliseconds of a report with the unit that fits.
 pub fn time(ms: f64) -> String {
-    show_duration(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
+    show_duration(duration_of_ms(ms))
+}
+
+/// Formats milliseconds where there is little room, with a decimal less.
+pub fn short_time(ms: f64) -> String {
+    show_short_duration(duration_of_ms(ms))
+}
+
+fn duration_of_ms(ms: f64) -> Duration {
+    Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default()
 }
 
 /// Formats a moment of the run: `2.3 s`, `58.5 s`, `1m10s`.

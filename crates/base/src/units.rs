@@ -196,13 +196,22 @@ pub fn counted(count: u64, noun: &str) -> String {
 
 /// Formats a duration for a table, three significant digits and the unit that fits: `874 µs`, `12.4 ms`, `6.28 s`.
 pub fn show_duration(duration: Duration) -> String {
+    duration_in(duration, three_digits)
+}
+
+/// Formats a duration where there is little room, with a decimal less: `874 µs`, `12 ms`, `6.3 s`.
+pub fn show_short_duration(duration: Duration) -> String {
+    duration_in(duration, two_digits)
+}
+
+fn duration_in(duration: Duration, digits: fn(f64) -> String) -> String {
     let us = duration.as_nanos() as f64 / 1e3;
-    // The borders are where three digits of the smaller unit would round up to 1,000.
+    // The borders are where the digits of the smaller unit would round up to 1,000.
     match us {
         0.0 => "0 µs".to_owned(),
-        us if us < 999.5 => format!("{} µs", three_digits(us)),
-        us if us < 999_500.0 => format!("{} ms", three_digits(us / 1e3)),
-        us if us < 599.5e6 => format!("{} s", three_digits(us / 1e6)),
+        us if us < 999.5 => format!("{} µs", digits(us)),
+        us if us < 999_500.0 => format!("{} ms", digits(us / 1e3)),
+        us if us < 599.5e6 => format!("{} s", digits(us / 1e6)),
         us => show_long(Duration::from_micros(us as u64)),
     }
 }
@@ -229,6 +238,15 @@ pub fn show_long(duration: Duration) -> String {
 
 /// Formats a size for a table, three significant digits: `512 B`, `12.4 KiB`, `1.20 GiB`.
 pub fn show_size(bytes: f64) -> String {
+    size_in(bytes, three_digits)
+}
+
+/// Formats a size where there is little room, with a decimal less: `512 B`, `12 KiB`, `1.2 GiB`.
+pub fn show_short_size(bytes: f64) -> String {
+    size_in(bytes, two_digits)
+}
+
+fn size_in(bytes: f64, digits: fn(f64) -> String) -> String {
     let mut value = bytes;
     for unit in ["B", "KiB", "MiB", "GiB"] {
         if value < 999.5 {
@@ -237,13 +255,13 @@ pub fn show_size(bytes: f64) -> String {
                 if unit == "B" {
                     format!("{value:.0}")
                 } else {
-                    three_digits(value)
+                    digits(value)
                 }
             );
         }
         value /= 1024.0;
     }
-    format!("{} TiB", three_digits(value))
+    format!("{} TiB", digits(value))
 }
 
 /// Formats a count with thousands separators: `13,192`.
@@ -269,6 +287,14 @@ pub fn three_digits(value: f64) -> String {
     match value.abs() {
         v if v < 9.995 => format!("{value:.2}"),
         v if v < 99.95 => format!("{value:.1}"),
+        _ => show_count(value.round().max(0.0) as u64),
+    }
+}
+
+/// Formats a number with two significant digits, or all of a larger one: `0.1`, `4.3`, `41`, `412`.
+fn two_digits(value: f64) -> String {
+    match value.abs() {
+        v if v < 9.95 => format!("{value:.1}"),
         _ => show_count(value.round().max(0.0) as u64),
     }
 }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 /// Version of the protocol; the first byte of every message.
-const PROTOCOL: u8 = 14;
+const PROTOCOL: u8 = 15;
 
 /// Encodes a message.
 pub(super) fn encode(message: &impl Serialize) -> Vec<u8> {

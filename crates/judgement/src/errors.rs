@@ -74,6 +74,22 @@ pub fn describe_response(error: &ErrorRow) -> Option<(&'static str, String)> {
     Some(("answered", one_line(&text)))
 }
 
+/// Returns the status and the URL of the latest response that a task had when it raised an error: what it read is often the
+/// reason. `None` for an error of a request, which has its own message.
+pub fn latest_response(error: &ErrorRow) -> Option<String> {
+    let exemplar = error.exemplars.first()?;
+    error.task()?;
+    let url = if exemplar.final_url.is_empty() {
+        &exemplar.url
+    } else {
+        &exemplar.final_url
+    };
+    Some(match exemplar.status {
+        0 => format!("its latest request had no response: {}", one_line(url)),
+        status => format!("its latest response: {status} from {}", one_line(url)),
+    })
+}
+
 fn cause(row: &ErrorRow, all: &[ErrorRow]) -> String {
     let cause = row.cause(all).unwrap_or(row);
     let line = cause.line.as_deref();
@@ -101,6 +117,30 @@ mod tests {
             exemplars: Vec::new(),
             ..fixture::report().errors[0].clone()
         }
+    }
+
+    #[test]
+    fn the_latest_response_is_that_of_a_task_alone() {
+        let failed = fixture::report().errors[0].clone();
+        let of = |name: &str, status: u16, final_url: &str| {
+            let mut error = ErrorRow {
+                name: name.to_owned(),
+                ..failed.clone()
+            };
+            let exemplar = &mut error.exemplars[0];
+            exemplar.status = status;
+            exemplar.url = "http://site/a".to_owned();
+            exemplar.final_url = final_url.to_owned();
+            latest_response(&error)
+        };
+        let expected = "its latest response: 200 from http://site/b";
+        assert_eq!(
+            of("task a", 200, "http://site/b").as_deref(),
+            Some(expected)
+        );
+        let expected = "its latest request had no response: http://site/a";
+        assert_eq!(of("task a", 0, "").as_deref(), Some(expected));
+        assert_eq!(of("GET a", 200, ""), None);
     }
 
     #[test]

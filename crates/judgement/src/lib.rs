@@ -21,6 +21,8 @@ mod thresholds;
 mod verdict;
 
 pub use diagnosis::{Diagnosis, clock_of, measured_from, measured_until_now, worst_first};
-pub use errors::{ListedError, describe_response, first_task_error, listed_errors, task_error};
+pub use errors::{
+    ListedError, describe_response, first_task_error, latest_response, listed_errors, task_error,
+};
 pub use thresholds::{broken_line, threshold_figure, threshold_name, threshold_parts};
-pub use verdict::{all_lost, judge};
+pub use verdict::{all_lost, beside_errors, judge};

@@ -37,6 +37,9 @@ pub(super) fn type_phrase(value: &Value) -> &'static str {
     }
 }
 
+/// The end of a message by [`describe_mismatch`] about a value that is nil.
+pub(super) const NOT_NIL: &str = ", not nil";
+
 /// Formats the message for a value of the wrong type: `what` must be `kind`. It has the value of a number where another
 /// number is expected.
 pub(super) fn describe_mismatch(what: &str, kind: &str, got: &Value) -> String {

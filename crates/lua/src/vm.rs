@@ -139,7 +139,7 @@ impl Vm {
     /// Starts the task with that index of declaration.
     pub fn start(&mut self, task: usize, iteration: u64) -> Step {
         if self.stopped_while_loading {
-            return Step::Op(Op::Stop);
+            return Step::Op(Op::OutOfRows);
         }
         self.host.task.set(Some(task));
         self.enter([
@@ -660,7 +660,10 @@ fn killed(host: &VmHost, ended_by_limit: &mut bool) -> Option<Step> {
 
 /// Returns the end of a task by an error; sets `ended_by_limit` if the limit of its memory was the cause.
 fn ended(host: &VmHost, error: &mlua::Error, ended_by_limit: &mut bool) -> Step {
-    let mut raised = diagnostics::to_raised(error, &host.program.sources);
+    let sources = &host.program.sources;
+    let mut raised = diagnostics::to_raised(error, sources);
+    let stack = raised.backtrace.take();
+    raised.backtrace = stack.and_then(|stack| diagnostics::calls_of_plan(&stack, sources));
     if let Some((lossy, shown)) = host.raised_bytes.take() {
         raised.message = raised.message.replace(lossy.trim_end(), shown.trim_end());
     }

@@ -323,13 +323,11 @@ impl Listing {
     }
 }
 
-/// Returns a cell as a page shows it: figures without a space before their unit, since room is scarce.
+/// Returns a cell as a page shows it: figures for little room.
 fn cell_text(cell: &Cell) -> String {
     match cell {
         Cell::Foreign(text) | Cell::Words(text) => one_line(text),
-        Cell::Figure(_, text, _) if text.contains('(') => text.clone(),
-        Cell::Figure(_, text, _) => text.replace(' ', ""),
-        Cell::Mark(_) | Cell::None => String::new(),
+        Cell::Figure(..) | Cell::Mark(_) | Cell::None => cell.short_figure().unwrap_or_default(),
     }
 }
 

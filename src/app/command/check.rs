@@ -6,6 +6,7 @@ use crate::app::{loading, places, prepare};
 use crate::cli;
 use lgoose_base::error::{Diagnostic, Error, exit};
 use lgoose_base::units::counted;
+use lgoose_lua::{Program, VariableDefault};
 use lgoose_plan::config::{Config, Settings};
 use url::Url;
 
@@ -51,23 +52,7 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
         1 => ", with 1 warning".to_owned(),
         n => format!(", with {n} warnings"),
     };
-    let variable_list = match lgoose_lua::requested_variables(&program)[..] {
-        [] => String::new(),
-        ref names => {
-            let unset = names
-                .iter()
-                .filter(|name| !lgoose_lua::is_set(&program, name));
-            let unset: Vec<&str> = unset.map(String::as_str).collect();
-            let unset = match unset[..] {
-                [] => String::new(),
-                _ => format!("\nnot set: {}", unset.join(", ")),
-            };
-            format!(
-                "\nenvironment variables that it reads: {}{unset}",
-                names.join(", ")
-            )
-        }
-    };
+    let variable_list = describe_variables(&program);
     print_text(&format!(
         "{name} is fine{but}\n\n{}{load}{variable_list}{}",
         lgoose_plan::outline(&plan),
@@ -82,6 +67,35 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
         return Err(Diagnostic::new(denied).into());
     }
     Ok(exit::OK)
+}
+
+/// Lists the variables that a plan reads, and which of them are not set or have their defaults.
+fn describe_variables(program: &Program) -> String {
+    let names = lgoose_lua::requested_variables(program);
+    if names.is_empty() {
+        return String::new();
+    }
+    let (mut unset, mut defaults) = (Vec::new(), Vec::new());
+    for name in names
+        .iter()
+        .filter(|name| !lgoose_lua::is_set(program, name))
+    {
+        match lgoose_lua::default_of(program, name) {
+            VariableDefault::None => unset.push(name.clone()),
+            VariableDefault::Computed => defaults.push(name.clone()),
+            VariableDefault::Constant(value) => defaults.push(format!("{name} = {value}")),
+        }
+    }
+    let list = |label: &str, names: &[String]| match names {
+        [] => String::new(),
+        names => format!("\n{label}: {}", names.join(", ")),
+    };
+    format!(
+        "\nenvironment variables that it reads: {}{}{}",
+        names.join(", "),
+        list("not set", &unset),
+        list("default", &defaults)
+    )
 }
 
 /// Describes the effect of the host's path on those of requests; `None` if it has none.

@@ -189,7 +189,7 @@ pub(super) fn report(flags: &cli::ReportArgs) -> Result<u8, Error> {
     if flags.output.iter().all(|output| output.path.is_some()) {
         let options = lgoose_report::text::TableOptions {
             status_codes: flags.status_codes,
-            is_short: false,
+            ..Default::default()
         };
         print_text(&lgoose_report::text::tables(
             &report,

@@ -4,7 +4,7 @@
 use super::context::RunContext;
 use super::screen::{
     self, announce, print_last, print_reason, report_error, report_news, report_progress,
-    terminal_width, warn, writes_to_stdout,
+    send_reason, terminal_width, warn, writes_to_stdout,
 };
 use super::services::{OpenServices, RunServices};
 use super::summary::Summary;
@@ -206,9 +206,11 @@ pub(super) async fn conclude(
     let report = &outcome.report;
     let mut troubles = written.err().unwrap_or_default();
     let to_stdout = writes_to_stdout(flags);
-    if !flags.screen.quiet && !to_stdout {
+    let shows_tables = !flags.screen.quiet && !to_stdout;
+    if shows_tables {
         let options = lgoose_report::text::TableOptions {
             status_codes: config.screen.status_codes,
+            backtrace: flags.screen.backtrace,
             is_short: config.screen.summary == SummaryExtent::Short,
         };
         print_last(&lgoose_report::text::tables(
@@ -229,12 +231,19 @@ pub(super) async fn conclude(
         troubles.push(Error::trouble(stuck));
     }
     let verdict = report.verdict.as_ref();
+    let settings = report.settings.as_ref();
+    let is_once = settings.is_some_and(|settings| settings.once);
     match &outcome.trouble {
         Some(trouble) => report_error(trouble, flags.screen.backtrace),
         None => {
-            for reason in verdict.iter().flat_map(|verdict| &verdict.reasons) {
-                print_reason(reason);
-            }
+            let reasons = verdict.iter().flat_map(|verdict| &verdict.reasons);
+            // The table of errors and the verdict below it have just named them.
+            let put = if shows_tables && is_once {
+                send_reason
+            } else {
+                print_reason
+            };
+            reasons.for_each(|reason| put(reason));
         }
     }
     for trouble in &troubles {

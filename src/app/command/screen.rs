@@ -222,6 +222,11 @@ pub(super) fn print_reason(reason: &str) {
     put_error(&format!("error: {reason}"));
 }
 
+/// Sends a reason for the verdict that the tables show to the host of this process, if it has one.
+pub(super) fn send_reason(reason: &str) {
+    lgoose_web::queue::report_error(&format!("error: {reason}"));
+}
+
 /// Prints a warning about a plan, with an empty line before it.
 pub(super) fn warn(warning: &Diagnostic) {
     console::err().put(line(&format!("\n{}", warning.as_warning())));

@@ -129,7 +129,7 @@ impl User {
     async fn run_on_start(&mut self, anyway: bool, born: Instant) -> bool {
         let mut start = born;
         for task in self.role.schedule.on_start(&mut self.random) {
-            if self.runner.end == TaskEnd::User || (self.stop.is_requested() && !anyway) {
+            if self.runner.end.ends_user() || (self.stop.is_requested() && !anyway) {
                 break;
             }
             let (went_well, end) = self.run_task(task, start).await;
@@ -198,7 +198,7 @@ impl User {
                     cursor = ScheduleCursor::new();
                 }
                 self.iteration += 1;
-                if self.runner.end != TaskEnd::GivenUp {
+                if !self.runner.end.is_uncounted() {
                     self.count_iteration(iteration.at, end);
                 }
             }
@@ -275,7 +275,7 @@ impl User {
     }
 
     fn stops(&self) -> bool {
-        self.runner.end == TaskEnd::User || self.stop.is_requested()
+        self.runner.end.ends_user() || self.stop.is_requested()
     }
 
     /// Closes connections before an iteration, if each is to have its own.
@@ -331,7 +331,7 @@ impl User {
         let end = Instant::now();
         let lost = self.shared.lost() - lost + (self.runner.held_up - held_up);
         let start = (start + lost).min(end);
-        if self.runner.end != TaskEnd::GivenUp {
+        if !self.runner.end.is_uncounted() {
             self.count_task(index, start, end - start, raised.as_ref());
         }
         (raised.is_none(), end)
@@ -369,6 +369,7 @@ impl User {
                 scenario: &self.role.scenario.name,
                 name,
                 transaction: false,
+                stack: raised.and_then(|raised| raised.backtrace.as_deref()),
             }),
         });
     }
@@ -391,7 +392,7 @@ impl User {
     fn note_started(&self) {
         // Failures in 'on_start' belong to no iteration.
         self.runner.exchanges.sender.failed.set(false);
-        let quits = self.runner.end == TaskEnd::User && self.role.schedule.has_iterations();
+        let quits = self.runner.end.ends_user() && self.role.schedule.has_iterations();
         self.shared.departed(|departures| {
             if quits {
                 departures.quit += 1

@@ -66,7 +66,7 @@ impl OnCall {
         let mut task = TaskStart::now();
         let mut start = task.at;
         let mut first = true;
-        while user.runner.end != TaskEnd::User && (first || !user.stop.is_requested()) {
+        while !user.runner.end.ends_user() && (first || !user.stop.is_requested()) {
             let is_first = std::mem::take(&mut first);
             user.shared.gate.pass(&user.stop).await;
             let Some(step) = self.cursor.next(&user.role.schedule, &mut user.random) else {
@@ -88,7 +88,10 @@ impl OnCall {
                     self.cursor = ScheduleCursor::new();
                 }
                 user.iteration += 1;
-                return user.count_iteration(start, end);
+                if !user.runner.end.is_uncounted() {
+                    user.count_iteration(start, end);
+                }
+                return;
             }
             task = user.rest_after(step.task, task, None, end).await;
         }

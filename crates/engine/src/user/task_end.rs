@@ -16,4 +16,18 @@ pub(super) enum TaskEnd {
     GivenUp,
     /// The plan has ended the user.
     User,
+    /// A row that the task needs is not there, which ends the user: neither the task nor its iteration counts.
+    OutOfRows,
+}
+
+impl TaskEnd {
+    /// Returns whether the user is over, too.
+    pub(super) fn ends_user(self) -> bool {
+        matches!(self, TaskEnd::User | TaskEnd::OutOfRows)
+    }
+
+    /// Returns whether the task was broken off such that it does not count.
+    pub(super) fn is_uncounted(self) -> bool {
+        matches!(self, TaskEnd::GivenUp | TaskEnd::OutOfRows)
+    }
 }

@@ -25,7 +25,9 @@ pub fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
     let usual = RunSettings::default();
     let settings = report.settings.as_ref().unwrap_or(&usual);
     let (reason_kinds, reasons): (Vec<ReasonKind>, Vec<String>) =
-        reasons(report, settings, trouble).into_iter().unzip();
+        reasons(report, settings, trouble, Errors::Quoted)
+            .into_iter()
+            .unzip();
     let ending = report.ending.as_ref();
     let in_warmup = ending.is_some_and(|ending| ending.in_warmup);
     let judged = (!report.thresholds.is_empty() && !in_warmup)
@@ -56,6 +58,30 @@ pub fn judge(report: &Report, trouble: Option<&Error>) -> Verdict {
     }
 }
 
+/// Whether the reasons quote the errors that they are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Errors {
+    Quoted,
+    /// They stand in a list beside the verdict.
+    Listed,
+}
+
+/// Returns the verdict of a report with all its reasons, for a reader who has the list of errors beside it: no reason quotes one.
+/// `None` without a verdict.
+pub fn beside_errors(report: &Report) -> Option<String> {
+    let verdict = report.verdict.as_ref()?;
+    let usual = RunSettings::default();
+    let settings = report.settings.as_ref().unwrap_or(&usual);
+    let is_failure = verdict.result == VerdictResult::Failed;
+    // The trouble of lgoose is in no report.
+    if !is_failure || verdict.reason_kinds.contains(&ReasonKind::Trouble) {
+        return Some(verdict.text.clone());
+    }
+    let reasons = reasons(report, settings, None, Errors::Listed);
+    let reasons: Vec<String> = reasons.into_iter().map(|(_, reason)| reason).collect();
+    Some(format!("failed: {}", reasons.join("; ")))
+}
+
 /// Returns lines that are reasons of a kind.
 fn of(
     kind: ReasonKind,
@@ -69,6 +95,7 @@ fn reasons(
     report: &Report,
     settings: &RunSettings,
     trouble: Option<&Error>,
+    errors: Errors,
 ) -> Vec<(ReasonKind, String)> {
     let ending = report.ending.as_ref();
     let mut reasons = Vec::new();
@@ -84,7 +111,10 @@ fn reasons(
     });
     let users_lost = ending
         .filter(|ending| ending.all_lost)
-        .map(|_| all_lost(report));
+        .map(|_| match errors {
+            Errors::Quoted => all_lost(report),
+            Errors::Listed => ALL_LOST.to_owned(),
+        });
     reasons.extend(of(ReasonKind::Ending, ended.into_iter().chain(users_lost)));
     if ending.is_none_or(|ending| ending.cause != Cause::NotStarted) && !is_before_users(report) {
         let nothing = nothing_succeeded(report);
@@ -102,7 +132,7 @@ fn reasons(
         let fewer = fewer.map(|fewer| format!("{fewer} were started ('--fail-on-saturation')"));
         reasons.extend(of(ReasonKind::Load, fewer));
     }
-    reasons.extend(of(ReasonKind::Task, always_failed_tasks(report)));
+    reasons.extend(of(ReasonKind::Task, always_failed_tasks(report, errors)));
     reasons.extend(of(ReasonKind::Check, never_held_checks(report)));
     if settings.fail_on_error {
         reasons.extend(of(ReasonKind::Failures, failed(report)));
@@ -130,12 +160,14 @@ fn reasons(
 
 /// Returns the reason that applies when every user ended in `on_start`, with the error that ended the first.
 pub fn all_lost(report: &Report) -> String {
-    let why = "every user ended in 'on_start'";
     match first_task_error(report) {
-        Some(first) => format!("{why}: {first}"),
-        None => why.to_owned(),
+        Some(first) => format!("{ALL_LOST}: {first}"),
+        None => ALL_LOST.to_owned(),
     }
 }
+
+/// The reason that every user was lost.
+const ALL_LOST: &str = "every user ended in 'on_start'";
 
 /// The remedy after a reason that may be waived.
 const ACCEPT: &str = "; '--allow-short' accepts that";
@@ -364,12 +396,12 @@ fn always_fails(report: &Report, task: &TaskRow) -> bool {
 }
 
 /// Returns a line for each task that failed in all of its runs.
-fn always_failed_tasks(report: &Report) -> Vec<String> {
+fn always_failed_tasks(report: &Report, errors: Errors) -> Vec<String> {
     let all_lost = report.ending.as_ref().is_some_and(|ending| ending.all_lost);
     let tasks = report.tasks.iter();
     let tasks = tasks.filter(|task| always_fails(report, task));
     // Where all users were lost, that is the first reason already.
-    let tasks = tasks.map(|task| failed_runs(report, task, !all_lost));
+    let tasks = tasks.map(|task| failed_runs(report, task, errors == Errors::Quoted && !all_lost));
     at_most(tasks.collect(), "task")
 }
 

@@ -29,7 +29,8 @@ function User.transaction(self, name, options, fn, more)
   no_more(more)
   if not tagged and fn == nil then fn = options end
   if type(name) ~= "string" or type(fn) ~= "function" then
-    fail("user:transaction takes a name and a function: user:transaction(\"buy\", function() ... end)")
+    fail("user:transaction takes a name and a function: user:transaction(\"buy\", function() ... end)"
+      .. H.nil_argument(name, options, fn))
   end
   if not tagged then return end_transaction(name, H.clock(), attempt(fn, self)) end
   -- From now on, coroutines look after the transactions that they are in (calls.lua).

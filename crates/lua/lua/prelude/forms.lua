@@ -8,7 +8,9 @@ local REQUEST, SUBMIT = host("op:request"), host("op:submit")
 
 function User.request(_, options, more)
   if more ~= nil then fail(H.surplus(more)) end
-  if type(options) ~= "table" then fail("user:request takes a table: { method = \"GET\", path = \"/\", ... }") end
+  if type(options) ~= "table" then
+    fail("user:request takes a table: { method = \"GET\", path = \"/\", ... }" .. H.nil_argument(options))
+  end
   return receive(yield(REQUEST, options))
 end
 

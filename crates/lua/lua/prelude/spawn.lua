@@ -39,7 +39,7 @@ local job_meta = {
 }
 
 function User.spawn(_, fn, ...)
-  if type(fn) ~= "function" then fail("user:spawn takes a function: user:spawn(function() ... end)") end
+  if type(fn) ~= "function" then fail("user:spawn takes a function: user:spawn(function() ... end)" .. H.nil_argument(fn)) end
   local arguments, job = pack(...), setmetatable({}, job_meta)
   local number, problem = yield(SPAWN, function() results[job] = pack(fn(unpack(arguments, 1))) end)
   if problem then fail(problem) end

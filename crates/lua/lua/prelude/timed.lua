@@ -25,7 +25,8 @@ end
 function User.timed(self, name, fn, options, more)
   if more ~= nil then fail(H.surplus(more)) end
   if type(name) ~= "string" or type(fn) ~= "function" then
-    fail("user:timed takes a name and a function: user:timed(\"greeting\", function() ... end)")
+    fail("user:timed takes a name and a function: user:timed(\"greeting\", function() ... end)"
+      .. H.nil_argument(name, fn))
   end
   local number, problem = yield(BEGIN, name, options)
   if not number then fail(problem) end

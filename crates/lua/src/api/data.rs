@@ -48,14 +48,14 @@ const MEMBERS: [&str; 2] = ["next", "get"];
 /// The code of `rows:next()`. Only Lua can yield: a user that finds no row left stops here, and one whose next row is not
 /// reserved yet waits.
 const NEXT: &str = r#"
-local take, stop, later, yield = ...
+local take, out_of_rows, later, yield = ...
 return function(rows)
   local row, waits = take(rows)
   while waits do
     yield(later)
     row, waits = take(rows)
   end
-  if row == nil then yield(stop) end
+  if row == nil then yield(out_of_rows) end
   return row
 end"#;
 
@@ -63,7 +63,7 @@ end"#;
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let parts = (
         function(lua, take)?,
-        marker("stop"),
+        marker("out_of_rows"),
         marker("later"),
         yield_function(lua)?,
     );

@@ -2,6 +2,7 @@
 
 use super::function::method;
 use super::names::refuse_unknown;
+use crate::diagnostics::{ArgumentCount, nil_argument};
 use crate::limits::{HeapSize, Held};
 use crate::sandbox::VmHost;
 use crate::values::{DisplayText, describe_mismatch, escape_invalid};
@@ -27,11 +28,14 @@ pub(super) fn selector(lua: &Lua, css: &Value) -> mlua::Result<Arc<Selector>> {
             .patterns
             .selector(&escape_invalid(css))
             .map_err(mlua::Error::runtime),
-        other => Err(mlua::Error::runtime(describe_mismatch(
-            "a CSS selector",
-            "a string",
-            other,
-        ))),
+        other => {
+            let problem = describe_mismatch("a CSS selector", "a string", other);
+            let remark = match other {
+                Value::Nil => nil_argument(lua, 0, ArgumentCount::Written),
+                _ => String::new(),
+            };
+            Err(mlua::Error::runtime(problem + &remark))
+        }
     }
 }
 

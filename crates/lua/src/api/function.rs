@@ -1,5 +1,6 @@
 //! Functions and methods that plans call. They raise for surplus arguments, which Lua would drop silently.
 
+use crate::diagnostics::{ArgumentCount, nil_argument, nil_expected};
 use crate::sandbox::VmHost;
 use crate::values::{DisplayText, type_phrase};
 use mlua::{
@@ -52,27 +53,32 @@ where
     const MOST: usize = usize::MAX;
 }
 
-/// The arguments of a call that has no more than the function takes.
-struct Known<A>(A);
-
-impl<A: Arguments> FromLuaMulti for Known<A> {
-    fn from_lua_multi(values: MultiValue, lua: &Lua) -> mlua::Result<Self> {
-        let values = known::<A>(values)?;
-        let host = VmHost::of(lua);
-        let seen = values
-            .into_iter()
-            .map(|value| host.without_views(lua, value));
-        A::from_lua_multi(seen.collect::<mlua::Result<_>>()?, lua).map(Known)
-    }
+/// Returns the arguments of a call that has no more than the function takes.
+fn read<A: Arguments>(lua: &Lua, values: MultiValue, count: ArgumentCount) -> mlua::Result<A> {
+    let values = known::<A>(values)?;
+    let host = VmHost::of(lua);
+    let seen = values
+        .into_iter()
+        .map(|value| host.without_views(lua, value));
+    converted(lua, seen.collect::<mlua::Result<_>>()?, count)
 }
 
-/// The arguments of a call that has no more than the function takes, with views as they are.
-struct Viewed<A>(A);
-
-impl<A: Arguments> FromLuaMulti for Viewed<A> {
-    fn from_lua_multi(values: MultiValue, lua: &Lua) -> mlua::Result<Self> {
-        A::from_lua_multi(known::<A>(values)?, lua).map(Viewed)
-    }
+/// Converts arguments. The error about one that is nil has its text in the plan.
+pub(super) fn converted<A: Arguments>(
+    lua: &Lua,
+    values: MultiValue,
+    count: ArgumentCount,
+) -> mlua::Result<A> {
+    A::from_lua_args(values, 0, None, lua).map_err(|error| match error {
+        mlua::Error::BadArgument { pos, cause, .. } => match nil_expected(&cause) {
+            Some(expected) => {
+                let remark = nil_argument(lua, pos, count);
+                mlua::Error::runtime(format!("{expected}{remark}"))
+            }
+            None => mlua::Error::clone(&cause),
+        },
+        error => error,
+    })
 }
 
 fn known<A: Arguments>(values: MultiValue) -> mlua::Result<MultiValue> {
@@ -105,7 +111,7 @@ where
     R: IntoLuaMulti,
     F: Fn(&Lua, A) -> mlua::Result<R> + 'static,
 {
-    lua.create_function(move |lua, Known(arguments): Known<A>| call(lua, arguments))
+    lua.create_function(move |lua, values| call(lua, read(lua, values, ArgumentCount::Passed)?))
 }
 
 /// Creates a function of a plan that reads views as it reads tables, without copying them: it looks at tables by `get`
@@ -116,7 +122,10 @@ where
     R: IntoLuaMulti,
     F: Fn(&Lua, A) -> mlua::Result<R> + 'static,
 {
-    lua.create_function(move |lua, Viewed(arguments): Viewed<A>| call(lua, arguments))
+    lua.create_function(move |lua, values| {
+        let values = known::<A>(values)?;
+        call(lua, converted(lua, values, ArgumentCount::Passed)?)
+    })
 }
 
 /// Adds a method that plans call.
@@ -127,7 +136,7 @@ where
     R: IntoLuaMulti,
     F: Fn(&Lua, &T, A) -> mlua::Result<R> + 'static,
 {
-    methods.add_method(name, move |lua, this, Known(arguments): Known<A>| {
-        call(lua, this, arguments)
+    methods.add_method(name, move |lua, this, values: MultiValue| {
+        call(lua, this, read(lua, values, ArgumentCount::Written)?)
     });
 }

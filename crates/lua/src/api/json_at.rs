@@ -161,20 +161,17 @@ impl<'de> Visitor<'de> for PathReader<'_> {
     scalars_are_passed_over!();
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let place = match &self.steps[0] {
-            PathStep::All => {
-                while list.next_element_seed(self.inside(self.found))?.is_some() {
-                    self.decoder.spend()?;
-                }
-                return Ok(());
+        let step = &self.steps[0];
+        if *step == PathStep::All {
+            while list.next_element_seed(self.inside(self.found))?.is_some() {
+                self.decoder.spend()?;
             }
-            PathStep::Element(number) if *number < 0 => {
-                return self.read_from_end(&mut list, number.unsigned_abs() as usize);
-            }
-            PathStep::Element(number) => usize::try_from(*number).ok(),
-            PathStep::Member(name) => place_of(name),
-        };
-        let Some(place) = place else {
+            return Ok(());
+        }
+        if let Some(places) = step.place_from_end() {
+            return self.read_from_end(&mut list, places);
+        }
+        let Some(place) = step.place() else {
             return self.skip(&mut list);
         };
         for _ in 0..place {

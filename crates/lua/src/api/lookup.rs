@@ -4,19 +4,21 @@
 use super::function::{self, function};
 use super::parts::{Member, PreludePart, prelude_part};
 use super::prelude::{function_of_part, opening};
-use super::user::{self, grpc, session, tags};
+use super::user::{self, UserMember, grpc, session, tags};
 use super::{
     codec, data, env, file, json, json_view, load, log, metric, missing_column, names, os, page,
     random, regex, require, response, run, time, wait, xml,
 };
-use crate::diagnostics::{self, PlainText};
+use crate::diagnostics::{
+    self, ArgumentCount, IS_NIL, PlainText, nil_argument, nil_first_argument,
+};
 use crate::limits;
 use crate::requests;
 use crate::sandbox::{self, VmHost, error_at_plan_line};
-use crate::values::{DisplayText, escape_invalid};
+use crate::values::{DisplayText, NOT_NIL, escape_invalid};
 use lgoose_base::error::{Diagnostic, bounded_name};
 use lgoose_plan::PlanEvent;
-use mlua::{IntoLua as _, Lua, LuaString, Thread, Value};
+use mlua::{IntoLua as _, Lua, LuaString, Thread, Value, Variadic};
 
 /// `pcall`, `xpcall` and `coroutine`.
 static CALLS: PreludePart = prelude_part!("calls");
@@ -111,6 +113,14 @@ pub(super) fn function_of_host(lua: &Lua, name: &str) -> mlua::Result<Value> {
         "with_stack" => lua.create_function(with_stack)?,
         "note_line" => lua.create_function(response::note_line)?,
         "response_field" => lua.create_function(response::field)?,
+        "nil_argument" => lua.create_function(|lua, values: Variadic<Value>| {
+            let place = values.iter().position(Value::is_nil);
+            Ok(nil_argument(
+                lua,
+                place.unwrap_or(values.len()),
+                ArgumentCount::Written,
+            ))
+        })?,
         "surplus" => lua.create_function(|_, value: Value| Ok(function::describe(&value)))?,
         "share" => function(lua, session::share)?,
         "enter_tagged" => lua.create_function(tags::enter_coroutine)?,
@@ -171,12 +181,18 @@ fn same_task(lua: &Lua, (place, name): (usize, Option<LuaString>)) -> mlua::Resu
 /// Adds the call stack to the error of a task: one raised in lgoose's own code has no line of the plan.
 fn with_stack(lua: &Lua, problem: Value) -> mlua::Result<Value> {
     VmHost::of(lua).has_handled.set(true);
-    let Value::String(text) = &problem else {
-        return Ok(problem);
+    let text = match &problem {
+        Value::String(text) => text.clone(),
+        Value::Error(_) => match error_text(lua, problem.clone())? {
+            // Others keep what they are.
+            Value::String(text) if !nil_of_call(lua, &text.to_string_lossy()).is_empty() => text,
+            _ => return Ok(problem),
+        },
+        _ => return Ok(problem),
     };
     let stack = lua.traceback(None, 1)?;
-    let explained = explanation(lua, text).map(|column| format!("; {column}"));
-    let explained = explained.unwrap_or_default();
+    let explained = explanation(lua, &text).map(|column| format!("; {column}"));
+    let explained = explained.unwrap_or_else(|| nil_of_call(lua, &text.to_string_lossy()));
     let text = [
         &text.as_bytes(),
         explained.as_bytes(),
@@ -193,6 +209,17 @@ fn explanation(lua: &Lua, text: &LuaString) -> Option<String> {
     let text = text.to_str().ok()?;
     let (file, line, message) = host.program.sources.split_location(&text)?;
     missing_column::explain(&host.program, &file, line, message)
+}
+
+/// Returns which argument of the plan's call is nil, where the message is that it must be something and does not have it yet: what
+/// a method of the user is about is its first one.
+fn nil_of_call(lua: &Lua, message: &str) -> String {
+    if !message.contains(NOT_NIL) || message.contains(IS_NIL) {
+        return String::new();
+    }
+    nil_first_argument(lua, |name| {
+        user::user_member(name).is_some_and(UserMember::is_method)
+    })
 }
 
 /// Returns the error of a task as it leaves the VM. Lua's own error that its memory is full is the only one that passes

@@ -48,6 +48,7 @@ pub(super) use names::{ValueType, refused};
 pub(super) use percentile::percentile;
 pub(super) use prelude::start_prelude;
 pub(super) use response::RESPONSE;
+pub(super) use signing::has_signing_algorithm;
 pub(super) use user::grpc::make as call;
 pub(super) use user::net::make as net_socket;
 pub(super) use user::socket::make as socket;

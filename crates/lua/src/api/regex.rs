@@ -1,7 +1,8 @@
 //! `regex "…"`: Rust's regular expressions, compiled once per process, applied to strings and to the
 //! bodies of responses without copying them.
 
-use super::function::{function, method};
+use super::function::{converted, function, method};
+use crate::diagnostics::ArgumentCount;
 use crate::limits::{Budget, HeapSize, Held};
 use crate::plan_files::Pattern;
 use crate::requests::ResponseAddress;
@@ -12,7 +13,10 @@ use regex::bytes::Captures;
 /// Creates `regex`.
 pub(super) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
-    let compile = function(lua, |lua, (_, pattern): (Value, String)| {
+    let compile = function(lua, |lua, (_, pattern): (Value, Value)| {
+        // The value before it is 'regex' itself.
+        let pattern = MultiValue::from_iter([pattern]);
+        let pattern: String = converted(lua, pattern, ArgumentCount::Written)?;
         let pattern = compile(lua, &pattern)?;
         VmHost::of(lua).held(lua, pattern)
     })?;

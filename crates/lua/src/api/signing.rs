@@ -22,6 +22,17 @@ enum SigningMethod {
     Ed25519,
 }
 
+const UNKNOWN_ALGORITHM: &str = "unknown algorithm; there are RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 and EdDSA, \
+                                 and hash.hmac_sha256 for secrets";
+
+/// Returns whether `hash.sign` knows an algorithm.
+///
+/// # Errors
+/// The message of the run where it does not.
+pub(crate) fn has_signing_algorithm(name: &str) -> Result<(), &'static str> {
+    method(name).map(|_| ()).ok_or(UNKNOWN_ALGORITHM)
+}
+
 /// Returns the method of an algorithm by its name in RFC 7518.
 fn method(name: &str) -> Option<SigningMethod> {
     Some(match name {
@@ -54,9 +65,7 @@ pub(super) fn sign(
 }
 
 fn signed(name: &str, key: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
-    let method = method(name).ok_or(
-        "unknown algorithm; there are RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 and EdDSA, and hash.hmac_sha256 for secrets",
-    )?;
+    let method = method(name).ok_or(UNKNOWN_ALGORITHM)?;
     let key = PrivateKeyDer::from_pem_slice(key)
         .map_err(|_| "the key is not a private key in PEM form ('-----BEGIN PRIVATE KEY-----')")?;
     let random = SystemRandom::new();

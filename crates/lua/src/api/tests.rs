@@ -121,7 +121,7 @@ fn users_share_the_cursor_of_a_file_and_loading_a_plan_moves_none() {
     }
     // The top level finds no row left for the fourth user.
     let step = start(&mut bench.user(4), 0, 1);
-    assert!(matches!(step, Step::Op(Op::Stop)), "{step:?}");
+    assert!(matches!(step, Step::Op(Op::OutOfRows)), "{step:?}");
 }
 
 #[test]
@@ -134,9 +134,9 @@ fn a_user_that_finds_no_unique_row_stops_even_inside_a_coroutine() {
     let bench = PlanFixture::new("stops", &[("a.txt", "1\n")], plan);
     let mut user = bench.user(1);
     assert!(matches!(start(&mut user, 0, 1), Step::Done));
-    assert!(matches!(start(&mut user, 0, 2), Step::Op(Op::Stop)));
+    assert!(matches!(start(&mut user, 0, 2), Step::Op(Op::OutOfRows)));
     // The code at its end still runs until it requests a row.
-    assert!(matches!(start(&mut user, 0, 3), Step::Op(Op::Stop)));
+    assert!(matches!(start(&mut user, 0, 3), Step::Op(Op::OutOfRows)));
 }
 
 #[test]

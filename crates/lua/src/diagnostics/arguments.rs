@@ -1,33 +1,123 @@
 //! Arguments as they stand in the line of the plan that is being executed, for messages about their values.
 
-use super::location::plan_line;
+use super::location::{plan_call, plan_line};
 use super::tokens::{Token, TokenKind, tokens};
 use crate::sandbox::VmHost;
 use crate::values::shorten;
 use mlua::Lua;
 
+/// The end of a remark on an argument that is nil.
+pub(crate) const IS_NIL: &str = "' is nil";
+
+/// How a call is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CallSign {
+    /// `user:get(…)`, which passes `user` first.
+    Method,
+    /// `json.decode(…)`, `regex(…)`.
+    Function,
+}
+
+/// The places of the arguments that a function of lgoose counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ArgumentCount {
+    /// From the first one that stands in the brackets.
+    Written,
+    /// From the value before the colon of a method, if there is one.
+    Passed,
+}
+
 /// Returns the text of an argument, from 0, of the method that the line being executed calls. `None` if the line calls it twice or
 /// the call goes on in the next line, and for a constant, which says nothing more.
 pub(crate) fn argument_text(lua: &Lua, method: &str, place: usize) -> Option<String> {
     let (file, line) = plan_line(lua)?;
-    let source = VmHost::of(lua).program.sources.text(&file);
+    text_at(lua, (&file, line), method, place, ArgumentCount::Written)
+}
+
+/// Returns a remark on an argument that is nil, for the end of a message: `; 'token' is nil`. It is empty where
+/// [`argument_text`] has none. The function is the one that the line being executed has called.
+pub(crate) fn nil_argument(lua: &Lua, place: usize, count: ArgumentCount) -> String {
+    let text = plan_call(lua)
+        .and_then(|((file, line), function)| text_at(lua, (&file, line), &function?, place, count));
+    text.map_or_else(String::new, |text| format!("; '{text}{IS_NIL}"))
+}
+
+/// Returns a remark on the first argument of the method that the line being executed has called, as [`nil_argument`] does, if the
+/// method `is_about_first`.
+pub(crate) fn nil_first_argument(lua: &Lua, is_about_first: impl Fn(&str) -> bool) -> String {
+    let remark = || {
+        let ((file, line), function) = plan_call(lua)?;
+        let place = (file.as_str(), line);
+        let function = match function {
+            Some(function) => function,
+            None => sole_method(&line_text(lua, place)?, &is_about_first)?,
+        };
+        if !is_about_first(&function) {
+            return None;
+        }
+        let first = text_at(lua, place, &function, 0, ArgumentCount::Written)?;
+        Some(format!("; '{first}{IS_NIL}"))
+    };
+    remark().unwrap_or_default()
+}
+
+/// Returns the method that a line calls, if it calls one of some and no other one.
+fn sole_method(line: &str, is_it: impl Fn(&str) -> bool) -> Option<String> {
+    let words = tokens(line);
+    let mut methods = words
+        .windows(3)
+        .filter(|three| three[0].text == ":" && three[2].text == "(" && is_it(three[1].text));
+    match (methods.next(), methods.next()) {
+        (Some(only), None) => Some(only[1].text.to_owned()),
+        _ => None,
+    }
+}
+
+fn line_text(lua: &Lua, (file, line): (&str, u32)) -> Option<String> {
+    let source = VmHost::of(lua).program.sources.text(file);
     let text = source.lines().nth(line.checked_sub(1)? as usize)?;
-    let argument = argument_of(text, method, place)?;
+    Some(text.to_owned())
+}
+
+fn text_at(
+    lua: &Lua,
+    line: (&str, u32),
+    function: &str,
+    place: usize,
+    count: ArgumentCount,
+) -> Option<String> {
+    let text = line_text(lua, line)?;
+    let argument = argument_of(&text, function, place, count)?;
     (argument != "nil").then(|| shorten(argument))
 }
 
-fn argument_of<'a>(line: &'a str, method: &str, place: usize) -> Option<&'a str> {
+fn argument_of<'a>(
+    line: &'a str,
+    function: &str,
+    place: usize,
+    count: ArgumentCount,
+) -> Option<&'a str> {
     let words = tokens(line);
-    let mut calls = words.windows(3).enumerate().filter(|(_, three)| {
-        three[0].text == ":" && three[1].text == method && three[2].text == "("
+    let text = |at: usize| words.get(at).map_or("", |word| word.text);
+    let mut calls = (0..words.len()).filter(|at| {
+        let is_declared = *at > 0 && text(at - 1) == "function";
+        text(*at) == function && text(at + 1) == "(" && !is_declared
     });
-    let (Some((call, _)), None) = (calls.next(), calls.next()) else {
+    let (Some(call), None) = (calls.next(), calls.next()) else {
         return None;
     };
+    let sign = match call.checked_sub(1).map(text) {
+        Some(":") => CallSign::Method,
+        _ => CallSign::Function,
+    };
+    let place = match (sign, count) {
+        (CallSign::Method, ArgumentCount::Passed) => place.checked_sub(1)?,
+        _ => place,
+    };
     let mut depth = 0_usize;
-    let mut from = call + 3;
+    let mut from = call + 2;
     let mut number = 0;
-    for at in call + 2..words.len() {
+    for at in call + 1..words.len() {
         let sign = (words[at].kind == TokenKind::Sign).then_some(words[at].text);
         match sign {
             Some("(" | "{" | "[") => depth += 1,
@@ -54,7 +144,7 @@ fn argument_of<'a>(line: &'a str, method: &str, place: usize) -> Option<&'a str>
 
 #[cfg(test)]
 mod tests {
-    use super::argument_of;
+    use super::{ArgumentCount, argument_of};
 
     #[test]
     fn an_argument_is_found_by_its_place() {
@@ -71,7 +161,22 @@ mod tests {
             ("user:bearer()", 0, None),
             ("user:bearer(a)", 1, None),
         ] {
-            assert_eq!(argument_of(line, "bearer", place), expected, "{line}");
+            let written = argument_of(line, "bearer", place, ArgumentCount::Written);
+            assert_eq!(written, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_value_before_a_colon_may_count() {
+        for (line, place, expected) in [
+            ("user:set_header(name, x)", 1, Some("name")),
+            ("user:set_header(name, x)", 0, None),
+            ("user.set_header(user, name)", 1, Some("name")),
+            ("local a = set_header(b)", 0, Some("b")),
+            ("local function set_header(b) return c(b) end", 0, None),
+        ] {
+            let passed = argument_of(line, "set_header", place, ArgumentCount::Passed);
+            assert_eq!(passed, expected, "{line}");
         }
     }
 }

@@ -7,11 +7,15 @@ mod syntax;
 mod tokens;
 mod word_line;
 
-pub(super) use arguments::argument_text;
+pub(super) use arguments::{
+    ArgumentCount, IS_NIL, argument_text, nil_argument, nil_first_argument,
+};
 pub(super) use location::{MOST_LEVELS, here, plan_line};
 pub use raised::RaisedError;
-pub(super) use raised::{PlainText, diagnose, is_of_memory, is_of_yield, to_raised};
-pub(super) use tokens::{KEYWORDS, Token, TokenKind, closing, only_call, tokens};
+pub(super) use raised::{
+    PlainText, calls_of_plan, diagnose, is_of_memory, is_of_yield, nil_expected, to_raised,
+};
+pub(super) use tokens::{KEYWORDS, Token, TokenKind, closing, only_call, outer, tokens};
 pub(super) use word_line::word_line;
 
 #[cfg(test)]

@@ -5,8 +5,11 @@ use crate::plan_files::Sources;
 use lgoose_base::error::{Diagnostic, NOT_AS_EXPECTED, cut, masked_secrets};
 use std::fmt;
 
-/// The most characters of a word that a message quotes.
+/// The most characters of a word that a message quotes, and of the words about a call.
 const MOST_SHOWN: usize = 80;
+
+/// The most calls that the stack trace of a task shows.
+const MOST_CALLS: usize = 12;
 
 /// An error that a task raised. It counts as a task failure; the user goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +18,7 @@ pub struct RaisedError {
     pub message: String,
     /// `file:line` in the plan or one of its modules, if it is known.
     pub line: Option<String>,
-    /// The stack trace of the plan's calls.
+    /// The stack trace: of a task, of the plan's calls alone, the innermost first, a line each.
     pub backtrace: Option<String>,
 }
 
@@ -197,6 +200,16 @@ fn describe_conversion(from: &str, to: &str) -> String {
     }
 }
 
+/// Returns the message for an argument that is nil and must not be; `None` for other errors.
+pub(crate) fn nil_expected(error: &mlua::Error) -> Option<String> {
+    match innermost(error) {
+        mlua::Error::FromLuaConversionError {
+            from: "nil", to, ..
+        } => Some(describe_conversion("nil", to)),
+        _ => None,
+    }
+}
+
 /// Returns the stack trace of the innermost call into lgoose that failed and that the plan made: an error that is
 /// raised in Rust has no other location.
 fn plan_stack(error: &mlua::Error, sources: &Sources) -> Option<String> {
@@ -210,6 +223,24 @@ fn plan_stack(error: &mlua::Error, sources: &Sources) -> Option<String> {
         mlua::Error::WithContext { cause, .. } => plan_stack(cause, sources),
         _ => None,
     }
+}
+
+/// Returns the lines of a stack trace that are in files of the plan, such as `plan.lua:3: in upvalue 'login'`. `None` if there
+/// are none.
+pub(crate) fn calls_of_plan(stack: &str, sources: &Sources) -> Option<String> {
+    let calls = stack.lines().filter_map(|call| {
+        let place = sources.first_plan_line(call)?;
+        let (_, role) = call.split_once(": in ").unwrap_or_default();
+        Some(match role {
+            "" => place,
+            role => {
+                let role: String = role.chars().take(MOST_SHOWN).collect();
+                format!("{place}: in {role}")
+            }
+        })
+    });
+    let calls: Vec<String> = calls.take(MOST_CALLS).collect();
+    (!calls.is_empty()).then(|| calls.join("\n"))
 }
 
 /// Strips the location that Lua gives to code without line numbers, which is lgoose's own.
@@ -229,6 +260,16 @@ mod tests {
         let raised = to_raised(&error, &Sources::of_plan("plans/a.lua", ""));
         assert_eq!(raised.message, "boom");
         assert_eq!(raised.line.as_deref(), Some("plans/a.lua:12"));
+    }
+
+    #[test]
+    fn the_stack_of_a_task_has_the_calls_in_files_of_the_plan() {
+        let sources = Sources::of_plan("p.lua", "");
+        let stack = "\n\t[C]: in function 'error'\n\tp.lua:3: in upvalue 'login'\n\t(...tail calls...)\n\t?: in method \
+                     'transaction'\n\tp.lua:9: in function <p.lua:7>\n\t?: in ?";
+        let expected = "p.lua:3: in upvalue 'login'\np.lua:9: in function <p.lua:7>";
+        assert_eq!(calls_of_plan(stack, &sources).as_deref(), Some(expected));
+        assert_eq!(calls_of_plan("\n\t[C]: in ?", &sources), None);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The words of a Lua text with their lines, for messages: read as Lua reads them, and also after the place where it
 //! would stop.
 
+use std::ops::Range;
+
 /// A kind of word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenKind {
@@ -87,6 +89,22 @@ pub(crate) fn only_call(source: &str, line: u32) -> Option<&str> {
     });
     let call = calls.next()?;
     calls.all(|other| other == call).then_some(call)
+}
+
+/// Returns the places of the words in a range that are in no inner bracket, block or function.
+pub(crate) fn outer(words: &[Token<'_>], range: Range<usize>) -> impl Iterator<Item = usize> {
+    let mut depth = 0;
+    range.filter(move |place| {
+        let before = depth;
+        let word = words[*place];
+        match (word.kind, word.text) {
+            (TokenKind::Sign, "(" | "{" | "[")
+            | (TokenKind::Name, "function" | "if" | "do" | "repeat") => depth += 1,
+            (TokenKind::Sign, ")" | "}" | "]") | (TokenKind::Name, "end" | "until") => depth -= 1,
+            _ => {}
+        }
+        before == 0
+    })
 }
 
 /// Splits a text into its words. Comments are left out.

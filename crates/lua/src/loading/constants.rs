@@ -8,7 +8,7 @@ use lgoose_base::units;
 use mlua::{Lua, Table, Value};
 
 /// The most bytes of a value that is made.
-const MOST_BYTES: usize = 16 << 10;
+pub(super) const MOST_BYTES: usize = 16 << 10;
 
 /// Returns whether some words are a value without variables, calls and operators.
 pub(super) fn is_constant(words: &[Token<'_>]) -> bool {

@@ -1,9 +1,9 @@
 //! Code that Lua can read and that does not do what its author means, as habits of other languages make it: '+' between texts,
-//! loops over tables, lists that begin at 0, conditions of bits. Found in the text of a plan's files, by words, and only where
+//! loops over tables, lists that begin at 0, conditions of bits, keys that stand twice in a table. Found in the text of a plan's files, by words, and only where
 //! there is hardly a doubt.
 
 use crate::api::method_elsewhere;
-use crate::diagnostics::{Token, TokenKind, closing, tokens};
+use crate::diagnostics::{Token, TokenKind, closing, outer, tokens};
 use crate::plan_files::SourceFile;
 use lgoose_base::error::Diagnostic;
 use std::collections::HashMap;
@@ -25,7 +25,10 @@ pub(super) fn foreign_habits(source: &SourceFile) -> Vec<Diagnostic> {
         literals: literals(&words),
         words: &words,
     };
-    let found = (0..words.len()).filter_map(|place| reader.finding(place));
+    let found = (0..words.len()).flat_map(|place| {
+        let habit = reader.finding(place);
+        habit.into_iter().chain(reader.repeated_keys(place))
+    });
     let warning = |(line, message, help): Finding| {
         let warning = Diagnostic::new(message).at(&source.name, Some(line), &source.text);
         warning.help(help)
@@ -69,6 +72,50 @@ impl<'a> HabitReader<'a> {
             _ => return None,
         };
         Some((word.line, message, help))
+    }
+
+    /// Finds keys that stand twice in the table that begins with a word: Lua keeps the last value of each, and says nothing.
+    fn repeated_keys(&self, place: usize) -> Vec<Finding> {
+        let is_table = self.text(place) == "{" && self.is_kind(place, TokenKind::Sign);
+        let Some(end) = closing(self.words, place).filter(|_| is_table) else {
+            return Vec::new();
+        };
+        let mut counts: HashMap<(bool, &str), usize> = HashMap::new();
+        let mut found = Vec::new();
+        for at in outer(self.words, place + 1..end) {
+            let Some((is_number, key)) = self.key_at(at) else {
+                continue;
+            };
+            let count = counts.entry((is_number, key)).or_default();
+            *count += 1;
+            if *count == 2 {
+                found.push((
+                    self.words[at].line,
+                    format!("'{key}' stands twice in this table, and the last value holds"),
+                    "remove one of the two, or give it the name that was meant".to_owned(),
+                ));
+            }
+        }
+        found
+    }
+
+    /// Returns the key of a table that begins at a place, and whether it is a number: that of `name = …`, `["name"] = …` or
+    /// `[1] = …`.
+    fn key_at(&self, place: usize) -> Option<(bool, &'a str)> {
+        if !["{", ",", ";"].contains(&self.text(place.checked_sub(1)?)) {
+            return None;
+        }
+        if self.is_kind(place, TokenKind::Name) && self.text(place + 1) == "=" {
+            return Some((false, self.text(place)));
+        }
+        let is_key = self.text(place) == "[" && self.text(place + 2) == "]";
+        let key = self.words.get(place + 1).filter(|_| is_key)?;
+        let is_set = self.text(place + 3) == "=";
+        match key.kind {
+            TokenKind::Text if is_set => Some((false, key.text.trim_matches(['"', '\'']))),
+            TokenKind::Number if is_set => Some((true, key.text)),
+            _ => None,
+        }
     }
 
     fn joined_by_plus(&self, place: usize) -> Option<(String, String)> {
@@ -424,6 +471,29 @@ mod tests {
             "rawset(own, 'a', shared.a)",
             "table.sort(own)",
             "local n = #shared.list",
+        ] {
+            assert_eq!(messages(text), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_in_one_table_is_reported() {
+        for text in [
+            "f { name = 'a', name = 'b' }",
+            "f { name = 'a', ['name'] = 'b' }",
+            "f { [1] = 'a'; [1] = 'b' }",
+            "f { g = function() local a = 1; a = 2 end, x = 1, x = 2 }",
+        ] {
+            assert_eq!(messages(text).len(), 1, "{text}");
+        }
+        let expected = "'name' stands twice in this table, and the last value holds";
+        assert_eq!(messages("f { name = 'a',\nname = 'b' }"), [expected]);
+        for text in [
+            "f { name = 'a', t = { name = 'b' } }",
+            "f { name = 'a' } f { name = 'b' }",
+            "f { function() local a, b = 1; b = 2; b = 3 end }",
+            "f { [x] = 1, [x] = 2, a == 1, a == 1 }",
+            "f { a = b, c = a, [1] = 'a', ['1'] = 'b' }",
         ] {
             assert_eq!(messages(text), Vec::<String>::new(), "{text}");
         }

@@ -1,6 +1,7 @@
 //! Globals and members of libraries that a plan uses and that do not exist. Each is looked up as a task would look it up, so
 //! a mistake in a task that no user has run yet has the message of the run.
 
+use super::constants::MOST_BYTES;
 use crate::api::{prefixed_text, refused, start_prelude};
 use crate::diagnostics::{KEYWORDS, Token, TokenKind, to_raised, tokens};
 use crate::limits::VmLimits;
@@ -137,6 +138,20 @@ impl Globals {
         })
     }
 
+    /// Returns the error that a task would get for a call with constant arguments.
+    pub(super) fn problem_of_call(&self, call: &str) -> Option<String> {
+        if call.len() > MOST_BYTES {
+            return None;
+        }
+        let chunk = self.lua.load(format!("return {call}"));
+        let chunk = chunk.set_name("=lgoose").set_environment(self.env.clone());
+        let called = chunk.into_function().ok()?.call::<()>(());
+        let host = VmHost::of(&self.lua);
+        called
+            .err()
+            .map(|error| to_raised(&error, &host.program.sources).message)
+    }
+
     /// Returns the error that a task would get for the name, or `None` where it exists.
     fn look_up(&self, name: &str, member: Option<&str>) -> Option<String> {
         let found = self.find.call::<()>((&self.env, name, member));
@@ -153,7 +168,7 @@ fn text<'a>(words: &[Token<'a>], place: usize) -> &'a str {
 
 /// Returns all names that are a local's somewhere in a file: in which parts of it is not looked at, so a global of the same
 /// name is passed over.
-fn declared<'a>(words: &[Token<'a>]) -> HashSet<&'a str> {
+pub(super) fn declared<'a>(words: &[Token<'a>]) -> HashSet<&'a str> {
     let mut names = HashSet::from(["_ENV"]);
     for (place, word) in words.iter().enumerate() {
         let rest = &words[place + 1..];

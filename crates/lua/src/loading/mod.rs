@@ -1,5 +1,6 @@
 //! Loading of a plan: its declarations as plain data, the review of a plan, and the stubs for editors.
 
+mod constant_calls;
 mod constants;
 mod declare;
 mod declared_tables;
@@ -19,4 +20,4 @@ mod variables;
 pub use load::{load, load_bundle, load_watched, read};
 pub use review::review;
 pub use stubs::STUBS;
-pub use variables::{is_set, requested_variables, unset_variables};
+pub use variables::{VariableDefault, default_of, is_set, requested_variables, unset_variables};

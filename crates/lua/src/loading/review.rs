@@ -1,6 +1,7 @@
 //! Warnings about code that is legal in a plan but most likely not meant, for `lgoose check`. Reads the text of the
 //! plan's files and knows no more Lua than balanced brackets, so it warns only where there is hardly a doubt.
 
+use super::constant_calls::wrong_calls;
 use super::foreign_habits::foreign_habits;
 use super::globals::Globals;
 use super::members::unknown_names;
@@ -31,7 +32,12 @@ pub fn review(program: &Arc<Program>, plan: &Plan, names: RequestNames) -> Vec<D
     for source in program.sources.all() {
         found.extend(globals.iter().flat_map(|globals| globals.missing(&source)));
         found.extend(foreign_habits(&source));
-        found.extend(unknown_names(&source, globals.as_ref().map(Globals::lua)));
+        found.extend(unknown_names(&source, globals.as_ref()));
+        found.extend(
+            globals
+                .iter()
+                .flat_map(|globals| wrong_calls(&source, globals)),
+        );
         let missing = missing_columns(program, &source).into_iter();
         found.extend(missing.map(|(line, sentence)| {
             Diagnostic::new(sentence).at(&source.name, Some(line), &source.text)

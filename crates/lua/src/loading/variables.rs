@@ -1,7 +1,9 @@
 //! The variables that a plan reads by `env()`, found in the text of its files: for `lgoose check`, for workers, which
 //! get them from their manager, and for a warning before a run. Knows no more Lua than the syntax around the call.
 
+use super::constants::is_constant;
 use super::review::{pattern, warning_at, without_comment};
+use crate::diagnostics::tokens;
 use crate::plan_files::Program;
 use lgoose_base::error::Diagnostic;
 use std::collections::BTreeSet;
@@ -15,6 +17,18 @@ struct EnvCall {
     /// Whether the plan can do without a value: it has a default, checks whether there is a value, or sets the host,
     /// which the command line can set as well.
     spared: bool,
+    default: VariableDefault,
+}
+
+/// The value that a plan takes for a variable which is not set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VariableDefault {
+    /// The plan reads the variable without a default, at least once.
+    None,
+    /// One that the plan computes, or that stands on another line.
+    Computed,
+    /// A constant, as it stands in the plan.
+    Constant(String),
 }
 
 /// Returns the names of the variables that the files of a plan read by `env()` with a literal, sorted. A name that is
@@ -28,6 +42,16 @@ pub fn requested_variables(program: &Program) -> Vec<String> {
 pub fn is_set(program: &Program, name: &str) -> bool {
     let own = program.scenario_env.values();
     own.into_iter().any(|own| own.contains_key(name)) || program.variables.get(name).is_some()
+}
+
+/// Returns the default of a variable, that of its first call where each has one.
+pub fn default_of(program: &Program, name: &str) -> VariableDefault {
+    let calls = calls(program).into_iter().filter(|call| call.name == name);
+    let defaults: Vec<VariableDefault> = calls.map(|call| call.default).collect();
+    if defaults.contains(&VariableDefault::None) {
+        return VariableDefault::None;
+    }
+    defaults.into_iter().next().unwrap_or(VariableDefault::None)
 }
 
 /// Returns a warning for each variable that is not set and that the plan seems to need, at its first call.
@@ -81,7 +105,28 @@ fn add_calls(line: &str, at: usize, file: &str, calls: &mut Vec<EnvCall>) {
             file: file.to_owned(),
             line: at as u32 + 1,
             spared: has_default || condition.is_match(before) || otherwise.is_match(behind),
+            default: default_behind(behind, has_default),
         });
+    }
+}
+
+/// Reads the default from the rest of a line: the second argument, or what stands behind `or`.
+fn default_behind(behind: &str, is_argument: bool) -> VariableDefault {
+    let words = tokens(behind);
+    let text = |place: usize| words.get(place).map_or("", |word| word.text);
+    let first = match (is_argument, text(0), text(1)) {
+        (true, ..) | (false, "or", _) => 1,
+        (false, ")", "or") => 2,
+        _ => return VariableDefault::None,
+    };
+    let end = first + usize::from(text(first) == "-") + 1;
+    let ends = text(end) == ")" || !is_argument && matches!(text(end), "" | "," | ";" | "}");
+    match words.get(first..end) {
+        Some(value) if ends && is_constant(value) => {
+            let (from, to) = (value[0].at, value[value.len() - 1].end());
+            VariableDefault::Constant(behind[from..to].to_owned())
+        }
+        _ => VariableDefault::Computed,
     }
 }
 
@@ -107,6 +152,31 @@ mod tests {
         let plan = "local a, b = env 'USER', env(\"B\", 'x') or env('B')\n-- env 'COMMENT'\nlocal c = env('A' .. 'B')\n\
                     local t = { env = function() end } t.env('OWN')";
         assert_eq!(requested_variables(&program(plan, &[])), ["B", "USER"]);
+    }
+
+    #[test]
+    fn a_default_is_the_constant_that_the_plan_takes_instead() {
+        let constant = |text: &str| VariableDefault::Constant(text.to_owned());
+        for (plan, expected) in [
+            ("local a = env('A', \"d\")", constant("\"d\"")),
+            (
+                "local a = { env.number('A', -100), env('A', 'x') }",
+                constant("-100"),
+            ),
+            ("local a = env 'A' or 'x'", constant("'x'")),
+            ("local a = f(env('A') or 'x')", constant("'x'")),
+            ("local a = env('A', 'x' .. b)", VariableDefault::Computed),
+            ("local a = env('A',\n'x')", VariableDefault::Computed),
+            ("local a = env 'A' or 'x' .. b", VariableDefault::Computed),
+            ("local a = env 'A'", VariableDefault::None),
+            (
+                "local a = env('A', 'x') local b = env 'A'",
+                VariableDefault::None,
+            ),
+        ] {
+            let plan = format!("local b, f = '', tostring\n{plan}");
+            assert_eq!(default_of(&program(&plan, &[]), "A"), expected, "{plan}");
+        }
     }
 
     #[test]

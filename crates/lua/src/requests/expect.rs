@@ -3,7 +3,6 @@
 use super::charset;
 use super::check_time::{CheckTime, STEP_BYTES};
 use super::json_fields::{self, ExpectedField};
-use super::json_path::place_of;
 use crate::plan_files::CompiledRegex;
 use crate::values::{ENTRY_BYTES, escape_invalid_bytes, shorten_reason};
 use lgoose_http::{Exchange, Response};
@@ -207,7 +206,7 @@ impl RareExpectations {
         let json = self
             .json
             .iter()
-            .map(|(path, value)| path.len() + json_bytes(value));
+            .map(|field| field.text.len() + field.path.heap_size() + json_bytes(&field.value));
         let entries = self.no_text.len() + self.headers.len() + self.json.len();
         size_of::<RareExpectations>()
             + self.last.as_ref().map_or(0, Vec::len)
@@ -339,17 +338,6 @@ fn json_bytes(value: &serde_json::Value) -> usize {
                 .sum(),
             _ => 0,
         }
-}
-
-/// Returns the value at a dotted path; lists count from 1, as in Lua.
-pub(super) fn at_path<'a>(
-    value: &'a serde_json::Value,
-    path: &str,
-) -> Option<&'a serde_json::Value> {
-    path.split('.').try_fold(value, |value, step| match value {
-        serde_json::Value::Array(list) => list.get(place_of(step)?),
-        other => other.get(step),
-    })
 }
 
 /// Compares JSON values as Lua does: 1 and 1.0 are equal.

@@ -2,12 +2,13 @@
 
 use super::expect::{Expectations, ExpectedHeader, ExpectedRedirect, TitlePattern};
 use super::json;
+use super::json_fields::ExpectedField;
 use super::json_path::JsonPath;
 use crate::limits::{Budget, Held};
 use crate::plan_files::{CompiledRegex, Pattern};
 use crate::values::{
-    self, byte_length, describe_mismatch, escape_invalid, read_seconds, read_statuses, read_texts,
-    shorten, sorted_pairs, to_one_line,
+    self, ENTRY_BYTES, byte_length, describe_mismatch, escape_invalid, read_seconds, read_statuses,
+    read_texts, shorten, sorted_pairs, to_one_line,
 };
 use lgoose_plan::config::unknown_word;
 use mlua::Value;
@@ -159,26 +160,21 @@ fn expected_redirect(value: &Value, budget: &mut Budget) -> Result<ExpectedRedir
     }
 }
 
-/// Returns a path as `items.1.id`, whichever way it was written; a name with brackets stays a name.
-fn dotted(path: String) -> Result<String, String> {
-    if !path.contains('[') {
-        return Ok(path);
+/// Reads the path to an expected value. Names between dots that are no path are names nevertheless.
+fn path_to_one(text: &str, budget: &mut Budget) -> Result<JsonPath, String> {
+    let most_steps = text.matches(['.', '[']).count() + 1;
+    budget.take(most_steps * ENTRY_BYTES)?;
+    let path = JsonPath::read(text).unwrap_or_else(|_| JsonPath::of_names(text));
+    if path.is_list() {
+        return Err(format!(
+            "'expect.json', path '{}': it leads to several values; compare them with response:json(path)",
+            shorten(text)
+        ));
     }
-    let Ok(read) = JsonPath::read(&path) else {
-        return Ok(path);
-    };
-    read.dotted().ok_or_else(|| {
-        format!(
-            "'expect.json', path '{}': only names and numbers lead to one value; compare others with response:json(path)",
-            shorten(&path)
-        )
-    })
+    Ok(path)
 }
 
-fn expected_json(
-    value: &Value,
-    budget: &mut Budget,
-) -> Result<Vec<(String, serde_json::Value)>, String> {
+fn expected_json(value: &Value, budget: &mut Budget) -> Result<Vec<ExpectedField>, String> {
     let Value::Table(table) = value else {
         return Err(describe_mismatch(
             "'expect.json'",
@@ -191,7 +187,11 @@ fn expected_json(
     let one = |(path, value): (String, Value)| {
         let value = json::convert(&value, budget)
             .map_err(|error| format!("'expect.json', field '{}': {error}", shorten(&path)))?;
-        Ok((dotted(path)?, value))
+        Ok(ExpectedField {
+            path: path_to_one(&path, budget)?,
+            text: path,
+            value,
+        })
     };
     pairs.into_iter().map(one).collect()
 }

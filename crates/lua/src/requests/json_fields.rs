@@ -2,8 +2,8 @@
 //! would be gigabytes.
 
 use super::check_time::{CheckTime, STEP_BYTES};
-use super::expect::{at_path, same_json};
-use super::json_path::scalars_are_passed_over;
+use super::expect::same_json;
+use super::json_path::{JsonPath, PathStep, scalars_are_passed_over};
 use crate::large_integers;
 use crate::values::{ENTRY_BYTES, shorten_reason};
 use serde::de::{
@@ -12,6 +12,7 @@ use serde::de::{
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::fmt;
 
 /// The largest memory of one compared field, in bytes.
@@ -20,8 +21,14 @@ const MOST_BYTES: usize = 16 << 20;
 /// The memory of an object beside its members: room for eleven of them.
 pub(super) const OBJECT_BYTES: usize = 640;
 
-/// A path such as `user.name` or `items.1.id`, with the value that is expected there.
-pub(crate) type ExpectedField = (String, Value);
+/// A value that is expected at a path such as `user.name` or `items[-1].id`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ExpectedField {
+    /// The path as the plan has it.
+    pub(crate) text: String,
+    pub(crate) path: JsonPath,
+    pub(crate) value: Value,
+}
 
 /// Returns the first expectation that a body does not meet.
 pub(super) fn wrong(body: &[u8], expected: &[ExpectedField], time: &CheckTime) -> Option<String> {
@@ -31,7 +38,7 @@ pub(super) fn wrong(body: &[u8], expected: &[ExpectedField], time: &CheckTime) -
         seen: RefCell::new(vec![FieldMatch::Nothing; expected.len()]),
         too_large: Cell::new(None),
     };
-    let paths = expected.iter().map(|(path, _)| Some(path.as_str()));
+    let paths = expected.iter().map(|field| field.path.steps());
     let inside = NestedReader {
         fields: &fields,
         paths: paths.enumerate().collect(),
@@ -44,7 +51,7 @@ pub(super) fn wrong(body: &[u8], expected: &[ExpectedField], time: &CheckTime) -
         inside.deserialize(&mut json).and_then(|()| json.end()).ok()
     });
     if let Some(place) = fields.too_large.get() {
-        let path = shorten_reason(&expected[place].0);
+        let path = shorten_reason(&expected[place].text);
         return Some(format!(
             "JSON field '{path}' is too large to be compared: it takes more than {} MiB",
             MOST_BYTES >> 20
@@ -59,15 +66,16 @@ pub(super) fn wrong(body: &[u8], expected: &[ExpectedField], time: &CheckTime) -
     let seen = fields.seen.borrow();
     seen.iter()
         .zip(expected)
-        .find_map(|(seen, (path, expected))| match seen {
+        .find_map(|(seen, expected)| match seen {
             FieldMatch::Expected => None,
             FieldMatch::Nothing => {
-                Some(format!("JSON field '{}' is missing", shorten_reason(path)))
+                let path = shorten_reason(&expected.text);
+                Some(format!("JSON field '{path}' is missing"))
             }
             FieldMatch::Other(got) => Some(format!(
                 "expected JSON field '{}' to be {}, got {got}",
-                shorten_reason(path),
-                shorten_reason(&expected.to_string())
+                shorten_reason(&expected.text),
+                shorten_reason(&expected.value.to_string())
             )),
         })
 }
@@ -97,18 +105,34 @@ impl FieldSearch<'_> {
             if !self.time.spend(bytes) {
                 return;
             }
-            let found = rest.map_or(Some(value), |rest| at_path(value, rest));
+            let found = at_steps(value, rest);
             self.seen.borrow_mut()[*place] = match found {
                 None => FieldMatch::Nothing,
-                Some(got) if same_json(got, &self.expected[*place].1) => FieldMatch::Expected,
+                Some(got) if same_json(got, &self.expected[*place].value) => FieldMatch::Expected,
                 Some(got) => FieldMatch::Other(shorten_reason(&got.to_string())),
             };
         }
     }
 }
 
-/// The number of a field, and the steps that lead to it from some value; `None` if it is that value.
-type FieldPath<'a> = (usize, Option<&'a str>);
+/// Returns the value to which steps lead in a value.
+fn at_steps<'a>(value: &'a Value, steps: &[PathStep]) -> Option<&'a Value> {
+    steps
+        .iter()
+        .try_fold(value, |value, step| match (value, step) {
+            (Value::Array(list), step) => {
+                let from_end = step
+                    .place_from_end()
+                    .map(|place| list.len().checked_sub(place));
+                list.get(from_end.unwrap_or_else(|| step.place())?)
+            }
+            (other, PathStep::Member(name)) => other.get(name),
+            _ => None,
+        })
+}
+
+/// The number of a field, and the steps that lead to it from some value; none if it is that value.
+type FieldPath<'a> = (usize, &'a [PathStep]);
 
 /// Reads a value that some paths lead to or through.
 struct NestedReader<'a> {
@@ -117,16 +141,25 @@ struct NestedReader<'a> {
 }
 
 impl<'a> NestedReader<'a> {
-    /// Returns the numbers of a list's elements to which paths lead, in order.
-    fn numbers(&self) -> Vec<usize> {
-        let steps = self.paths.iter().filter_map(|(_, rest)| {
-            let (step, _) = rest.map(|rest| rest.split_once('.').unwrap_or((rest, "")))?;
-            step.parse().ok().filter(|number| *number > 0)
+    /// Returns the places of a list's elements to which paths lead, in order.
+    fn places(&self) -> Vec<usize> {
+        let steps = self.paths.iter().filter_map(|(_, steps)| steps.first());
+        let mut places: Vec<usize> = steps.filter_map(PathStep::place).collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
+    /// Returns the fields to which paths lead from the end of a list.
+    fn counted_from_end(&self) -> Vec<LatestMatches> {
+        let from_end = self.paths.iter().filter_map(|(field, steps)| {
+            Some(LatestMatches {
+                field: *field,
+                places: steps.first()?.place_from_end()?,
+                latest: VecDeque::new(),
+            })
         });
-        let mut numbers: Vec<usize> = steps.collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers
+        from_end.collect()
     }
 
     /// Counts the comparison of some steps.
@@ -139,20 +172,39 @@ impl<'a> NestedReader<'a> {
     }
 
     /// Returns the reader of a member, if any path leads there.
-    fn member(&self, is_it: impl Fn(&str) -> bool) -> Option<NestedReader<'a>> {
-        let step = |(place, rest): &FieldPath<'a>| {
-            let rest = (*rest)?;
-            let (step, rest) = match rest.split_once('.') {
-                Some((step, rest)) => (step, Some(rest)),
-                None => (rest, None),
-            };
-            is_it(step).then_some((*place, rest))
+    fn member(&self, is_it: impl Fn(&PathStep) -> bool) -> Option<NestedReader<'a>> {
+        let step = |(field, steps): &FieldPath<'a>| {
+            let (step, rest) = steps.split_first()?;
+            is_it(step).then_some((*field, rest))
         };
         let paths: Vec<FieldPath<'a>> = self.paths.iter().filter_map(step).collect();
         (!paths.is_empty()).then_some(NestedReader {
             fields: self.fields,
             paths,
         })
+    }
+}
+
+/// The matches of a field at the latest elements of a list: which of them its path leads to is known at the end.
+struct LatestMatches {
+    field: usize,
+    /// The place from the end.
+    places: usize,
+    latest: VecDeque<FieldMatch>,
+}
+
+impl LatestMatches {
+    fn push(&mut self, found: FieldMatch) {
+        self.latest.push_back(found);
+        if self.latest.len() > self.places {
+            self.latest.pop_front();
+        }
+    }
+
+    fn at_end(mut self) -> FieldMatch {
+        let is_there = self.latest.len() == self.places;
+        let first = self.latest.pop_front().filter(|_| is_there);
+        first.unwrap_or(FieldMatch::Nothing)
     }
 }
 
@@ -164,7 +216,7 @@ impl<'de> DeserializeSeed<'de> for NestedReader<'_> {
         for (place, _) in &self.paths {
             self.fields.seen.borrow_mut()[*place] = FieldMatch::Nothing;
         }
-        let Some((place, _)) = self.paths.iter().find(|(_, rest)| rest.is_none()) else {
+        let Some((place, _)) = self.paths.iter().find(|(_, rest)| rest.is_empty()) else {
             return deserializer.deserialize_any(self);
         };
         let remaining = Cell::new(MOST_BYTES);
@@ -188,11 +240,15 @@ impl<'de> Visitor<'de> for NestedReader<'_> {
     scalars_are_passed_over!();
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let mut numbers = self.numbers().into_iter().peekable();
-        for number in 1.. {
-            let more = if numbers.next_if_eq(&number).is_some() {
+        let mut places = self.places().into_iter().peekable();
+        let mut from_end = self.counted_from_end();
+        for place in 0.. {
+            let is_wanted = places.next_if_eq(&place).is_some() || !from_end.is_empty();
+            let leads_here =
+                |step: &PathStep| step.place() == Some(place) || step.place_from_end().is_some();
+            let more = if is_wanted {
                 self.spend(self.paths.len())?;
-                let member = self.member(|step| step.parse() == Ok(number));
+                let member = self.member(leads_here);
                 let member = member.ok_or_else(|| A::Error::custom("no path leads there"))?;
                 list.next_element_seed(member)?.is_some()
             } else {
@@ -202,6 +258,15 @@ impl<'de> Visitor<'de> for NestedReader<'_> {
             if !more {
                 break;
             }
+            let seen = self.fields.seen.borrow();
+            for matches in &mut from_end {
+                matches.push(seen[matches.field].clone());
+            }
+        }
+        let mut seen = self.fields.seen.borrow_mut();
+        for matches in from_end {
+            let field = matches.field;
+            seen[field] = matches.at_end();
         }
         Ok(())
     }
@@ -209,7 +274,7 @@ impl<'de> Visitor<'de> for NestedReader<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<Cow<'_, str>>()? {
             self.spend(self.paths.len())?;
-            match self.member(|step| step == key) {
+            match self.member(|step| matches!(step, PathStep::Member(name) if *name == key)) {
                 Some(member) => map.next_value_seed(member)?,
                 None => map.next_value::<IgnoredAny>().map(|_| ())?,
             }
@@ -299,8 +364,15 @@ mod tests {
     use serde_json::json;
 
     fn failure(body: &str, path: &str, expected: Value) -> Option<String> {
-        let time = CheckTime::new();
-        wrong(body.as_bytes(), &[(path.to_owned(), expected)], &time)
+        wrong(body.as_bytes(), &[field(path, expected)], &CheckTime::new())
+    }
+
+    fn field(path: &str, value: Value) -> ExpectedField {
+        ExpectedField {
+            text: path.to_owned(),
+            path: JsonPath::read(path).unwrap_or_else(|_| JsonPath::of_names(path)),
+            value,
+        }
     }
 
     #[test]
@@ -315,10 +387,16 @@ mod tests {
             ("a.", json!(2)),
             ("n", json!(null)),
             ("a2.1.1", json!(7)),
+            ("a.b[-1].c", json!("x")),
+            ("a.b[-2]", json!(1)),
+            ("a2[-1][-1]", json!(7)),
+            ("['d.e']", json!(1)),
         ] {
             assert_eq!(failure(body, path, expected), None, "{path}");
         }
-        for path in ["b", "a.b.0", "a.b.3", "a.b.1.x", "n.x", "d.e", "a2.1.2", ""] {
+        for path in [
+            "b", "a.b.0", "a.b.3", "a.b.1.x", "n.x", "d.e", "a2.1.2", "", "a.b[-3]", "n[-1]",
+        ] {
             let missing = format!("JSON field '{path}' is missing");
             assert_eq!(failure(body, path, json!(1)), Some(missing));
         }
@@ -328,7 +406,7 @@ mod tests {
 
     #[test]
     fn several_fields_are_reported_in_their_order() {
-        let expected = ["a", "a.b", "c"].map(|path| (path.to_owned(), json!({"b": 1})));
+        let expected = ["a", "a.b", "c"].map(|path| field(path, json!({"b": 1})));
         let body = br#"{"c": 2, "a": {"b": 1}}"#;
         let message = wrong(body, &expected, &CheckTime::new());
         let other = "expected JSON field 'a.b' to be {\"b\":1}, got 1";
@@ -353,13 +431,13 @@ mod tests {
             );
         }
         let no_text = b"{\"a\": 1, \"b\": \"\xff\"}";
-        let expected = [("a".to_owned(), json!(1))];
+        let expected = [field("a", json!(1))];
         assert!(wrong(no_text, &expected, &CheckTime::new()).is_some());
     }
 
     #[test]
     fn a_large_body_is_not_read_for_longer_than_there_is_time() {
-        let expected = [("a".to_owned(), json!(1))];
+        let expected = [field("a", json!(1))];
         let failure = |members: usize| {
             let body = format!("{{{}\"a\": 1}}", "\"\":0,".repeat(members));
             wrong(body.as_bytes(), &expected, &CheckTime::over())

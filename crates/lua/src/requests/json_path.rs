@@ -78,17 +78,42 @@ impl JsonPath {
         self.0.contains(&PathStep::All)
     }
 
-    /// Returns its names and its numbers from 1, between dots; `None` if it has others.
-    pub(crate) fn dotted(&self) -> Option<String> {
-        let step = |step: &PathStep| match step {
-            PathStep::Member(name) => (!name.contains('.')).then(|| name.clone()),
-            PathStep::Element(number) => u64::try_from(*number)
-                .ok()
-                .map(|number| (number + 1).to_string()),
+    /// Returns the path whose steps are the names between the dots of a text, whatever is in them.
+    pub(crate) fn of_names(text: &str) -> JsonPath {
+        let names = text.split('.');
+        JsonPath(
+            names
+                .map(|name| PathStep::Member(name.to_owned()))
+                .collect(),
+        )
+    }
+
+    /// Returns the memory that it takes, in bytes.
+    pub(crate) fn heap_size(&self) -> usize {
+        let names = self.0.iter().map(|step| match step {
+            PathStep::Member(name) => name.len(),
+            PathStep::Element(_) | PathStep::All => 0,
+        });
+        self.0.len() * size_of::<PathStep>() + names.sum::<usize>()
+    }
+}
+
+impl PathStep {
+    /// Returns the place, from 0, of the element that the step leads to in a list, if it counts from its beginning.
+    pub(crate) fn place(&self) -> Option<usize> {
+        match self {
+            PathStep::Member(name) => place_of(name),
+            PathStep::Element(number) => usize::try_from(*number).ok(),
             PathStep::All => None,
-        };
-        let steps: Option<Vec<String>> = self.0.iter().map(step).collect();
-        Some(steps?.join("."))
+        }
+    }
+
+    /// Returns the place from the end of a list, of which the last is 1, if the step counts from there.
+    pub(crate) fn place_from_end(&self) -> Option<usize> {
+        match self {
+            PathStep::Element(number) if *number < 0 => Some(number.unsigned_abs() as usize),
+            _ => None,
+        }
     }
 }
 

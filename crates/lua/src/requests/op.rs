@@ -76,6 +76,8 @@ pub enum Op {
     ExitIteration,
     /// Ends this user.
     Stop,
+    /// Ends this user in the middle of its task: it needs a row that it cannot have.
+    OutOfRows,
 }
 
 /// A function of the plan that is to run as a job.
@@ -149,7 +151,7 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-const MARKERS: [&str; 35] = [
+const MARKERS: [&str; 36] = [
     "GET",
     "HEAD",
     "POST",
@@ -185,6 +187,7 @@ const MARKERS: [&str; 35] = [
     "start_tls",
     "socket_close",
     "grpc",
+    "out_of_rows",
 ];
 
 impl Op {
@@ -219,6 +222,7 @@ impl Op {
             "batch" => read_batch(a, budget),
             "wait" => read_wait(&a, &b, draw).map(Op::Wait),
             "stop" => Ok(Op::Stop),
+            "out_of_rows" => Ok(Op::OutOfRows),
             "later" => Ok(Op::Later),
             "ready" => Ok(Op::Ready),
             "exit_iteration" => Ok(Op::ExitIteration),

@@ -126,6 +126,7 @@ impl SliceDelta {
                     line: failure.line.map(str::to_owned),
                     count: 0,
                     exemplars: Exemplars::default(),
+                    stack: None,
                 });
                 self.errors.len() - 1
             }
@@ -264,4 +265,6 @@ pub(crate) struct ErrorDelta {
     pub(crate) count: i64,
     /// Exemplars of failed requests, or of the latest requests of tasks that failed.
     pub(crate) exemplars: Exemplars,
+    /// The plan's calls at the first of them, if a task raised it.
+    pub(crate) stack: Option<String>,
 }

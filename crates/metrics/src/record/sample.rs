@@ -207,6 +207,8 @@ pub struct TaskContext<'a> {
     pub name: &'a str,
     /// Whether it is a transaction.
     pub transaction: bool,
+    /// The plan's calls at the error that it raised, the innermost first, a line each.
+    pub stack: Option<&'a str>,
 }
 
 /// Reason why a request, task or transaction counts as failed.

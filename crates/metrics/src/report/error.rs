@@ -30,6 +30,9 @@ pub struct ErrorRow {
     /// latest requests that its runs had made. Credentials in headers are masked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exemplars: Vec<Exemplar>,
+    /// The plan's calls at the error of a task, the innermost first: `plan.lua:3: in function 'login'`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<String>,
 }
 
 impl ErrorRow {

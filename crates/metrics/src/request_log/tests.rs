@@ -109,6 +109,7 @@ fn what_was_entered_comes_out_as_it_was() {
             scenario: "s",
             name: "t",
             transaction: true,
+            stack: None,
         }),
     });
     recorder.take();

@@ -35,6 +35,9 @@ impl ErrorLog {
                     row.first_s = row.first_s.min(now_s);
                     row.last_s = row.last_s.max(now_s);
                     exemplars.merge(&error.exemplars);
+                    if row.stack.is_empty() {
+                        row.stack = lines(error.stack.as_deref());
+                    }
                 }
                 None if self.rows.len() < MAX_ERRORS => {
                     let row = ErrorRow {
@@ -45,6 +48,7 @@ impl ErrorLog {
                         first_s: now_s,
                         last_s: now_s,
                         exemplars: Vec::new(),
+                        stack: lines(error.stack.as_deref()),
                     };
                     self.rows.push((row, error.exemplars.clone()));
                 }
@@ -88,10 +92,16 @@ impl ErrorLog {
             first_s: now_s,
             last_s: now_s,
             exemplars: Vec::new(),
+            stack: Vec::new(),
         });
         row.count = row.count.saturating_add_signed(count);
         row.last_s = row.last_s.max(now_s);
     }
+}
+
+fn lines(stack: Option<&str>) -> Vec<String> {
+    let lines = stack.into_iter().flat_map(str::lines);
+    lines.map(str::to_owned).collect()
 }
 
 /// Returns a request's name as one text: its method and its name.

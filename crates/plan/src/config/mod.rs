@@ -232,6 +232,23 @@ mod tests {
     }
 
     #[test]
+    fn a_run_time_beside_stages_is_refused_whatever_they_lead_to() {
+        for stage in ["10s:5", "10s:5/s"] {
+            let command_line = Settings {
+                run_time: Some(Duration::from_secs(1)),
+                ..Settings::default()
+            };
+            let plan = Settings {
+                stages: Some(vec![LoadStage::parse(stage).expect("a stage")]),
+                ..Settings::default()
+            };
+            let refused = Config::new(command_line.over(plan), 1, 0).expect_err(stage);
+            let expected = "'--stage' and '--run-time' both describe the load";
+            assert_eq!(refused.message(), expected, "{stage}");
+        }
+    }
+
+    #[test]
     fn rate_and_startup_time_together_are_refused() {
         let settings = Settings {
             hatch_rate: Some(1.0),

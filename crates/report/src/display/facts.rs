@@ -11,14 +11,20 @@ use std::time::Duration;
 pub(crate) fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let total = &report.aggregated;
     let elapsed = Duration::try_from_secs_f64(report.elapsed_s).unwrap_or_default();
+    // Single iterations have no rate.
+    let settings = report.settings.as_ref();
+    let pace = match total.count {
+        0 | 1 => None,
+        _ if settings.is_some_and(|settings| settings.once) => None,
+        _ => Some(format!("{}/s", rate(total.rate))),
+    };
     let requests = match total.count {
         0 => "no request was finished".to_owned(),
-        count => format!(
-            "{} · {}/s · {} failed",
-            show_count(count),
-            rate(total.rate),
-            with_share(total.failures, count)
-        ),
+        count => {
+            let failed = format!("{} failed", with_share(total.failures, count));
+            let parts = [Some(show_count(count)), pace, Some(failed)];
+            parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+        }
     };
     let flow = |bytes: u64| {
         let per_second = show_size(per_second(bytes as f64, report.elapsed_s));

@@ -1,7 +1,7 @@
 //! A cell of a table: its text in every format, and the value that rows are sorted by.
 
-use lgoose_base::figures::{number, rate, share, time, with_share};
-use lgoose_base::units::{show_count, show_size};
+use lgoose_base::figures::{number, rate, share, short_time, time, with_share};
+use lgoose_base::units::{show_count, show_short_size, show_size};
 
 /// A cell of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +60,14 @@ impl Cell {
         Cell::Figure(per_second, rate(per_second), false)
     }
 
+    /// Returns the rate of so many events, of which a single one has none.
+    pub(super) fn rate_of(count: u64, per_second: f64) -> Cell {
+        match count {
+            1 => Cell::None,
+            _ => Cell::rate(per_second),
+        }
+    }
+
     pub(super) fn bytes(bytes: f64) -> Cell {
         Cell::Figure(bytes, show_size(bytes), false)
     }
@@ -76,6 +84,19 @@ impl Cell {
     /// Returns the cell that `cell` makes of a value, or an empty one.
     pub(super) fn of<T>(value: Option<T>, cell: impl Fn(T) -> Cell) -> Cell {
         value.map_or(Cell::None, cell)
+    }
+
+    /// Returns the text of a figure for little room: a time or a size has a decimal less. `None` for other cells.
+    pub fn short_figure(&self) -> Option<String> {
+        let Cell::Figure(value, text, _) = self else {
+            return None;
+        };
+        Some(match text {
+            text if *text == time(*value) => short_time(*value),
+            text if *text == format!("-{}", time(-value)) => format!("-{}", short_time(-value)),
+            text if *text == show_size(*value) => show_short_size(*value),
+            text => text.clone(),
+        })
     }
 
     /// Marks a figure as bad news if it is.

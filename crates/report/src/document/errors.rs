@@ -4,8 +4,11 @@ use super::{Cell, Column, Row, Scope, Table};
 use crate::display::{slowest, status_text, trace_text};
 use lgoose_base::figures::moment;
 use lgoose_base::units::{counted, show_count};
-use lgoose_judgement::{clock_of, describe_response, listed_errors};
+use lgoose_judgement::{clock_of, describe_response, latest_response, listed_errors};
 use lgoose_metrics::{Report, RequestRow, SlowRequest};
+
+/// The column of the plan's calls at an error.
+pub(crate) const STACK: &str = "stack";
 
 /// The most kinds of errors in a brief document and in a usual one; the rest is counted.
 const MAX_BRIEF: usize = 50;
@@ -17,7 +20,7 @@ const MAX_SLOW: usize = 10;
 pub(super) fn errors(report: &Report, scope: Scope) -> Table<'_> {
     let mut columns = vec![Column::text("name")];
     columns.extend(Column::numbers(["count", "first seen", "last seen"]));
-    columns.extend(["message", "response", "plan"].map(Column::prose));
+    columns.extend(["message", "response", "plan", STACK].map(Column::prose));
     let mut table = Table::new("errors", "Errors", columns);
     let all = listed_errors(report);
     let at = |seconds: f64| {
@@ -34,16 +37,20 @@ pub(super) fn errors(report: &Report, scope: Scope) -> Table<'_> {
     };
     for listed in all.iter().take(most) {
         let error = listed.row;
-        let response = describe_response(error);
-        let response = response.map(|(how, excerpt)| Cell::Foreign(format!("{how}: {excerpt}")));
+        let excerpt = describe_response(error).map(|(how, excerpt)| format!("{how}: {excerpt}"));
+        let response = [latest_response(error), excerpt].into_iter().flatten();
+        let response = response.reduce(|latest, excerpt| format!("{latest} · {excerpt}"));
+        let stack =
+            (!error.stack.is_empty()).then(|| format!("stack: {}", error.stack.join(" ← ")));
         let mut row = Row::of(vec![
             Cell::foreign(&*error.name),
             Cell::count(error.count).bad_if(true),
             at(error.first_s),
             at(error.last_s),
             Cell::foreign(&*listed.message),
-            response.unwrap_or(Cell::None),
+            Cell::of(response, Cell::Foreign),
             Cell::of(error.line.as_deref(), Cell::foreign),
+            Cell::of(stack, Cell::Foreign),
         ]);
         row.error = Some(error);
         table.rows.push(row);
@@ -57,7 +64,11 @@ pub(super) fn errors(report: &Report, scope: Scope) -> Table<'_> {
             show_count(count)
         ));
     }
-    table.without_empty("response").without_empty("plan")
+    let table = table.without_empty("response").without_empty("plan");
+    match scope {
+        Scope::Full | Scope::Usual => table.without_empty(STACK),
+        Scope::Brief => table.without(STACK),
+    }
 }
 
 /// Returns the slowest requests of each name, the slowest first: all that are known or, where there is less room, those

@@ -20,6 +20,7 @@ mod workers;
 pub use cell::Cell;
 pub(crate) use cell::Mark;
 pub(crate) use comparison::comparison;
+pub(crate) use errors::STACK;
 pub(crate) use head::{Head, Outcome, Statement};
 use lgoose_metrics::Report;
 pub use requests::NamedFigures;

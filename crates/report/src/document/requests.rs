@@ -35,7 +35,7 @@ pub struct NamedFigures<'a> {
 const COUNTS: [CountFigure; 3] = [
     ("requests", |all| Cell::count(all.count)),
     ("failed", |all| Cell::failures(all.failures, all.count)),
-    ("req/s", |all| Cell::rate(all.rate)),
+    ("req/s", |all| Cell::rate_of(all.count, all.rate)),
 ];
 
 /// All figures of a latency.
@@ -501,7 +501,7 @@ fn by_part<'a>(
             cells.extend([
                 Cell::count(all.count),
                 Cell::failures(all.failures, all.count),
-                Cell::rate(all.rate),
+                Cell::rate_of(all.count, all.rate),
             ]);
             let values = |all: &Latency| [all.p50, all.p95, all.p99, all.max];
             cells.extend(durations(all.latency_ms.as_ref(), values));

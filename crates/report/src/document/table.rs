@@ -99,7 +99,7 @@ impl<'a> Table<'a> {
     }
 
     /// Removes a column.
-    pub(super) fn without(mut self, title: &str) -> Self {
+    pub(crate) fn without(mut self, title: &str) -> Self {
         if let Some(at) = self.columns.iter().position(|column| column.title == title) {
             self.columns.remove(at);
             let rows = self.rows.iter_mut().map(|row| &mut row.cells);

@@ -65,7 +65,7 @@ pub fn tasks(report: &Report, scope: Scope) -> Table<'_> {
             Cell::foreign(&*row.name),
             Cell::count(row.runs),
             Cell::failures(row.failures, row.runs),
-            Cell::rate(per_second(row.runs as f64, report.elapsed_s)),
+            Cell::rate_of(row.runs, per_second(row.runs as f64, report.elapsed_s)),
         ];
         let values = |all: &Latency| [all.avg, all.min, all.p50, all.p95, all.max];
         cells.extend(durations(row.latency_ms.as_ref(), values));

@@ -127,7 +127,10 @@ fn cards(report: &Report) -> String {
         card(
             "card",
             "Throughput",
-            &format!("{}<small>/s</small>", rate(total.rate)),
+            &match total.count {
+                1 => "–".to_owned(),
+                _ => format!("{}<small>/s</small>", rate(total.rate)),
+            },
             &much
         ),
         card(failing, "Failures", &failed, &errors),

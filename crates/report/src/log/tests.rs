@@ -89,6 +89,7 @@ fn fail(recorder: &mut Recorder, origin: Instant, texts: &[&str]) {
                 scenario: text,
                 name: text,
                 transaction: false,
+                stack: None,
             }),
         });
     }

@@ -7,7 +7,7 @@ mod comparison;
 mod table;
 
 use crate::display::facts;
-use crate::document::{self, Head, Scope, Statement};
+use crate::document::{self, Head, STACK, Scope, Statement};
 pub use capacity::{capacity_heading, capacity_now, capacity_step};
 pub use comparison::comparison;
 use lgoose_base::figures::{rate, with_share};
@@ -40,6 +40,8 @@ const OF_A_FULL_SUMMARY: [&str; 5] = ["plan", "host", "started", "version", "war
 pub struct TableOptions {
     /// Shows status codes even if there is only one (`--status-codes`).
     pub status_codes: bool,
+    /// Shows the plan's calls at errors of tasks (`--backtrace`).
+    pub backtrace: bool,
     /// Leaves out what a reader of one screen can do without (`--summary short`).
     pub is_short: bool,
 }
@@ -61,6 +63,12 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     // One status code adds nothing.
     let shows_codes = options.status_codes || report.aggregated.status.len() > 1;
     tables.retain(|table| table.id != "status" || shows_codes);
+    if !options.backtrace {
+        tables = tables
+            .into_iter()
+            .map(|table| table.without(STACK))
+            .collect();
+    }
     let is_short = options.is_short && !is_once;
     let left_out = if is_short {
         document::shorten(&mut tables, report)
@@ -91,6 +99,12 @@ pub fn tables(report: &Report, width: usize, options: TableOptions) -> String {
     let mut facts = facts(report);
     if is_once {
         facts.retain(|(label, _)| FACTS_OF_ONCE.contains(label));
+        // The errors are right above.
+        for (label, text) in &mut facts {
+            if *label == "verdict" {
+                *text = lgoose_judgement::beside_errors(report).unwrap_or_default();
+            }
+        }
     } else {
         out.push_str(" Overview\n");
         out.push_str(&rule(page));

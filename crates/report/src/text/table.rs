@@ -33,9 +33,22 @@ enum TextRow {
     Rule,
     /// The name of the group of the rows below.
     Heading(String),
-    Cells(String, Vec<String>),
+    Cells(String, Vec<TextCell>),
     /// Sentences about the row above.
     Below(Vec<String>),
+}
+
+/// The text of a cell, and the one for a table that has little room.
+#[derive(Debug)]
+struct TextCell {
+    usual: String,
+    short: String,
+}
+
+impl TextCell {
+    fn text(&self, tight: bool) -> &str {
+        if tight { &self.short } else { &self.usual }
+    }
 }
 
 impl<'a> From<&'a Table<'a>> for TextTable<'a> {
@@ -51,11 +64,14 @@ impl<'a> From<&'a Table<'a>> for TextTable<'a> {
             let mark = marks.map_or("", |at| mark(&cells[at]));
             let indent = groups.map_or("", |_| "  ");
             let name = format!("{indent}{mark}{}", text(&cells[name_at]));
-            let cell = |at: &usize| match &cells[*at] {
-                word @ (Cell::Foreign(_) | Cell::Words(_)) => {
-                    cut_middle(&text(word), MAX_WORD_WIDTH)
-                }
-                figure => text(figure),
+            let cell = |at: &usize| {
+                let cell = &cells[*at];
+                let usual = match cell {
+                    Cell::Foreign(_) | Cell::Words(_) => cut_middle(&text(cell), MAX_WORD_WIDTH),
+                    figure => text(figure),
+                };
+                let short = cell.short_figure().unwrap_or_else(|| usual.clone());
+                TextCell { usual, short }
             };
             TextRow::Cells(name, beside.iter().map(cell).collect())
         };
@@ -117,7 +133,7 @@ impl TextTable<'_> {
 
     /// Appends the table, `page` columns wide; wider only if its figures need it.
     pub(super) fn render(&self, page: usize, out: &mut String) {
-        let needed = self.longest_name().min(FAIR_NAME);
+        let needed = self.longest_name().clamp(MIN_NAME_WIDTH, FAIR_NAME);
         let figures = |widths: &[usize], gap: usize| -> usize {
             widths.iter().map(|width| width + gap).sum()
         };
@@ -131,7 +147,7 @@ impl TextTable<'_> {
         let gap = if room(&widths, GAP) < needed { 1 } else { GAP };
         let name_width = room(&widths, gap).max(MIN_NAME_WIDTH);
         let full = MARGIN + name_width + figures(&widths, gap);
-        let line = |name: &str, cells: &[String]| {
+        let line = |name: &str, cells: &[&str]| {
             let mut line = " ".repeat(MARGIN);
             line.push_str(&pad_right(&cut_middle(name, name_width), name_width));
             for ((cell, width), (_, begins_left)) in cells.iter().zip(&widths).zip(&self.columns) {
@@ -141,11 +157,7 @@ impl TextTable<'_> {
             }
             format!("{}\n", line.trim_end())
         };
-        let titles: Vec<String> = self
-            .columns
-            .iter()
-            .map(|(title, _)| (*title).to_owned())
-            .collect();
+        let titles: Vec<&str> = self.columns.iter().map(|(title, _)| *title).collect();
         let mut names = cut_apart(&self.names(), name_width).into_iter();
         let mut name = || names.next().unwrap_or_default();
         out.push_str(&line(self.title, &titles));
@@ -156,11 +168,10 @@ impl TextTable<'_> {
                 TextRow::Heading(name) => {
                     out.push_str(&format!(" {}\n", cut_middle(name, full - MARGIN)))
                 }
-                TextRow::Cells(_, cells) if tight => {
-                    let cells: Vec<String> = cells.iter().map(|cell| tightened(cell)).collect();
+                TextRow::Cells(_, cells) => {
+                    let cells: Vec<&str> = cells.iter().map(|cell| cell.text(tight)).collect();
                     out.push_str(&line(&name(), &cells));
                 }
-                TextRow::Cells(_, cells) => out.push_str(&line(&name(), cells)),
                 TextRow::Below(sentences) => {
                     let width = full.saturating_sub(MARGIN + 4).max(MIN_NAME_WIDTH);
                     let cut = |text: &String| cut_middle(text, width * MAX_LINES);
@@ -200,22 +211,11 @@ impl TextTable<'_> {
         for row in &self.rows {
             if let TextRow::Cells(_, cells) = row {
                 for (width, cell) in widths.iter_mut().zip(cells) {
-                    let cell = if tight { tightened(cell) } else { cell.clone() };
-                    *width = (*width).max(cell.width());
+                    *width = (*width).max(cell.text(tight).width());
                 }
             }
         }
         widths
-    }
-}
-
-/// Returns a figure without the space before its unit: `12.4ms`. A share in brackets keeps its space.
-fn tightened(cell: &str) -> String {
-    let is_figure = cell.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-    if is_figure && !cell.contains('(') {
-        cell.replace(' ', "")
-    } else {
-        cell.to_owned()
     }
 }
 

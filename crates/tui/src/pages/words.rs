@@ -1,7 +1,7 @@
 //! The notation of figures and names on pages, and the keys of rows.
 
 use super::super::text::one_line;
-use lgoose_base::units::{show_duration, three_digits};
+use lgoose_base::units::{show_short_duration, three_digits};
 use lgoose_metrics::{ErrorRow, Snapshot};
 use std::time::Duration;
 
@@ -34,14 +34,15 @@ pub(in super::super) fn rate(per_second: f64) -> String {
     }
 }
 
-/// Writes a time without a space, such as `4.10ms`: room is scarce.
+/// Writes a time of a table, such as `4.1 ms`: room is scarce.
 pub(in super::super) fn tight(time: Duration) -> String {
     match time {
         Duration::ZERO => "-".to_owned(),
-        time => show_duration(time).replace(' ', ""),
+        time => show_short_duration(time),
     }
 }
 
+/// Writes a time of a table that is given in milliseconds.
 pub(in super::super) fn ms_text(ms: f64) -> String {
     tight(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
 }

@@ -219,6 +219,7 @@ impl TaskRunner {
             Op::Ready => self.wait_for_all().await,
             Op::ExitIteration => Err(TaskEnd::Iteration),
             Op::Stop => Err(TaskEnd::User),
+            Op::OutOfRows => Err(TaskEnd::OutOfRows),
         }
     }
 

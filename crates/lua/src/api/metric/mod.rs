@@ -176,6 +176,8 @@ pub(super) fn end_transaction(
                 scenario: &host.scenario,
                 name: &name,
                 transaction: true,
+                // The error goes on to the task, which has it.
+                stack: None,
             }),
         });
     })

@@ -4,12 +4,12 @@
 //! another function.
 
 use crate::api::{RESPONSE, Returned, STREAM, USER_MEMBERS, UserMember, ValueType, user_member};
-use crate::diagnostics::{Token, TokenKind, closing, tokens};
+use crate::diagnostics::{Token, TokenKind, closing, outer, tokens};
 use crate::loading::constants::{is_constant, option_problem, wait_problem};
+use crate::loading::globals::Globals;
 use crate::plan_files::SourceFile;
 use crate::requests::{EXPECT, OPTIONS};
 use lgoose_base::error::{Diagnostic, nearest};
-use mlua::Lua;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -38,11 +38,11 @@ struct Variable {
 /// Returns a warning for each name in a file that does not exist.
 ///
 /// With a VM, also the constant options and arguments that a call would refuse.
-pub(super) fn unknown_names(source: &SourceFile, lua: Option<&Lua>) -> Vec<Diagnostic> {
+pub(super) fn unknown_names(source: &SourceFile, globals: Option<&Globals>) -> Vec<Diagnostic> {
     let words = tokens(&source.text);
     let mut reader = MemberReader {
         source,
-        lua,
+        globals,
         words: &words,
         variables: HashMap::new(),
         found: Vec::new(),
@@ -62,7 +62,7 @@ pub(super) fn unknown_names(source: &SourceFile, lua: Option<&Lua>) -> Vec<Diagn
 
 struct MemberReader<'a> {
     source: &'a SourceFile,
-    lua: Option<&'a Lua>,
+    globals: Option<&'a Globals>,
     words: &'a [Token<'a>],
     variables: HashMap<&'a str, Variable>,
     /// Line, message and help.
@@ -240,6 +240,42 @@ impl<'a> MemberReader<'a> {
             self.options(place + 3, member);
             self.constant_arguments(place + 3, member);
         }
+        if variable.holds == VariableContent::Value(&RESPONSE) && sign == ":" {
+            self.constant_query(place + 3, member);
+        }
+    }
+
+    /// Checks the constant selector, pattern or path that a method of a response gets, by the function that reads it there.
+    fn constant_query(&mut self, place: usize, method: Token<'_>) {
+        let (Some(globals), Some(arguments)) = (self.globals, self.arguments(place)) else {
+            return;
+        };
+        let first = match self.text(place) {
+            "(" => {
+                let end = self.commas(arguments.clone()).next();
+                arguments.start..end.unwrap_or(arguments.end)
+            }
+            _ => place..place + 1,
+        };
+        let [query] = &self.words[first] else {
+            return;
+        };
+        if query.kind != TokenKind::Text {
+            return;
+        }
+        let (name, query) = (method.text, query.text);
+        let call = match name {
+            "css" | "form" | "text" => format!("html.parse(''):{name}({query})"),
+            "attr" => format!("html.parse(''):attr({query}, 'id')"),
+            "match" | "matches" => format!("regex({query})"),
+            "json" => format!("json.get({{}}, {query})"),
+            _ => return,
+        };
+        if let Some(problem) = globals.problem_of_call(&call) {
+            let (message, help) = problem.split_once("; ").unwrap_or((&problem, ""));
+            let found = (method.line, message.to_owned(), help.to_owned());
+            self.found.push(found);
+        }
     }
 
     /// Finds fields of a user or a response that are set, and cannot be.
@@ -414,7 +450,7 @@ impl<'a> MemberReader<'a> {
 
     /// Checks an option whose value is constant, or the constant fields of its `expect`.
     fn constant_option(&mut self, key: usize, names: &[&str]) {
-        let Some(lua) = self.lua else {
+        let Some(lua) = self.globals.map(Globals::lua) else {
             return;
         };
         let others: Vec<&str> = names
@@ -466,7 +502,7 @@ impl<'a> MemberReader<'a> {
 
     /// Returns the place behind the value of a field that begins at `from`.
     fn value_end(&self, from: usize) -> usize {
-        let mut places = self.outer(from..self.words.len());
+        let mut places = outer(self.words, from..self.words.len());
         let end = places.find(|place| matches!(self.text(*place), "," | ";" | "}" | ")"));
         end.unwrap_or(self.words.len())
     }
@@ -506,8 +542,7 @@ impl<'a> MemberReader<'a> {
 
     /// Returns the places of the commas between arguments.
     fn commas(&self, arguments: Range<usize>) -> impl Iterator<Item = usize> {
-        self.outer(arguments)
-            .filter(|place| self.text(*place) == ",")
+        outer(self.words, arguments).filter(|place| self.text(*place) == ",")
     }
 
     /// Returns the place at which the argument with that number begins, from 0, if there is one.
@@ -526,31 +561,12 @@ impl<'a> MemberReader<'a> {
         let Some(end) = closing(self.words, table) else {
             return Vec::new();
         };
-        let places = self.outer(table + 1..end);
+        let places = outer(self.words, table + 1..end);
         let keys = places.filter(|place| {
             let starts_pair = matches!(self.text(place - 1), "{" | "," | ";");
             self.is_name(*place) && starts_pair && self.text(place + 1) == "="
         });
         keys.collect()
-    }
-
-    /// Returns the places of the words that are in no inner bracket or function.
-    fn outer(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
-        let mut depth = 0;
-        range.filter(move |place| {
-            let before = depth;
-            match (self.words[*place].kind, self.text(*place)) {
-                (TokenKind::Sign, "(" | "{" | "[")
-                | (TokenKind::Name, "function" | "if" | "do" | "repeat") => {
-                    depth += 1;
-                }
-                (TokenKind::Sign, ")" | "}" | "]") | (TokenKind::Name, "end" | "until") => {
-                    depth -= 1
-                }
-                _ => {}
-            }
-            before == 0
-        })
     }
 }
 

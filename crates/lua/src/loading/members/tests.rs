@@ -125,3 +125,40 @@ fn what_could_be_meant_is_not_reported() {
         assert_eq!(messages(plan), Vec::<String>::new(), "{plan}");
     }
 }
+
+#[test]
+fn constant_queries_of_a_response_are_judged_as_in_a_run() {
+    let of = |body: &str| {
+        let plan = format!("task {{ 'a', function(user) local page = user:get '/' {body} end }}");
+        let loaded = crate::load("p.lua", &plan, std::collections::BTreeMap::new(), 0);
+        let (program, ..) = loaded.expect("the plan is fine");
+        let globals = Globals::new(&program).expect("a VM");
+        let sources = program.sources.all();
+        let found = sources
+            .iter()
+            .flat_map(|source| unknown_names(source, Some(&globals)));
+        found
+            .map(|warning| warning.message().to_owned())
+            .collect::<Vec<_>>()
+    };
+    for (body, expected) in [
+        ("page:css 'a['", "'a[' is not a CSS selector"),
+        ("page:form('#x[')", "'#x[' is not a CSS selector"),
+        ("page:attr('a[', 'href')", "'a[' is not a CSS selector"),
+        ("page:match '('", "this regular expression is not valid"),
+        ("page:json 'a['", "the path 'a['"),
+    ] {
+        let found = of(body);
+        assert!(
+            found.len() == 1 && found[0].starts_with(expected),
+            "{body}: {found:?}"
+        );
+    }
+    for body in [
+        "page:css 'a.b > c' page:form '#x' page:attr('a', name) page:match 'a(b)' page:json 'a[-1].b'",
+        "page:css(selector) page:css('a[' .. name .. ']') page:contains '(' page:match(regex '(')",
+        "page:text() page:css()",
+    ] {
+        assert_eq!(of(body), Vec::<String>::new(), "{body}");
+    }
+}

@@ -59,6 +59,7 @@ struct ErrorCount {
     #[serde(deserialize_with = "plausible::change")]
     count: i64,
     exemplars: Exemplars,
+    stack: Option<String>,
 }
 
 impl Slice {
@@ -108,6 +109,7 @@ impl Slice {
             let count = ErrorCount {
                 count: error.count,
                 exemplars: error.exemplars.clone(),
+                stack: error.stack.clone(),
             };
             slice.errors.insert(key, count);
         }
@@ -138,6 +140,8 @@ impl Slice {
             let sum = self.errors.entry(key.clone()).or_default();
             sum.count += row.count;
             sum.exemplars.merge(&row.exemplars);
+            // One of them, whatever the order in which they come.
+            sum.stack = sum.stack.take().max(row.stack.clone());
         }
         self.errors_left_out += other.errors_left_out;
         self.quiet.extend(&other.quiet);
@@ -254,6 +258,7 @@ impl Slice {
                 line: line.clone(),
                 count: error.count,
                 exemplars: error.exemplars.clone(),
+                stack: error.stack.clone(),
             });
         }
         delta.errors_left_out = self.errors_left_out;

@@ -292,7 +292,11 @@ impl Recorder {
             None => row.ok.record(ns),
             Some(failure) => {
                 row.failed.record(ns);
-                slice.fail(ShardErrorOrigin::Task(id), failure, 1);
+                let error = slice.fail(ShardErrorOrigin::Task(id), failure, 1);
+                let stack = run.context.and_then(|context| context.stack);
+                if let (Some(error), Some(stack)) = (error, stack) {
+                    error.stack.get_or_insert_with(|| stack.to_owned());
+                }
             }
         }
         if let Some(request_log) = &mut self.request_log {

@@ -8,7 +8,7 @@ use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Columns for the numbers at the left, the axis included.
-pub(super) const LABELS: usize = 6;
+pub(super) const LABELS: usize = 7;
 
 /// A column of a graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -94,8 +94,8 @@ impl Plot<'_> {
                 _ => None,
             };
             let text = match value {
-                Some(value) => format!("{:>5}┤", (self.show)(value)),
-                None => "     │".to_owned(),
+                Some(value) => format!("{:>6}┤", (self.show)(value)),
+                None => "      │".to_owned(),
             };
             painter
                 .buffer

@@ -48,14 +48,14 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-/// Writes milliseconds in little room: `50ms`, `1.5s`, `800µs`.
+/// Writes milliseconds in little room: `50 ms`, `1.5 s`, `800 µs`.
 pub(super) fn short_ms(ms: f64) -> String {
     match ms {
         0.0 => "0".to_owned(),
         60_000.0.. => format!("{}m", plain(ms / 60_000.0)),
-        1_000.0.. => format!("{}s", plain(ms / 1e3)),
-        1.0.. => format!("{}ms", plain(ms)),
-        _ => format!("{}µs", plain(ms * 1e3)),
+        1_000.0.. => format!("{} s", plain(ms / 1e3)),
+        1.0.. => format!("{} ms", plain(ms)),
+        _ => format!("{} µs", plain(ms * 1e3)),
     }
 }
 
@@ -104,9 +104,9 @@ mod tests {
             assert_eq!(short(value), text);
         }
         for (ms, text) in [
-            (0.8, "800µs"),
-            (50.0, "50ms"),
-            (1_500.0, "1.5s"),
+            (0.8, "800 µs"),
+            (50.0, "50 ms"),
+            (1_500.0, "1.5 s"),
             (120_000.0, "2m"),
         ] {
             assert_eq!(short_ms(ms), text);

@@ -74,7 +74,7 @@ fn an_open_run_shows_target_dropped_and_late() {
     for expected in [
         "target 300 iterations/s",
         "✗ 7 dropped",
-        "starts 1.20ms late",
+        "starts 1.2 ms late",
     ] {
         assert!(text.contains(expected), "{expected}:\n{text}");
     }
@@ -105,7 +105,7 @@ fn a_stall_is_in_the_header() {
         (last.under_way, last.oldest_ms) = (10, 6_200.0);
     });
     let text = look(stalled, (60, 15));
-    assert!(text.contains("⚠ in flight 10, oldest 6.20s"), "{text}");
+    assert!(text.contains("⚠ in flight 10, oldest 6.2 s"), "{text}");
 }
 
 #[test]

@@ -162,6 +162,7 @@ pub(super) fn run(names: usize) -> (Snapshot, Arc<Report>) {
             first_s: 2.25,
             last_s: 130.0,
             exemplars: vec![exemplar(), exemplar()],
+            stack: Vec::new(),
         }],
     };
     let report = Report {

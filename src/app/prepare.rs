@@ -266,7 +266,8 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         once(&mut config, &mut plan);
         config.local.show = show;
     }
-    if let Some(mistake) = plan.limited_at_a_shared_rate(&config.run) {
+    let at_shared_rate = plan.limited_at_a_shared_rate(&config.run);
+    if let Some(mistake) = at_shared_rate.or(plan.run_time_without_effect(&config.run)) {
         return Err(mistake.at(&name, None, &test.source).into());
     }
     config.local.paused = test.command.paused;

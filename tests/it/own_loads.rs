@@ -181,6 +181,16 @@ fn a_scenario_with_a_rate_of_its_own_has_its_own_ceiling() {
 }
 
 #[test]
+fn a_run_time_that_no_load_takes_is_a_mistake() {
+    let staged = "scenario { 'a', stages = { '1s:2' }, task { function(user) user:get '/' end } }";
+    let path = plan("own_loads_run_time.lua", staged);
+    let refused = Lgoose::new([&path, "-H", "http://127.0.0.1:1", "-t", "5s"]).finish();
+    assert_eq!(refused.code, 2);
+    let shown = &refused.stderr;
+    assert!(shown.contains("'--run-time' has no effect"), "{shown}");
+}
+
+#[test]
 fn a_load_is_a_function_of_the_time() {
     let server = Server::start();
     let url = server.url();

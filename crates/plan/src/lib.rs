@@ -134,6 +134,19 @@ impl Plan {
         })
     }
 
+    /// Returns a mistake if the run has a run time, and each scenario has a load with a length of its own.
+    pub fn run_time_without_effect(&self, config: &RunConfig) -> Option<Diagnostic> {
+        let has_length = |scenario: &Scenario| {
+            let own = scenario.load.as_ref();
+            own.is_some_and(|own| own.run_time(None).is_some())
+        };
+        let message =
+            "'--run-time' has no effect: each scenario has a load with a length of its own";
+        let help = "leave it out, or change 'run_time' or 'stages' of the scenarios";
+        (config.run_time.is_some() && self.scenarios.iter().all(has_length))
+            .then(|| Diagnostic::new(message).help(help))
+    }
+
     /// Returns a mistake that names a scenario whose number of iterations is limited although it shares a rate with others.
     pub fn limited_at_a_shared_rate(&self, config: &RunConfig) -> Option<Diagnostic> {
         let is_limited =

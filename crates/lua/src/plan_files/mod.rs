@@ -12,6 +12,7 @@ mod json_tree;
 mod modules;
 mod patterns;
 mod program;
+mod schema_work;
 mod schemas;
 mod sources;
 mod variables;

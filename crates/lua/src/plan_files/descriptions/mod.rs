@@ -20,6 +20,10 @@ use std::sync::Arc;
 /// The most memory, in bytes, that the names in descriptions may take.
 const MAX_NAMES: usize = 64 << 20;
 
+/// The most work of leaving out wrong files, in names that are looked at: for each such file, `prost-reflect` goes through all
+/// names that it has, and through all files for the name of each package.
+const MAX_UNDOING: usize = 50_000_000;
+
 /// The files that a server has described.
 #[derive(Debug)]
 pub(super) struct DescribedFiles {
@@ -54,6 +58,8 @@ pub(super) fn read_descriptions(descriptions: &[Vec<u8>]) -> DescribedFiles {
         public_imports: HashMap::new(),
         unread: HashMap::new(),
         room: NameRoom::new(MAX_NAMES),
+        packages: 0,
+        undoing: MAX_UNDOING,
     };
     for file in in_order(&files) {
         if let Err(unread) = reader.add(file) {
@@ -162,6 +168,10 @@ struct DescriptionReader {
     public_imports: HashMap<String, Vec<String>>,
     unread: HashMap<String, Unread>,
     room: NameRoom,
+    /// The number of names of packages, with those around them.
+    packages: usize,
+    /// The names that may still be looked at to leave out wrong files.
+    undoing: usize,
 }
 
 impl DescriptionReader {
@@ -216,13 +226,25 @@ impl DescriptionReader {
             }
         }
         reduced.dependency = visible.into_iter().collect();
+        self.packages += 1 + file.package().matches('.').count();
+        let files = self.public_imports.len() + self.unread.len();
+        let cost = self.room.names() + self.packages.saturating_mul(files);
+        if cost > self.undoing {
+            return Err(own(
+                "is not read, since the server describes too many files, or too many wrong ones"
+                    .to_owned(),
+            ));
+        }
         let added = self.described.pool.add_file_descriptor_proto(reduced);
-        added.map_err(|error| match absent {
-            None => own(format!("is wrong: {error}")),
-            Some(absent) => Unread {
-                error: Some(error.to_string()),
-                ..absent
-            },
+        added.map_err(|error| {
+            self.undoing -= cost;
+            match absent {
+                None => own(format!("is wrong: {error}")),
+                Some(absent) => Unread {
+                    error: Some(error.to_string()),
+                    ..absent
+                },
+            }
         })?;
         let public = public.into_iter().collect();
         self.public_imports.insert(name.to_owned(), public);

@@ -57,14 +57,16 @@ impl WorkClock {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MemoryLimits {
     pub(super) process: Option<u64>,
-    /// The part that data files may take; `None` for all of it.
+    /// The part that data files may take; `None` for all that is left of it.
     pub(super) data: Option<u64>,
 }
 
 impl MemoryLimits {
     /// Makes the memory that the data files of one plan may take together.
     pub(super) fn data_memory(self) -> DataMemory {
-        let limit = self.data.or(self.process).or_else(machine::usual_memory);
+        let left = |most: u64| most.saturating_sub(machine::taken_memory().unwrap_or(0));
+        let process = self.process.or_else(machine::usual_memory);
+        let limit = self.data.or(process.map(left));
         limit.map_or_else(DataMemory::default, DataMemory::new)
     }
 }

@@ -275,7 +275,7 @@ pub(crate) struct MachineArgs {
     /// 'ulimit -v' limits it.
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub memory: Option<u64>,
-    /// Memory that the data files of the plan may take together [default: that of --memory]
+    /// Memory that the data files of the plan may take together [default: what is left of --memory]
     ///
     /// A plan whose files take more is not run. This counts while they are read, for what 'data', 'file' and 'grpc.load' keep
     /// and for what they need on the way. 'lgoose check' shows how much that is.

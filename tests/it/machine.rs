@@ -375,14 +375,13 @@ fn files_that_stand_for_more_memory_than_they_may_take_are_refused_by_name() {
     );
     let packed = Path::new(&path).with_file_name("reads_lines.gz");
     let mut file = GzEncoder::new(Vec::new(), Compression::best());
-    file.write_all(&b"a\n".repeat(4 << 20))
+    file.write_all(&b"a\n".repeat(12 << 20))
         .expect("it is packed");
     let bytes = file.finish().expect("it is packed");
-    assert!(bytes.len() < 16 << 10);
+    assert!(bytes.len() < 64 << 10);
     fs::write(&packed, bytes).expect("the folder takes a file");
     for (arguments, most) in [
-        (&["-H", "demo:api", "--memory", "40MiB"][..], "40.0 MiB"),
-        (&["-H", "demo:api", "--data-memory", "4MiB"], "4.00 MiB"),
+        (&["-H", "demo:api", "--data-memory", "4MiB"][..], "4.00 MiB"),
         (&["--list", "--data-memory", "20MiB"], "20.0 MiB"),
     ] {
         let ended = Lgoose::new([&[&*path], arguments].concat()).finish();
@@ -400,7 +399,7 @@ fn files_that_stand_for_more_memory_than_they_may_take_are_refused_by_name() {
             );
         }
     }
-    let checked = Lgoose::new(["check", &path, "--data-memory", "300MiB"]).finish();
+    let checked = Lgoose::new(["check", &path, "--data-memory", "1GiB"]).finish();
     assert_eq!(checked.code, 0, "{}", checked.stderr);
     let line = checked
         .stdout
@@ -408,6 +407,6 @@ fn files_that_stand_for_more_memory_than_they_may_take_are_refused_by_name() {
         .find(|line| line.starts_with("memory of its data files: "));
     assert_eq!(
         line,
-        Some("memory of its data files: 40.0 MiB of 300 MiB ('--data-memory')")
+        Some("memory of its data files: 120 MiB of 1.00 GiB ('--data-memory')")
     );
 }

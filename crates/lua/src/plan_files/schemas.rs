@@ -287,7 +287,7 @@ fn text_of(place: &str, bytes: &[u8]) -> Result<String, String> {
         .position(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace());
     let problem = match (str::from_utf8(bytes), control) {
         (Ok(text), None) => return Ok(text.to_owned()),
-        (_, Some(at)) => format!("line {} has the byte {:#04x}", line(at), bytes[at]),
+        (_, Some(at)) => format!("line {} has a byte with the number {}", line(at), bytes[at]),
         (Err(error), None) => format!("line {} is not UTF-8", line(error.valid_up_to())),
     };
     Err(format!(

@@ -8,6 +8,7 @@
 mod files;
 mod pages;
 mod plans;
+mod schemas;
 mod wire;
 
 use lgoose_base::machine;

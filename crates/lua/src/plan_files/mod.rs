@@ -29,6 +29,7 @@ pub use patterns::CompiledRegex;
 pub(super) use patterns::Pattern;
 pub use program::Program;
 pub(super) use program::{DeclarationLines, RunState, TaskLocation};
+pub use schemas::read_any_descriptions;
 pub(super) use schemas::{GrpcMethod, Schema, described_files, find_method};
 pub(super) use sources::{SourceFile, SourceLine, Sources};
 pub use variables::EnvVariables;

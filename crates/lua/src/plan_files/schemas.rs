@@ -386,6 +386,24 @@ pub(crate) fn described_files(descriptions: &[Vec<u8>]) -> (Vec<usize>, Vec<Stri
     (places, imports)
 }
 
+/// Reads descriptions as of a server, each after its length in four bytes, for tests of hostile ones.
+pub fn read_any_descriptions(bytes: &[u8]) {
+    let mut rest = bytes;
+    let mut descriptions = Vec::new();
+    while let Some((length, more)) = rest.split_first_chunk() {
+        let length = u32::from_be_bytes(*length) as usize;
+        let (one, more) = more.split_at(length.min(more.len()));
+        descriptions.push(one.to_vec());
+        rest = more;
+    }
+    let (places, _) = described_files(&descriptions);
+    let distinct: Vec<_> = places
+        .into_iter()
+        .map(|place| descriptions[place].clone())
+        .collect();
+    let _schema = Schema::of_descriptions(&distinct, Vec::new());
+}
+
 /// Returns the method of that name in some schemas.
 ///
 /// # Errors

@@ -24,6 +24,9 @@ const MAX_NAMES: usize = 64 << 20;
 /// names that it has, and through all files for the name of each package.
 const MAX_UNDOING: usize = 50_000_000;
 
+/// The most work of following imports: for each file that one sees, `prost-reflect` goes through all that that one sees.
+const MAX_FOLLOWING: usize = 1_000_000;
+
 /// The files that a server has described.
 #[derive(Debug)]
 pub(super) struct DescribedFiles {
@@ -60,6 +63,8 @@ pub(super) fn read_descriptions(descriptions: &[Vec<u8>]) -> DescribedFiles {
         room: NameRoom::new(MAX_NAMES),
         packages: 0,
         undoing: MAX_UNDOING,
+        visible: HashMap::new(),
+        following: MAX_FOLLOWING,
     };
     for file in in_order(&files) {
         if let Err(unread) = reader.add(file) {
@@ -172,6 +177,10 @@ struct DescriptionReader {
     packages: usize,
     /// The names that may still be looked at to leave out wrong files.
     undoing: usize,
+    /// The number of files that each one sees.
+    visible: HashMap<String, usize>,
+    /// The imports that may still be followed.
+    following: usize,
 }
 
 impl DescriptionReader {
@@ -225,6 +234,13 @@ impl DescriptionReader {
                 }
             }
         }
+        let seen = visible.iter().map(|import| self.visible.get(import));
+        let followed = seen.map(|count| 1 + count.copied().unwrap_or(0)).sum();
+        let following = self.following.checked_sub(followed);
+        self.following = following.ok_or_else(|| {
+            own("is not read, since the files of the server see too many others".to_owned())
+        })?;
+        self.visible.insert(name.to_owned(), visible.len());
         reduced.dependency = visible.into_iter().collect();
         self.packages += 1 + file.package().matches('.').count();
         let files = self.public_imports.len() + self.unread.len();

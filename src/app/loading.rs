@@ -3,7 +3,7 @@
 //! behind and ends with the process.
 
 use lgoose_base::error::Error;
-use lgoose_base::files::PlanFolder;
+use lgoose_base::files::{DataMemory, PlanFolder};
 use lgoose_base::foreign_formats;
 use lgoose_base::machine;
 use lgoose_engine::{MemoryWatch, StuckShard, Watchdog, stuck_loading_error, stuck_report_error};
@@ -53,9 +53,26 @@ impl WorkClock {
     }
 }
 
+/// The memory that the process of a plan may take, in bytes; `None` for the memory of the machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct MemoryLimits {
+    pub(super) process: Option<u64>,
+    /// The part that data files may take; `None` for all that is left of it.
+    pub(super) data: Option<u64>,
+}
+
+impl MemoryLimits {
+    /// Makes the memory that the data files of one plan may take together.
+    pub(super) fn data_memory(self) -> DataMemory {
+        let left = |most: u64| most.saturating_sub(machine::taken_memory().unwrap_or(0));
+        let process = self.process.or_else(machine::usual_memory);
+        let limit = self.data.or(process.map(left));
+        limit.map_or_else(DataMemory::default, DataMemory::new)
+    }
+}
+
 /// Loads a plan as [`lgoose_lua::load`] does, and gives it up if its top level cannot be ended. Without a typed seed, a plan
-/// that sets one is loaded again, so that its top level sees that seed, too; `usual` is the seed if it sets none. The process
-/// may take `most_memory` bytes, or the memory of the machine.
+/// that sets one is loaded again, so that its top level sees that seed, too; `usual` is the seed if it sets none.
 ///
 /// # Errors
 /// The mistake in the plan.
@@ -66,13 +83,21 @@ pub(super) fn load(
     typed_seed: Option<u64>,
     usual: u64,
     folder: &PlanFolder,
-    most_memory: Option<u64>,
+    memory: MemoryLimits,
 ) -> Result<Loaded, Error> {
     let with_seed = |seed| {
         let (of, text, variables) = (name.to_owned(), source.to_owned(), variables.clone());
-        let folder = folder.clone();
-        watched(name, most_memory, move |heartbeat| {
-            lgoose_lua::load_watched(&of, &text, variables, seed, &folder, heartbeat)
+        let (folder, data_memory) = (folder.clone(), memory.data_memory());
+        watched(name, memory.process, move |heartbeat| {
+            lgoose_lua::load_watched(
+                &of,
+                &text,
+                variables,
+                seed,
+                &folder,
+                &data_memory,
+                heartbeat,
+            )
         })
     };
     let seed = typed_seed.unwrap_or(usual);

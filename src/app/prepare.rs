@@ -2,7 +2,7 @@
 //! determines the target, starts it if it is a built-in site, and returns a run for the engine.
 
 use super::client::client;
-use super::loading;
+use super::loading::{self, MemoryLimits};
 use super::places::{self, RunFile};
 use super::sites::Sites;
 use lgoose_base::error::{Diagnostic, Error, masked_address, masked_url};
@@ -63,6 +63,8 @@ pub(super) struct CommandOptions {
     pub(super) paused: bool,
     /// The part of the load that this process drives.
     pub(super) part: LoadPart,
+    /// Memory that data files may take, in bytes; `None` for all that the process may take.
+    pub(super) data_memory: Option<u64>,
 }
 
 impl Default for CommandOptions {
@@ -72,6 +74,7 @@ impl Default for CommandOptions {
             once: None,
             paused: false,
             part: LoadPart::WHOLE,
+            data_memory: None,
         }
     }
 }
@@ -252,7 +255,10 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         typed.seed,
         seed,
         &test.folder,
-        typed.memory,
+        MemoryLimits {
+            process: typed.memory,
+            data: test.command.data_memory,
+        },
     )?;
     places::contain_plan_files(&program, &mut settings, &mut typed, &test.folder)?;
     check_hosts_of_plan(&program, &plan, &settings, &typed)?;

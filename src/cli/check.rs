@@ -2,6 +2,7 @@
 
 use super::values::{users, variable};
 use clap::Args;
+use lgoose_base::units;
 use std::path::PathBuf;
 
 /// `lgoose check`.
@@ -21,6 +22,9 @@ pub(crate) struct CheckArgs {
     /// A file with variables, one NAME=VALUE per line; --env takes precedence
     #[arg(long, value_name = "FILE")]
     pub env_file: Option<PathBuf>,
+    /// Memory that the plan's data files may take [default: most of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub data_memory: Option<u64>,
     /// Let the plan read and name any file, as in a run with this flag
     #[arg(long)]
     pub allow_files: bool,

@@ -137,6 +137,9 @@ pub(crate) struct WorkerArgs {
     /// Memory that the process may use [default: most of what the machine has]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub memory: Option<u64>,
+    /// Memory that the data files of a plan may take together [default: what is left of --memory]
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub data_memory: Option<u64>,
 }
 
 /// `lgoose gather`.

@@ -275,6 +275,12 @@ pub(crate) struct MachineArgs {
     /// 'ulimit -v' limits it.
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub memory: Option<u64>,
+    /// Memory that the data files of the plan may take together [default: what is left of --memory]
+    ///
+    /// A plan whose files take more is not run. This counts while they are read, for what 'data', 'file' and 'grpc.load' keep
+    /// and for what they need on the way. 'lgoose check' shows how much that is.
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub data_memory: Option<u64>,
     /// Memory that a user's VM may use [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub lua_memory: Option<u64>,

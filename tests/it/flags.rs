@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 92] = [
+const MISFITS: [(&str, &str, &[&str]); 93] = [
     (
         "--otlp",
         "plan.lua",
@@ -185,6 +185,7 @@ const MISFITS: [(&str, &str, &[&str]); 92] = [
         &["'NAME=VALUE' is not the name of a variable"],
     ),
     ("--memory", "lots", &["'lots' is not a size", "64MiB"]),
+    ("--data-memory", "all", &["'all' is not a size", "64MiB"]),
     ("--lua-memory", "x", &["'x' is not a size"]),
     ("--lua-time", "x", &["'x' is not a duration"]),
     // Flags that take no value.

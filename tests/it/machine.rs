@@ -4,6 +4,11 @@ use crate::faulty::{Act, Site, answer};
 use crate::program::{Lgoose, plan};
 use crate::report::read;
 use crate::skipping::skip;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
 
 #[test]
@@ -360,4 +365,48 @@ fn a_test_start_that_takes_more_memory_than_the_process_may_starts_no_load() {
     assert_eq!(report.json["ending"]["cause"], "trouble");
     assert_eq!(report.json["ending"]["in_test_start"], true);
     assert_eq!(report.count("GET page"), 0);
+}
+
+#[test]
+fn files_that_stand_for_more_memory_than_they_may_take_are_refused_by_name() {
+    let path = plan(
+        "reads_lines.lua",
+        "local rows = data.lines 'reads_lines.gz'\ntask { function(user) user:get '/' end }",
+    );
+    let packed = Path::new(&path).with_file_name("reads_lines.gz");
+    let mut file = GzEncoder::new(Vec::new(), Compression::best());
+    file.write_all(&b"a\n".repeat(12 << 20))
+        .expect("it is packed");
+    let bytes = file.finish().expect("it is packed");
+    assert!(bytes.len() < 64 << 10);
+    fs::write(&packed, bytes).expect("the folder takes a file");
+    for (arguments, most) in [
+        (&["-H", "demo:api", "--data-memory", "4MiB"][..], "4.00 MiB"),
+        (&["--list", "--data-memory", "20MiB"], "20.0 MiB"),
+    ] {
+        let ended = Lgoose::new([&[&*path], arguments].concat()).finish();
+        assert_eq!(ended.code, 2, "{}", ended.stderr);
+        for words in [
+            "reads_lines.lua:1",
+            "cannot read 'reads_lines.gz': it takes more than ",
+            &format!("the files of a plan may take {most} of memory together"),
+            "'--data-memory' gives them more",
+        ] {
+            assert!(
+                ended.stderr.contains(words),
+                "'{words}' in {}",
+                ended.stderr
+            );
+        }
+    }
+    let checked = Lgoose::new(["check", &path, "--data-memory", "1GiB"]).finish();
+    assert_eq!(checked.code, 0, "{}", checked.stderr);
+    let line = checked
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("memory of its data files: "));
+    assert_eq!(
+        line,
+        Some("memory of its data files: 120 MiB of 1.00 GiB ('--data-memory')")
+    );
 }

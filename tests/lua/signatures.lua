@@ -18,6 +18,10 @@ task { "one-time passwords", function()
   end
   same(#totp.code "GEZDGNBVGY3TQOJQ", 6, "of now")
   raises("unknown option 'digit'", totp.code, "GEZDGNBV", { digit = 6 })
+  raises("option 'period' is a whole number of seconds, at least 1, not 0", totp.code, "GEZDGNBV", { period = 0 })
+  raises("option 'period' is a whole number of seconds, at least 1, not 30s", totp.code, "GEZDGNBV", { period = "30s" })
+  raises("option 'time' is a number of seconds since 1970, not -1", totp.code, "GEZDGNBV", { time = -1 })
+  raises("the secret must be a string, not nil", totp.code)
   raises("option 'hash' is", totp.code, "GEZDGNBV", { hash = "md5" })
   raises("this is not base32", totp.code, "no secret!")
 end }

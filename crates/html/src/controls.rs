@@ -9,7 +9,7 @@ use scraper::ElementRef;
 use std::collections::{HashMap, HashSet};
 
 use super::collapse;
-use super::direction::{self, Direction};
+use super::direction::{self, Direction, Directions};
 use super::document::Document;
 use super::forms::{Button, ControlPosition};
 use super::owners::{self, OwnedControl};
@@ -29,6 +29,7 @@ pub(super) struct FormEntries {
     pub(super) required: IndexSet<String>,
     /// The places of all controls, with the number of values that each contributes.
     places: Vec<ControlPlace>,
+    directions: Directions,
     /// The name of the character set that the form is sent in.
     charset: &'static str,
     /// The bytes that the entries may still take; `None` if they were too many.
@@ -156,7 +157,7 @@ impl FormEntries {
             return;
         }
         let value = self.fields.last().map_or("", |(_, value)| value);
-        let (direction, rule) = match direction::of_control(element, kind == "tel") {
+        let (direction, rule) = match self.directions.of_control(element, kind == "tel") {
             Direction::Fixed(direction) => (direction, None),
             Direction::OfValue => (direction::of_text(value), Some(ValueRule::Direction)),
         };

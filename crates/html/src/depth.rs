@@ -11,7 +11,7 @@ use super::scan::{Scanner, Tag};
 pub(super) const DEEPEST: usize = 1024;
 
 /// The most attributes of a tag.
-const MOST_ATTRIBUTES: usize = 2000;
+pub(super) const MOST_ATTRIBUTES: usize = 2000;
 
 /// Returns the page up to the tag that would nest deeper than [`DEEPEST`] or has more than [`MOST_ATTRIBUTES`], which for
 /// nearly every page is all of it. An estimate: elements that need no end tag are not counted.

@@ -288,15 +288,12 @@ impl Document {
 
     /// Returns the page's referrer policy: its last `<meta name=referrer>` that is understood.
     pub fn referrer_policy(&self) -> Option<ReferrerPolicy> {
-        let in_template = |element: &ElementRef<'_>| {
-            let mut around = element.ancestors().filter_map(ElementRef::wrap);
-            around.any(|outer| outer.value().name() == "template")
-        };
-        let metas = self.root()?.descendent_elements();
-        let metas = metas.filter(|element| element.value().name() == "meta");
+        let metas = self
+            .elements()
+            .filter(|element| element.value().name() == "meta");
         let policies = metas.filter(|meta| {
             let name = meta.attr("name");
-            name.is_some_and(|name| name.eq_ignore_ascii_case("referrer")) && !in_template(meta)
+            name.is_some_and(|name| name.eq_ignore_ascii_case("referrer"))
         });
         policies
             .filter_map(|meta| ReferrerPolicy::of_page(meta.attr("content")?))

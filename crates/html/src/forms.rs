@@ -8,7 +8,7 @@ use url::Url;
 use super::controls::FormEntries;
 use super::document::{Document, NodeKey};
 use super::join::join;
-use super::owners::{is_form, owner};
+use super::owners::{first_owner, is_form};
 use super::value::ValueRule;
 
 /// The method by which a form is sent.
@@ -170,10 +170,7 @@ pub fn find_form_within(
     most_bytes: usize,
 ) -> Result<Option<Form>, FormTooLarge> {
     let element = match among {
-        Some(keys) => {
-            let mut elements = keys.iter().filter_map(|key| doc.element(*key));
-            elements.find_map(|element| owner(doc, element))
-        }
+        Some(keys) => first_owner(doc, keys.iter().filter_map(|key| doc.element(*key))),
         None => doc.elements().find(is_form),
     };
     element

@@ -5,6 +5,7 @@ use ego_tree::NodeId;
 use ego_tree::iter::Edge;
 use html5ever::ns;
 use scraper::ElementRef;
+use std::collections::HashMap;
 
 use super::document::Document;
 
@@ -16,18 +17,53 @@ pub(super) struct OwnedControl<'a> {
     pub(super) disabled: bool,
 }
 
-/// Returns the form that an element belongs to, if it is a control or stands in one.
-pub(super) fn owner<'a>(doc: &'a Document, element: ElementRef<'a>) -> Option<ElementRef<'a>> {
-    if is_control(element) {
-        if let Some(id) = element.attr("form") {
-            return by_id(doc, id).filter(is_form);
+/// Returns the form of the first of these elements that belongs to one: a control by its owner, any other element by the form
+/// around it. Looks through the page once, however many controls name a form that it does not have.
+pub(super) fn first_owner<'a>(
+    doc: &'a Document,
+    elements: impl Iterator<Item = ElementRef<'a>>,
+) -> Option<ElementRef<'a>> {
+    let mut ids = None;
+    // Elements in one parent have the same form around them.
+    let mut formless = None;
+    for element in elements {
+        if is_control(element) {
+            if let Some(id) = element.attr("form") {
+                let ids = ids.get_or_insert_with(|| elements_by_id(doc));
+                match ids.get(id).copied().filter(is_form) {
+                    Some(form) => return Some(form),
+                    None => continue,
+                }
+            }
+            if let Some(form) = doc.distant_form(element) {
+                return Some(form);
+            }
         }
-        if let Some(form) = doc.distant_form(element) {
-            return Some(form);
+        if is_form(&element) {
+            return Some(element);
+        }
+        let parent = element.parent().map(|parent| parent.id());
+        if parent == formless {
+            continue;
+        }
+        let mut around = element.ancestors().filter_map(ElementRef::wrap);
+        match around.find(is_form) {
+            Some(form) => return Some(form),
+            None => formless = parent,
         }
     }
-    let around = element.ancestors().filter_map(ElementRef::wrap);
-    std::iter::once(element).chain(around).find(is_form)
+    None
+}
+
+/// Returns the first element of each id, without those in a `<template>`.
+fn elements_by_id(doc: &Document) -> HashMap<&str, ElementRef<'_>> {
+    let mut ids = HashMap::new();
+    for element in doc.elements() {
+        if let Some(id) = element.attr("id").filter(|id| !id.is_empty()) {
+            ids.entry(id).or_insert(element);
+        }
+    }
+    ids
 }
 
 /// Returns the controls of a form in the order of the page, without those in a `<template>`. Those in a `<datalist>` are sent

@@ -12,7 +12,7 @@ use scraper::node::{Element, Text};
 use scraper::{Html, Node};
 
 use super::collapse;
-use super::depth::DEEPEST;
+use super::depth::{DEEPEST, MOST_ATTRIBUTES};
 use super::weight::TreeWeight;
 
 /// The reason why a text is not a tree.
@@ -177,6 +177,11 @@ fn element(start: &BytesStart<'_>) -> Result<Element, String> {
     let named = |name: &str| QualName::new(None, ns!(), LocalName::from(name));
     let mut attributes = Vec::new();
     for attribute in start.attributes() {
+        if attributes.len() == MOST_ATTRIBUTES {
+            return Err(format!(
+                "an element has more than {MOST_ATTRIBUTES} attributes"
+            ));
+        }
         let attribute = attribute.map_err(|error| error.to_string())?;
         let value = attribute.normalized_value(XmlVersion::Implicit1_0);
         let value = value.map_err(|error| error.to_string())?;
@@ -207,6 +212,11 @@ mod tests {
         let keys = document.select_while(&selector, None, &|| true);
         let keys = keys.expect("nobody ends it").into_iter();
         keys.map(|key| document.text(key)).collect()
+    }
+
+    fn with_attributes(count: usize) -> String {
+        let attributes = (0..count).map(|number| format!(" b{number}=''"));
+        format!("<a{}/>", attributes.collect::<String>())
     }
 
     const ENVELOPE: &str = "<?xml version='1.0'?>\n<!DOCTYPE x>\n<s:Envelope xmlns:s='urn:soap'><s:Body>\
@@ -256,12 +266,14 @@ mod tests {
             ("{}", "no element"),
             ("", "no element"),
             (&"<a>".repeat(1_000_000), "1024 deep"),
+            (&with_attributes(20_000), "more than 2000 attributes"),
         ] {
             match read(text, usize::MAX) {
                 XmlFault::Wrong(fault) => assert!(fault.contains(part), "{fault}"),
                 other => panic!("{other:?}"),
             }
         }
+        assert_eq!(found(&with_attributes(2000), "a[b1999]").len(), 1);
         let many = format!("<a>{}</a>", "<b/>".repeat(100_000));
         assert_eq!(read(&many, 1 << 20), XmlFault::TooLarge);
     }

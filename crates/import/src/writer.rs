@@ -48,6 +48,7 @@ pub(super) fn write(
             resolver: &mut resolver,
             files: &mut files,
             out: String::new(),
+            counted: (0, 0),
             notes: Vec::new(),
             settled: pass == 1,
         };
@@ -156,6 +157,8 @@ struct PlanWriter<'a, 'b> {
     resolver: &'b mut ValueResolver<'a>,
     files: &'b mut PlanAttachments,
     out: String,
+    /// The part of the text of which the lines are counted, in bytes, and their number.
+    counted: (usize, usize),
     /// Lines, counted from the first task, with their notes.
     notes: Vec<(usize, LineNote)>,
     /// Whether all uses of values are known.
@@ -163,6 +166,14 @@ struct PlanWriter<'a, 'b> {
 }
 
 impl PlanWriter<'_, '_> {
+    /// Returns the number of the line that is written next. Looks at each line once.
+    fn next_line(&mut self) -> usize {
+        let (bytes, lines) = self.counted;
+        let lines = lines + self.out[bytes..].matches('\n').count();
+        self.counted = (self.out.len(), lines);
+        lines + 1
+    }
+
     fn line(&mut self, indent: usize, text: &str) {
         self.out.push_str(&" ".repeat(indent));
         self.out.push_str(text);
@@ -249,7 +260,7 @@ impl PlanWriter<'_, '_> {
         page: Option<usize>,
         variable: Option<(&str, bool)>,
     ) {
-        let line = self.out.matches('\n').count() + 1;
+        let line = self.next_line();
         let form = submit.map(|submit| {
             if page == Some(submit.source) {
                 super::origin::ValueExtraction::Form(submit.selector.clone()).expression("page")
@@ -299,7 +310,7 @@ impl PlanWriter<'_, '_> {
         };
         self.line(INDENT, &format!("{start}user:batch {{"));
         for at in all {
-            let line = self.out.matches('\n').count() + 1;
+            let line = self.next_line();
             let mut call = CallWriter {
                 selection: self.selection,
                 at: *at,

@@ -55,7 +55,7 @@ pub use loading::{
     STUBS, VariableDefault, default_of, is_set, load, load_bundle, load_watched, read,
     requested_variables, review, unset_variables,
 };
-pub use plan_files::{Bundle, CompiledRegex, EnvVariables, Program};
+pub use plan_files::{Bundle, CompiledRegex, EnvVariables, Program, read_any_descriptions};
 pub use requests::{
     ExchangeEnd, Finished, JobFunction, Op, ReceiveTime, RequestOp, ResponseStream, SocketOp,
     decode_any_message, page_message, read_in_pieces,

@@ -5,7 +5,8 @@ use super::screen::{print_text, warn};
 use crate::app::{loading, places, prepare};
 use crate::cli;
 use lgoose_base::error::{Diagnostic, Error, exit};
-use lgoose_base::units::counted;
+use lgoose_base::files::DataMemory;
+use lgoose_base::units::{counted, show_size};
 use lgoose_lua::{Program, VariableDefault};
 use lgoose_plan::config::{Config, Settings};
 use url::Url;
@@ -18,8 +19,12 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     let folder = flags::plan_folder(&flags.plan, flags.allow_files);
     let flags::PlanText { name, source, .. } = flags::read_file(&flags.plan, &folder, false)?;
     let variables = flags::read_variables(flags.env_file.as_deref(), &flags.env, &[])?;
+    let memory = loading::MemoryLimits {
+        process: None,
+        data: flags.data_memory,
+    };
     let (program, mut plan, mut settings) =
-        loading::load(&name, &source, variables, Some(0), 0, &folder, None)?;
+        loading::load(&name, &source, variables, Some(0), 0, &folder, memory)?;
     lgoose_plan::leave_out_unweighted(&mut plan)?;
     let mut typed = Settings {
         host: flags.host.clone(),
@@ -54,8 +59,9 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     };
     let variable_list = describe_variables(&program);
     print_text(&format!(
-        "{name} is fine{but}\n\n{}{load}{variable_list}{}",
+        "{name} is fine{but}\n\n{}{load}{variable_list}{}{}",
         lgoose_plan::outline(&plan),
+        describe_data(program.data_memory()),
         host_path.unwrap_or_default()
     ))?;
     for warning in &warnings {
@@ -96,6 +102,18 @@ fn describe_variables(program: &Program) -> String {
         list("not set", &unset),
         list("default", &defaults)
     )
+}
+
+/// Describes the memory of data files; empty if the plan has none.
+fn describe_data(memory: &DataMemory) -> String {
+    match memory.taken() {
+        0 => String::new(),
+        taken => format!(
+            "\nmemory of its data files: {} of {} ('--data-memory')",
+            show_size(taken as f64),
+            show_size(memory.limit() as f64)
+        ),
+    }
 }
 
 /// Describes the effect of the host's path on those of requests; `None` if it has none.

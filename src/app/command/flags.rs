@@ -50,6 +50,7 @@ pub(super) fn test(path: &Path, flags: &cli::RunArgs) -> Result<TestInput, Error
             ),
             paused: flags.load.paused,
             part: flags.load.part.unwrap_or(LoadPart::WHOLE),
+            data_memory: flags.machine.data_memory,
         },
         ..TestInput::new(source)
     })

@@ -155,7 +155,7 @@ mod tests {
                 Some(0),
                 0,
                 &folder(),
-                None,
+                loading::MemoryLimits::default(),
             );
             let (_, plan, _) = loaded.unwrap_or_else(|error| panic!("{error}\n{}", imported.plan));
             assert_eq!(plan.scenarios.len(), 1, "{}", imported.plan);
@@ -294,7 +294,7 @@ mod tests {
                     Some(0),
                     0,
                     &folder(),
-                    None,
+                    loading::MemoryLimits::default(),
                 );
                 let (_, plan, _) =
                     loaded.unwrap_or_else(|error| panic!("{error}\n{}", imported.plan));
@@ -337,7 +337,7 @@ mod tests {
             Some(0),
             0,
             &folder(),
-            None,
+            loading::MemoryLimits::default(),
         );
         assert!(loaded.is_ok(), "{}", imported.plan);
         assert!(imported.plan.contains("b = env \"W"), "{}", imported.plan);

@@ -19,7 +19,10 @@ pub(super) fn list(path: &Path, flags: &cli::RunArgs) -> Result<u8, Error> {
         flags.load.seed,
         0,
         &flags::folder_of(path, flags),
-        flags.machine.memory,
+        loading::MemoryLimits {
+            process: flags.machine.memory,
+            data: flags.machine.data_memory,
+        },
     )?;
     if let Some(path) = &flags.screen.log_file {
         let log = [RunFile::new("the file of '--log-file'", path)];

@@ -1,7 +1,7 @@
 //! A job: everything that a worker needs to load the plan of the manager, packed.
 
 use crate::app::client::client;
-use crate::app::loading;
+use crate::app::loading::{self, MemoryLimits};
 use lgoose_base::allotment::Reservations;
 use lgoose_base::error::{Error, Trouble};
 use lgoose_base::files::NamedFile;
@@ -55,7 +55,7 @@ pub(super) struct TlsFiles {
 /// Settings of the worker itself.
 #[derive(Debug, Clone)]
 pub(super) struct WorkerTerms {
-    pub(super) memory: Option<u64>,
+    pub(super) memory: MemoryLimits,
     /// Hosts that the worker sends to; all if the list is empty.
     pub(super) allowed: Vec<String>,
 }
@@ -143,13 +143,14 @@ impl Job {
 pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<lgoose_engine::Run, Error> {
     let job = Job::unpack(&offer.packed)?;
     let (bundle, name) = (job.bundle, job.name.clone());
-    let load = move |heartbeat: &_| lgoose_lua::load_bundle(&bundle, heartbeat);
-    let (program, mut plan, _) = loading::watched(&name, terms.memory, load)?;
+    let data_memory = terms.memory.data_memory();
+    let load = move |heartbeat: &_| lgoose_lua::load_bundle(&bundle, &data_memory, heartbeat);
+    let (program, mut plan, _) = loading::watched(&name, terms.memory.process, load)?;
     lgoose_plan::select(&mut plan, &job.config)?;
     let folder = secrets::temporary_folder()?;
     let mut config = Config {
         run: job.config,
-        local: local(offer.part, offer.threads, terms.memory),
+        local: local(offer.part, offer.threads, terms.memory.process),
         screen: ScreenConfig {
             only_summary: false,
             status_codes: false,

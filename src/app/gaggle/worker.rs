@@ -2,6 +2,7 @@
 
 use super::job::{WorkerTerms, load};
 use super::{address, connect};
+use crate::app::loading::MemoryLimits;
 use crate::app::runtime;
 use crate::app::signal_handler::SignalHandler;
 use crate::cli;
@@ -32,7 +33,10 @@ pub(in crate::app) fn work(flags: &cli::WorkerArgs, handler: &SignalHandler) -> 
         process: rand::random(),
     };
     let terms = WorkerTerms {
-        memory: flags.memory,
+        memory: MemoryLimits {
+            process: flags.memory,
+            data: flags.data_memory,
+        },
         allowed: flags.allow_host.clone(),
     };
     let mut address = address(&flags.broker.url, &flags.broker.reached)?;

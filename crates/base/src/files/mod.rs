@@ -1,5 +1,6 @@
 //! Reading and writing of files, and the rules for those that a plan names. Knows nothing about their contents.
 
+mod data_memory;
 mod mark;
 mod named_file;
 mod plan_folder;
@@ -7,6 +8,7 @@ mod reading;
 mod sorter;
 mod writing;
 
+pub use data_memory::{DataCharge, DataMemory, DataMemoryFull};
 pub use named_file::{CreatedFile, NamedFile};
 pub use plan_folder::{FileError, FileReach, FileUse, PathRefusal, PlanFolder, WriteFolder};
 pub use reading::{

@@ -53,6 +53,9 @@ local redis = {}
 ---@class lgoose.redis.PipelineOptions
 ---@field name? string # the row `REDIS name` (default: "pipeline")
 
+-- The types of options that `user:tcp` does not check, or checks under another name.
+local TYPES = { address = "string", name = "string", tls = "boolean", server_name = "string", user = "string", password = "string" }
+
 local OPTIONS = {
   address = true,
   name = true,
@@ -426,6 +429,18 @@ function redis.connect(user, options)
           .. "'; options: address, db, max_buffer, name, password, protocol, server_name, tags, timeout, tls, user",
         2
       )
+    end
+  end
+  for name, expected in pairs(TYPES) do
+    local value = options[name]
+    if value ~= nil and type(value) ~= expected then
+      error(("redis.connect: option '%s' must be a %s, not %s"):format(name, expected, type(value)), 2)
+    end
+  end
+  for name, least in pairs { db = 0, max_buffer = 1 } do
+    local value = options[name]
+    if value ~= nil and (math.type(value) ~= "integer" or value < least) then
+      error(("redis.connect: option '%s' is a whole number, at least %d, not %s"):format(name, least, tostring(value)), 2)
     end
   end
   local protocol = options.protocol or 3

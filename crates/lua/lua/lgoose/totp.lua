@@ -28,7 +28,15 @@ function totp.code(secret, options)
   local digits, hmac = options.digits or 6, HASHES[options.hash or "sha1"]
   if not hmac then error("totp.code: option 'hash' is \"sha1\", \"sha256\" or \"sha512\"", 2) end
   if math.type(digits) ~= "integer" or digits < 1 or digits > 9 then error("totp.code: option 'digits' is from 1 to 9", 2) end
-  local counter = (options.time or time.now()) // (options.period or 30)
+  local period, moment = options.period or 30, options.time or time.now()
+  if math.type(period) ~= "integer" or period < 1 then
+    error("totp.code: option 'period' is a whole number of seconds, at least 1, not " .. tostring(period), 2)
+  end
+  if type(moment) ~= "number" or not (moment >= 0 and moment < 2 ^ 53) then
+    error("totp.code: option 'time' is a number of seconds since 1970, not " .. tostring(moment), 2)
+  end
+  if type(secret) ~= "string" then error("totp.code: the secret must be a string, not " .. type(secret), 2) end
+  local counter = moment // period
   local mac = hmac(base32.decode(secret), string.pack(">i8", math.tointeger(counter)), "raw")
   -- RFC 4226, section 5.3: the last four bits are the offset of the number.
   local number = string.unpack(">I4", mac, (mac:byte(-1) & 15) + 1) & 0x7fffffff

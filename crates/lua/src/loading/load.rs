@@ -5,7 +5,7 @@ use crate::diagnostics;
 use crate::limits::Heartbeat;
 use crate::plan_files::{Bundle, EnvVariables, Program, check_costs, compile};
 use lgoose_base::error::{Diagnostic, Error, masked_address};
-use lgoose_base::files::{self, FileReach, PlanFolder};
+use lgoose_base::files::{self, DataMemory, FileReach, PlanFolder};
 use lgoose_base::tags::Tags;
 use lgoose_plan::config::Settings;
 use lgoose_plan::{Hook, Plan};
@@ -35,12 +35,13 @@ pub fn load(
         variables.into(),
         seed,
         &folder,
+        &DataMemory::default(),
         &Arc::default(),
     )
 }
 
-/// Loads a plan as [`load`] does, with the files of that folder; the heartbeat shows its progress to a watchdog of
-/// another thread.
+/// Loads a plan as [`load`] does, with the files of that folder, which may take that memory together; the heartbeat shows its
+/// progress to a watchdog of another thread.
 ///
 /// # Errors
 /// As [`load`].
@@ -50,6 +51,7 @@ pub fn load_watched(
     variables: EnvVariables,
     seed: u64,
     folder: &PlanFolder,
+    data_memory: &DataMemory,
     heartbeat: &Arc<Heartbeat>,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
     // An editor's byte order mark and a '#!' line are no Lua.
@@ -58,7 +60,7 @@ pub fn load_watched(
         .map_err(|error| Error::cannot("compile the prelude", error.to_string()))?;
     check_costs(source)
         .map_err(|(problem, help)| Diagnostic::new(problem).at(name, None, source).help(help))?;
-    let mut program = Program::new(name, source, prelude, variables, seed, folder);
+    let mut program = Program::new(name, source, prelude, variables, seed, folder, data_memory);
     program.plan = compile(&format!("@{name}"), source, false)
         .map_err(|error| diagnostics::diagnose(&error, &program.sources))?;
     let program = Arc::new(program);
@@ -80,6 +82,7 @@ pub fn load_watched(
 /// As [`load`], and trouble with unpacking it.
 pub fn load_bundle(
     bundle: &Bundle,
+    data_memory: &DataMemory,
     heartbeat: &Arc<Heartbeat>,
 ) -> Result<(Arc<Program>, Plan, Settings), Error> {
     let unpacked = bundle.unpack()?;
@@ -90,7 +93,15 @@ pub fn load_bundle(
         allowed: Some(BTreeSet::new()),
     };
     let (name, source) = (&bundle.name, &bundle.source);
-    let loaded = load_watched(name, source, variables, bundle.seed, &folder, heartbeat)?;
+    let loaded = load_watched(
+        name,
+        source,
+        variables,
+        bundle.seed,
+        &folder,
+        data_memory,
+        heartbeat,
+    )?;
     loaded.0.keep(unpacked);
     Ok(loaded)
 }

@@ -106,7 +106,7 @@ fn is_inside(path: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::{EnvVariables, load, load_bundle, load_watched};
-    use lgoose_base::files::{FileReach, PlanFolder};
+    use lgoose_base::files::{DataMemory, FileReach, PlanFolder};
     use std::fs;
     use std::sync::Arc;
 
@@ -148,7 +148,7 @@ mod tests {
         let json = serde_json::to_vec(&bundle).expect("plain data");
         let bundle: Bundle = serde_json::from_slice(&json).expect("what was written");
         let (program, plan, settings) =
-            load_bundle(&bundle, &Arc::default()).expect("it brings all");
+            load_bundle(&bundle, &DataMemory::default(), &Arc::default()).expect("it brings all");
         assert_eq!(program.digest(), digest);
         assert_eq!(settings.users, Some(6));
         assert_eq!(plan.scenarios[0].tasks[0].title(), "front page");
@@ -187,7 +187,15 @@ mod tests {
             let source = format!("local rows = data.lines '{file}'\ntask {{ function() end }}");
             let name = plans.join("plan.lua").display().to_string();
             let (variables, heartbeat) = (EnvVariables::default(), Arc::default());
-            let loaded = load_watched(&name, &source, variables, 1, &anywhere, &heartbeat);
+            let loaded = load_watched(
+                &name,
+                &source,
+                variables,
+                1,
+                &anywhere,
+                &DataMemory::default(),
+                &heartbeat,
+            );
             let (program, ..) = loaded.expect("it may read any file");
             let message = Bundle::of(&program).expect_err(file).to_string();
             assert!(message.contains("is not in the plan's folder"), "{message}");
@@ -199,7 +207,7 @@ mod tests {
         let (mut bundle, _) = bundle();
         for path in ["../evil.lua", "/tmp/evil.lua", "a/../../evil.lua"] {
             bundle.modules = BTreeMap::from([(PathBuf::from(path), String::new())]);
-            let message = load_bundle(&bundle, &Arc::default())
+            let message = load_bundle(&bundle, &DataMemory::default(), &Arc::default())
                 .expect_err(path)
                 .to_string();
             assert!(message.contains("outside of its folder"), "{message}");

@@ -1,5 +1,6 @@
 //! A JSON value in one piece of memory, which all users of a process read and none changes. Knows no Lua.
 
+use lgoose_base::files::{DataCharge, DataMemory, DataMemoryFull};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use std::collections::HashMap;
@@ -65,14 +66,37 @@ impl JsonTree {
     /// # Errors
     /// The deserializer's, or that the value is too large.
     pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<JsonTree, D::Error> {
-        let mut builder = Builder::default();
+        JsonTree::read_within(deserializer, &mut DataMemory::default().charge())
+    }
+
+    /// Reads a value in memory that is taken from `charge` before it is used.
+    ///
+    /// # Errors
+    /// As [`JsonTree::read`], and that there is not enough memory, which `charge` knows, too.
+    pub(crate) fn read_within<'de, D: Deserializer<'de>>(
+        deserializer: D,
+        charge: &mut DataCharge,
+    ) -> Result<JsonTree, D::Error> {
+        let mut builder = Builder::new(charge);
         let whole = builder.deserialize(deserializer)?;
         builder.finish(whole)
     }
 
-    /// Begins a list whose values are read one after the other.
-    pub(crate) fn of_list() -> ListBuilder {
-        ListBuilder::default()
+    /// Begins a list whose values are read one after the other, likewise.
+    pub(crate) fn of_list(charge: &mut DataCharge) -> ListBuilder<'_> {
+        ListBuilder {
+            builder: Builder::new(charge),
+            values: Vec::new(),
+        }
+    }
+
+    /// Returns the memory that it takes, in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let names = self
+            .names
+            .iter()
+            .map(|name| name.len() + size_of::<Box<str>>());
+        self.entries.capacity() * size_of::<Entry>() + self.texts.capacity() + names.sum::<usize>()
     }
 
     /// Returns an object without members.
@@ -198,13 +222,13 @@ impl Serialize for JsonNode<'_> {
 }
 
 /// A list while its values are read.
-#[derive(Debug, Default)]
-pub(crate) struct ListBuilder {
-    builder: Builder,
+#[derive(Debug)]
+pub(crate) struct ListBuilder<'c> {
+    builder: Builder<'c>,
     values: Vec<Entry>,
 }
 
-impl ListBuilder {
+impl ListBuilder<'_> {
     /// Reads one more value.
     ///
     /// # Errors
@@ -214,8 +238,14 @@ impl ListBuilder {
         deserializer: D,
     ) -> Result<(), D::Error> {
         let value = self.builder.deserialize(deserializer)?;
+        self.builder.take_entry()?;
         self.values.push(Entry { name: 0, value });
         Ok(())
+    }
+
+    /// Returns the reason why memory was refused, if it was.
+    pub(crate) fn refusal(&self) -> Option<&DataMemoryFull> {
+        self.builder.charge.refusal()
     }
 
     /// Returns the list.
@@ -229,8 +259,9 @@ impl ListBuilder {
 }
 
 /// A tree while it is read.
-#[derive(Debug, Default)]
-struct Builder {
+#[derive(Debug)]
+struct Builder<'c> {
+    charge: &'c mut DataCharge,
     /// The depth of nesting of the value that is being read.
     depth: u32,
     entries: Vec<Entry>,
@@ -239,7 +270,28 @@ struct Builder {
     texts: String,
 }
 
-impl Builder {
+impl<'c> Builder<'c> {
+    fn new(charge: &'c mut DataCharge) -> Builder<'c> {
+        Builder {
+            charge,
+            depth: 0,
+            entries: Vec::new(),
+            places: HashMap::new(),
+            names: Vec::new(),
+            texts: String::new(),
+        }
+    }
+
+    /// Takes memory before it is used.
+    fn take<E: serde::de::Error>(&mut self, bytes: usize) -> Result<(), E> {
+        self.charge.take(bytes).map_err(E::custom)
+    }
+
+    /// Takes the memory of a value: in its list, which grows, and then among all.
+    fn take_entry<E: serde::de::Error>(&mut self) -> Result<(), E> {
+        self.take(3 * size_of::<Entry>())
+    }
+
     /// Adds the values of a list or an object, and returns where they stand.
     fn keep<E: serde::de::Error>(&mut self, values: Vec<Entry>) -> Result<(u32, u32), E> {
         let from = self.entries.len();
@@ -252,6 +304,7 @@ impl Builder {
             return Ok(*place);
         }
         let place = index(self.names.len())?;
+        self.take(2 * (name.len() + size_of::<(Box<str>, u32)>()))?;
         self.names.push(name.into());
         self.places.insert(name.into(), place);
         Ok(place)
@@ -293,7 +346,7 @@ fn index<E: serde::de::Error>(place: usize) -> Result<u32, E> {
     u32::try_from(place).map_err(|_| E::custom("it has more than 4 GiB of texts or values"))
 }
 
-impl<'de> DeserializeSeed<'de> for &mut Builder {
+impl<'de> DeserializeSeed<'de> for &mut Builder<'_> {
     type Value = Stored;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Stored, D::Error> {
@@ -301,7 +354,7 @@ impl<'de> DeserializeSeed<'de> for &mut Builder {
     }
 }
 
-impl<'de> Visitor<'de> for &mut Builder {
+impl<'de> Visitor<'de> for &mut Builder<'_> {
     type Value = Stored;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -344,6 +397,8 @@ impl<'de> Visitor<'de> for &mut Builder {
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Stored, E> {
         let from = index(self.texts.len())?;
         let length = index(text.len())?;
+        // Once more while it grows.
+        self.take(2 * text.len())?;
         self.texts.push_str(text);
         index::<E>(self.texts.len())?;
         Ok(Stored::Text(from, length))
@@ -353,6 +408,7 @@ impl<'de> Visitor<'de> for &mut Builder {
         self.enter()?;
         let mut values = Vec::new();
         while let Some(value) = list.next_element_seed(&mut *self)? {
+            self.take_entry()?;
             values.push(Entry { name: 0, value });
         }
         self.depth -= 1;
@@ -366,6 +422,7 @@ impl<'de> Visitor<'de> for &mut Builder {
         while let Some(name) = map.next_key::<String>()? {
             let name = self.name(&name)?;
             let value = map.next_value_seed(&mut *self)?;
+            self.take_entry()?;
             members.push(Entry { name, value });
         }
         self.depth -= 1;

@@ -11,7 +11,7 @@ use super::variables::{EnvVariables, PlanVariables};
 use crate::diagnostics::word_line;
 use lgoose_base::allotment::Reservations;
 use lgoose_base::error::{Diagnostic, Error};
-use lgoose_base::files::PlanFolder;
+use lgoose_base::files::{DataMemory, PlanFolder};
 use lgoose_base::tags::Tags;
 use lgoose_plan::config::LoadPart;
 use lgoose_plan::shared_state::{SharedLink, SharedState};
@@ -110,6 +110,7 @@ impl Program {
         variables: EnvVariables,
         seed: u64,
         folder: &PlanFolder,
+        data_memory: &DataMemory,
     ) -> Program {
         Program {
             file: name.to_owned(),
@@ -128,7 +129,7 @@ impl Program {
             run_state: OnceLock::new(),
             task_locations: Vec::new(),
             observes_requests: false,
-            data: DataFiles::new(folder.clone()),
+            data: DataFiles::new(folder.clone(), data_memory.clone()),
             unpacked: OnceLock::new(),
             patterns: Patterns::new(),
             schemas: Schemas::new(),
@@ -269,6 +270,11 @@ impl Program {
     pub fn serve_reserved(&self, part: LoadPart, reservations: &Arc<Reservations>, version: u64) {
         self.data
             .serve_part(part, Some((reservations.clone(), version)));
+    }
+
+    /// Returns the memory that the plan's data files may take together, and what they take now.
+    pub fn data_memory(&self) -> &DataMemory {
+        self.data.memory()
     }
 
     /// Returns the files that have been read so far: the plan, its modules and data.

@@ -4,8 +4,9 @@
 use super::cache::TextCache;
 use super::data_files::{DataFiles, DataFormat, refused};
 use super::descriptions::{check_maps, read_descriptions, unread_edition};
+use super::schema_work::{SchemaText, check_imports, check_work, lighten};
 use lgoose_base::error::nearest;
-use lgoose_base::files::FileError;
+use lgoose_base::files::{DataCharge, FileError};
 use prost_reflect::prost::Message as _;
 use prost_reflect::prost_types::FileDescriptorProto;
 use prost_reflect::{DescriptorPool, MessageDescriptor};
@@ -58,6 +59,8 @@ pub(crate) struct Schema {
     unread_services: BTreeMap<String, Arc<str>>,
     /// The problem of an unreadable description whose services are unknown.
     undecoded: Option<Arc<str>>,
+    /// The memory that counts for it among the files of the plan, if it is from those.
+    _charge: Option<DataCharge>,
 }
 
 impl Schema {
@@ -81,6 +84,7 @@ impl Schema {
             methods,
             unread_services: BTreeMap::new(),
             undecoded: None,
+            _charge: None,
         }
     }
 
@@ -187,8 +191,13 @@ impl FileResolver for KnownFiles {
 }
 
 fn compile(data: &DataFiles, files: &[String], paths: &[String]) -> Result<Schema, String> {
+    // The schema is kept as long as the plan, and so is what it counts.
+    let mut charge = data.memory().charge();
+    let known = read_all(data, files, paths, &mut charge)?;
+    let parsed = known.values().map(File::file_descriptor_proto);
+    check_imports(parsed)?;
     let mut resolver = ChainFileResolver::new();
-    resolver.add(KnownFiles(read_all(data, files, paths)?));
+    resolver.add(KnownFiles(known));
     resolver.add(GoogleFileResolver::new());
     let mut compiler = protox::Compiler::with_file_resolver(resolver);
     for file in files {
@@ -200,7 +209,10 @@ fn compile(data: &DataFiles, files: &[String], paths: &[String]) -> Result<Schem
         let checked = check_maps(&file.message_type);
         checked.map_err(|problem| format!("'{}' {problem}", file.name()))?;
     }
-    Ok(Schema::of(&pool))
+    Ok(Schema {
+        _charge: Some(charge),
+        ..Schema::of(&pool)
+    })
 }
 
 /// Reads files and all that they import as files of the plan, so that workers of a run get them, too. The files that
@@ -209,6 +221,7 @@ fn read_all(
     data: &DataFiles,
     files: &[String],
     paths: &[String],
+    charge: &mut DataCharge,
 ) -> Result<HashMap<String, File>, String> {
     let mut read = HashMap::new();
     let mut pending: Vec<(String, Option<String>)> =
@@ -241,8 +254,7 @@ fn read_all(
         };
         let rows = data.open(&DataFormat::Whole, &place)?;
         let bytes = rows.whole().map(|file| file.bytes).unwrap_or_default();
-        let text = String::from_utf8(bytes.to_vec());
-        let text = text.map_err(|_| format!("'{place}' is not UTF-8"))?;
+        let text = text_of(&place, &bytes)?;
         if let Some(edition) = edition_of(&text) {
             return Err(format!("'{place}' {}", unread_edition(edition)));
         }
@@ -251,15 +263,37 @@ fn read_all(
                 "'{place}', line {line}: nested deeper than {MAX_DEPTH} levels"
             ));
         }
+        let kept = SchemaText::of(&text).take(charge);
+        kept.map_err(|full| format!("cannot read '{place}': {full}"))?;
         // Messages name the file as the plan's folder has it.
         File::from_source(&place, &text).map_err(|error| described(&error))?;
         let file = File::from_source(&name, &text).map_err(|error| described(&error))?;
+        let file = lighten(file);
+        let work = check_work(file.file_descriptor_proto());
+        work.map_err(|problem| format!("'{place}' {problem}"))?;
         for import in &file.file_descriptor_proto().dependency {
             pending.push((import.clone(), Some(place.clone())));
         }
         read.insert(name, file);
     }
     Ok(read)
+}
+
+/// Returns the text of a `.proto` file.
+fn text_of(place: &str, bytes: &[u8]) -> Result<String, String> {
+    let line = |at: usize| 1 + memchr::memchr_iter(b'\n', &bytes[..at]).count();
+    let control = bytes
+        .iter()
+        .position(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace());
+    let problem = match (str::from_utf8(bytes), control) {
+        (Ok(text), None) => return Ok(text.to_owned()),
+        (_, Some(at)) => format!("line {} has a byte with the number {}", line(at), bytes[at]),
+        (Err(error), None) => format!("line {} is not UTF-8", line(error.valid_up_to())),
+    };
+    Err(format!(
+        "'{place}' is not a '.proto' file: {problem}; of a compiled set of descriptors ('protoc -o'), load the files that it was \
+         made of, or write grpc.reflect()"
+    ))
 }
 
 /// Levels of messages and values in a file. The compiler calls itself for each.
@@ -289,7 +323,7 @@ fn too_deep_at(text: &str) -> Option<usize> {
 }
 
 /// Returns the length of the comment that a text begins with, if it begins with one.
-fn comment_length(text: &str) -> Option<usize> {
+pub(super) fn comment_length(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         return Some(text.find('\n').unwrap_or(text.len()));
     }
@@ -298,7 +332,7 @@ fn comment_length(text: &str) -> Option<usize> {
 }
 
 /// Returns the length of the string that a text begins with, its quotes included. It ends with its line in any case.
-fn quoted_length(text: &str, quote: char) -> usize {
+pub(super) fn quoted_length(text: &str, quote: char) -> usize {
     let mut chars = text.char_indices().skip(1);
     while let Some((at, char)) = chars.next() {
         match char {
@@ -350,6 +384,24 @@ pub(crate) fn described_files(descriptions: &[Vec<u8>]) -> (Vec<usize>, Vec<Stri
     imports.dedup();
     imports.retain(|name| !names.contains(name));
     (places, imports)
+}
+
+/// Reads descriptions as of a server, each after its length in four bytes, for tests of hostile ones.
+pub fn read_any_descriptions(bytes: &[u8]) {
+    let mut rest = bytes;
+    let mut descriptions = Vec::new();
+    while let Some((length, more)) = rest.split_first_chunk() {
+        let length = u32::from_be_bytes(*length) as usize;
+        let (one, more) = more.split_at(length.min(more.len()));
+        descriptions.push(one.to_vec());
+        rest = more;
+    }
+    let (places, _) = described_files(&descriptions);
+    let distinct: Vec<_> = places
+        .into_iter()
+        .map(|place| descriptions[place].clone())
+        .collect();
+    let _schema = Schema::of_descriptions(&distinct, Vec::new());
 }
 
 /// Returns the method of that name in some schemas.

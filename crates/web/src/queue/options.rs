@@ -84,7 +84,13 @@ const REFUSED: [(&str, &[&str]); 5] = [
     ),
     (
         "widens what a plan may do: set it where lgoose serves, as LGOOSE_… in its environment",
-        &["env_allow", "memory", "lua_memory", "lua_time"],
+        &[
+            "env_allow",
+            "memory",
+            "data_memory",
+            "lua_memory",
+            "lua_time",
+        ],
     ),
     (
         "sends figures elsewhere: set it where lgoose serves, as LGOOSE_OTLP in its environment",

@@ -310,7 +310,9 @@ fn keep_schema(
 }
 
 /// Removes duplicate descriptions. Returns the rest, and the names of missing files that they import.
-fn missing_files(_: &Lua, files: Vec<LuaString>) -> mlua::Result<(Vec<LuaString>, Vec<String>)> {
+fn missing_files(lua: &Lua, files: Vec<LuaString>) -> mlua::Result<(Vec<LuaString>, Vec<String>)> {
+    let work: usize = files.iter().map(|file| file.as_bytes().len()).sum();
+    VmHost::of(lua).limits.spend(lua, work as u64 * 16)?;
     let bytes: Vec<_> = files.iter().map(|file| file.as_bytes().to_vec()).collect();
     let (distinct, missing) = described_files(&bytes);
     let distinct = distinct.into_iter().map(|place| files[place].clone());

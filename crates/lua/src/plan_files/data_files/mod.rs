@@ -12,7 +12,9 @@ use super::digest::{self, ContentDigest};
 use super::json_tree::{JsonNode, JsonTree};
 use bytes::Bytes;
 use lgoose_base::allotment::{Allotment, Reservations, Taken};
-use lgoose_base::files::{FileError, FileUse, NamedFile, PathRefusal, PlanFolder};
+use lgoose_base::files::{
+    DataCharge, DataMemory, DataMemoryFull, FileError, FileUse, NamedFile, PathRefusal, PlanFolder,
+};
 use lgoose_plan::config::LoadPart;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -118,6 +120,7 @@ impl RowOrder {
 #[derive(Debug)]
 pub(crate) struct DataFiles {
     folder: PlanFolder,
+    memory: DataMemory,
     files: TextCache<DataRows>,
     /// The formats in which each CSV file has been read: it is kept once for each.
     csv_formats: Mutex<HashMap<PathBuf, Vec<CsvFormat>>>,
@@ -144,6 +147,8 @@ pub(crate) struct DataRows {
     /// SHA-256 of the file's bytes.
     digest: ContentDigest,
     content: DataContent,
+    /// The memory of its content, which counts as long as this is there.
+    _charge: DataCharge,
     circular: AtomicU64,
     unique: OnceLock<UniqueRows>,
     share: Arc<OnceLock<RowShare>>,
@@ -190,10 +195,11 @@ pub(crate) enum DataRow<'a> {
 }
 
 impl DataFiles {
-    /// Creates the collection for the folder of a plan.
-    pub(crate) fn new(folder: PlanFolder) -> DataFiles {
+    /// Creates the collection for the folder of a plan, whose files may take that memory together.
+    pub(crate) fn new(folder: PlanFolder, memory: DataMemory) -> DataFiles {
         DataFiles {
             folder,
+            memory,
             files: TextCache::new(usize::MAX),
             csv_formats: Mutex::default(),
             share: Arc::default(),
@@ -229,7 +235,10 @@ impl DataFiles {
         let key = format!("{format:?} {}", path.display());
         self.files.get_or_insert_with(&key, |_| {
             let named = self.named(file);
-            let content = read(format, file, &named)?;
+            let mut charge = self.memory.charge();
+            let content = read(format, file, &named, &mut charge)?;
+            let kept = charge.set(content.heap_bytes());
+            kept.map_err(|full| format!("cannot read '{file}': {full}"))?;
             let digest = digest::of_file(&named)
                 .map_err(|error| format!("cannot read '{file}': {error}"))?;
             let folder = self.folder.real_path().unwrap_or_default();
@@ -239,6 +248,7 @@ impl DataFiles {
                 key: format!("{format:?} {within}"),
                 digest,
                 content,
+                _charge: charge,
                 circular: AtomicU64::new(0),
                 unique: OnceLock::new(),
                 share: self.share.clone(),
@@ -279,6 +289,11 @@ impl DataFiles {
             DataContent::Streamed(rows) => rows.columns().map(<[String]>::to_vec),
             _ => None,
         }
+    }
+
+    /// Returns the memory that the files may take together, and what they take now.
+    pub(crate) fn memory(&self) -> &DataMemory {
+        &self.memory
     }
 
     /// Returns the paths of the files that have been read so far.
@@ -434,19 +449,56 @@ impl DataRows {
     }
 }
 
+/// The reason why a text cannot be kept.
+enum CellFault {
+    /// A span cannot say where it is.
+    TooLarge,
+    Full(DataMemoryFull),
+}
+
+impl CellFault {
+    /// Returns the sentence about the file.
+    fn of(self, file: &str) -> String {
+        match self {
+            CellFault::TooLarge => format!("'{file}' is larger than 4 GiB; split it"),
+            CellFault::Full(full) => format!("cannot read '{file}': {full}"),
+        }
+    }
+}
+
+impl DataContent {
+    /// Returns the memory that it takes, in bytes.
+    fn heap_bytes(&self) -> usize {
+        match self {
+            DataContent::Table { cells, .. } | DataContent::Lines(cells) => cells.heap_bytes(),
+            DataContent::Json(tree) => tree.heap_bytes(),
+            DataContent::Streamed(rows) => rows.heap_bytes(),
+            DataContent::Whole(bytes) => bytes.len(),
+        }
+    }
+}
+
 impl CellTexts {
-    fn push(&mut self, text: &[u8], file: &str) -> Result<(), String> {
+    fn push(&mut self, text: &[u8], charge: &mut DataCharge) -> Result<(), CellFault> {
         let from = self.bytes.len();
+        let room = charge.reserve(&mut self.bytes, text.len());
+        room.map_err(CellFault::Full)?;
         self.bytes.extend_from_slice(text);
-        self.span(from, self.bytes.len(), file)
+        self.span(from, self.bytes.len(), charge)
     }
 
-    fn span(&mut self, from: usize, to: usize, file: &str) -> Result<(), String> {
+    fn span(&mut self, from: usize, to: usize, charge: &mut DataCharge) -> Result<(), CellFault> {
         let (Ok(from), Ok(to)) = (u32::try_from(from), u32::try_from(to)) else {
-            return Err(format!("'{file}' is larger than 4 GiB; split it"));
+            return Err(CellFault::TooLarge);
         };
+        let room = charge.reserve(&mut self.spans, 1);
+        room.map_err(CellFault::Full)?;
         self.spans.push((from, to));
         Ok(())
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.bytes.capacity() + self.spans.capacity() * size_of::<(u32, u32)>()
     }
 
     fn text(&self, span: (u32, u32)) -> &[u8] {

@@ -5,45 +5,59 @@ use super::streamed::{RowLimit, RowShape, StreamedRows};
 use super::{CellTexts, CsvFormat, DataContent, DataFormat, JsonTree};
 use crate::large_integers;
 use flate2::read::MultiGzDecoder;
-use lgoose_base::files::{self, FileError, NamedFile};
+use lgoose_base::files::{DataCharge, FileError, NamedFile};
 use lgoose_base::yaml;
 use std::collections::HashSet;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 
-/// Reads a file in that format. All but bytes as they are may be compressed with gzip.
+/// Reads a file in that format. All but bytes as they are may be compressed with gzip. Memory is taken from `charge` before it
+/// is used.
 ///
 /// # Errors
-/// A sentence that names the file, and its line if one is wrong.
+/// A sentence that names the file, and its line if one is wrong; or that it takes too much memory.
 pub(super) fn read(
     format: &DataFormat,
     file: &str,
     path: &NamedFile,
+    charge: &mut DataCharge,
 ) -> Result<DataContent, String> {
     let fault = |error: FileError| format!("cannot read '{file}': {error}");
     match format {
-        DataFormat::Csv(csv) => table(file, path, csv),
+        DataFormat::Csv(csv) => table(file, path, csv, charge),
         DataFormat::Lines { streamed: true } => {
             let fault = |error: csv::Error| format!("cannot read '{file}': {error}");
-            match StreamedRows::index(file, path, RowShape::Line, fault)? {
+            match StreamedRows::index(file, path, RowShape::Line, charge, fault)? {
                 rows if rows.len() == 0 => Err(format!("'{file}' is empty")),
                 rows => Ok(DataContent::Streamed(rows)),
             }
         }
-        DataFormat::Lines { streamed: false } => lines(file, unpacked(path).map_err(fault)?),
-        DataFormat::Whole => Ok(DataContent::Whole(path.read().map_err(fault)?.into())),
-        DataFormat::JsonLines => json_lines(file, &unpacked(path).map_err(fault)?),
+        DataFormat::Lines { streamed: false } => {
+            lines(file, unpacked(path, charge).map_err(fault)?, charge)
+        }
+        DataFormat::Whole => {
+            let opened = path.open().map_err(fault)?;
+            let bytes = charge.read_all(&opened, length(&opened));
+            Ok(DataContent::Whole(
+                bytes.map_err(|error| fault(error.into()))?.into(),
+            ))
+        }
+        DataFormat::JsonLines => json_lines(file, &unpacked(path, charge).map_err(fault)?, charge),
         DataFormat::Json | DataFormat::Json5 | DataFormat::Yaml => {
-            let bytes = unpacked(path).map_err(fault)?;
+            let bytes = unpacked(path, charge).map_err(fault)?;
             let text = strip_byte_order_mark(&bytes);
             if text.trim_ascii().is_empty() {
                 return Err(format!("'{file}' is empty"));
             }
             let tree = match format {
-                DataFormat::Json => json(text).map_err(|error| error.to_string()),
-                DataFormat::Json5 => utf8(text).and_then(json5),
-                _ => utf8(text).and_then(yaml),
+                DataFormat::Json => json(text, charge).map_err(|error| error.to_string()),
+                DataFormat::Json5 => utf8(text).and_then(|text| json5(text, charge)),
+                _ => utf8(text).and_then(|text| yaml(text, charge)),
             };
+            if let Some(full) = charge.refusal() {
+                return Err(format!("cannot read '{file}': {full}"));
+            }
             let kind = match format {
                 DataFormat::Json => "JSON",
                 DataFormat::Json5 => "JSON5",
@@ -55,23 +69,31 @@ pub(super) fn read(
     }
 }
 
-fn json(text: &[u8]) -> serde_json::Result<JsonTree> {
+fn json(text: &[u8], charge: &mut DataCharge) -> serde_json::Result<JsonTree> {
     let quoted = large_integers::quoted(text);
     let text = quoted.as_deref().unwrap_or(text);
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let tree = JsonTree::read(&mut deserializer)?;
+    let tree = JsonTree::read_within(&mut deserializer, charge)?;
     deserializer.end()?;
     Ok(tree)
 }
 
-fn json5(text: &str) -> Result<JsonTree, String> {
+fn json5(text: &str, charge: &mut DataCharge) -> Result<JsonTree, String> {
     let mut deserializer = json5::Deserializer::from_str(text);
-    JsonTree::read(&mut deserializer).map_err(|error| error.to_string())
+    JsonTree::read_within(&mut deserializer, charge).map_err(|error| error.to_string())
 }
 
-fn yaml(text: &str) -> Result<JsonTree, String> {
+fn yaml(text: &str, charge: &mut DataCharge) -> Result<JsonTree, String> {
+    /// The memory of a value while it is read, in bytes.
+    const NODE_BYTES: usize = 120;
+    // Each value needs one of these beside it. `yaml::parse` has a limit for those that stand for others.
+    let marks = text.bytes().filter(|byte| b"\n,:[{-".contains(byte));
+    let values = (1 + marks.count()).saturating_mul(NODE_BYTES);
+    charge
+        .take(values.saturating_add(text.len()))
+        .map_err(|full| full.to_string())?;
     let value = yaml::parse(text).map_err(|fault| fault.what)?;
-    JsonTree::read(value).map_err(|error| error.to_string())
+    JsonTree::read_within(value, charge).map_err(|error| error.to_string())
 }
 
 fn utf8(text: &[u8]) -> Result<&str, String> {
@@ -96,11 +118,25 @@ pub(super) fn is_compressed(input: &mut impl BufRead) -> io::Result<bool> {
     Ok(input.fill_buf()?.starts_with(b"\x1f\x8b"))
 }
 
-fn unpacked(path: &NamedFile) -> Result<Vec<u8>, FileError> {
-    Ok(files::read_all(unpacking(path.open()?)?)?)
+/// Reads a file as a whole, unpacked.
+fn unpacked(path: &NamedFile, charge: &mut DataCharge) -> Result<Vec<u8>, FileError> {
+    let opened = path.open()?;
+    // Of one that is compressed, the length is not known, and at least that.
+    let length = length(&opened);
+    Ok(charge.read_all(unpacking(opened)?, length)?)
 }
 
-fn table(file: &str, path: &NamedFile, format: &CsvFormat) -> Result<DataContent, String> {
+/// Returns the length of a file, 0 if it is not known.
+fn length(file: &File) -> u64 {
+    file.metadata().map_or(0, |metadata| metadata.len())
+}
+
+fn table(
+    file: &str,
+    path: &NamedFile,
+    format: &CsvFormat,
+    charge: &mut DataCharge,
+) -> Result<DataContent, String> {
     let named = format.columns.as_ref();
     let unequal = |position: Option<&csv::Position>, expected: u64, got: u64| {
         let line = position.map_or(0, |position| line_of_row(path, position));
@@ -122,11 +158,13 @@ fn table(file: &str, path: &NamedFile, format: &CsvFormat) -> Result<DataContent
     };
     let cannot = |error: FileError| format!("cannot read '{file}': {error}");
     let input = if format.streamed {
-        unpacking(RowLimit::new(path.open_of_any_size().map_err(cannot)?))
+        path.open_of_any_size()
     } else {
-        unpacking(path.open().map_err(cannot)?)
+        path.open()
     };
-    let input = input.map_err(|error| cannot(error.into()))?;
+    let input = unpacking(input.map_err(cannot)?).map_err(|error| cannot(error.into()))?;
+    let input = RowLimit::new(input, charge);
+    let read = input.read_bytes();
     let mut reader = format.reader().from_reader(input);
     let columns = match named {
         Some(columns) => columns.clone(),
@@ -148,12 +186,14 @@ fn table(file: &str, path: &NamedFile, format: &CsvFormat) -> Result<DataContent
     }
     if format.streamed {
         let shape = RowShape::Table(format.clone(), columns);
-        return StreamedRows::index(file, path, shape, fault).map(DataContent::Streamed);
+        return StreamedRows::index(file, path, shape, charge, fault).map(DataContent::Streamed);
     }
     let mut cells = CellTexts::default();
     loop {
+        read.set(0);
         for cell in &record {
-            cells.push(cell, file)?;
+            let pushed = cells.push(cell, charge);
+            pushed.map_err(|fault| fault.of(file))?;
         }
         if !reader.read_byte_record(&mut record).map_err(fault)? {
             break;
@@ -208,7 +248,7 @@ fn line_of_row(path: &NamedFile, position: &csv::Position) -> u64 {
 }
 
 /// Splits a file into lines without their ends; empty lines are not rows.
-fn lines(file: &str, bytes: Vec<u8>) -> Result<DataContent, String> {
+fn lines(file: &str, bytes: Vec<u8>, charge: &mut DataCharge) -> Result<DataContent, String> {
     let mut cells = CellTexts::default();
     let mut from = bytes.len() - strip_byte_order_mark(&bytes).len();
     while from < bytes.len() {
@@ -216,7 +256,8 @@ fn lines(file: &str, bytes: Vec<u8>) -> Result<DataContent, String> {
         let line = &bytes[from..end];
         let length = line.strip_suffix(b"\r").unwrap_or(line).len();
         if length > 0 {
-            cells.span(from, from + length, file)?;
+            let added = cells.span(from, from + length, charge);
+            added.map_err(|fault| fault.of(file))?;
         }
         from = end + 1;
     }
@@ -228,8 +269,8 @@ fn lines(file: &str, bytes: Vec<u8>) -> Result<DataContent, String> {
 }
 
 /// Reads a value from each line; empty lines have none.
-fn json_lines(file: &str, text: &[u8]) -> Result<DataContent, String> {
-    let mut builder = JsonTree::of_list();
+fn json_lines(file: &str, text: &[u8], charge: &mut DataCharge) -> Result<DataContent, String> {
+    let mut builder = JsonTree::of_list(charge);
     for (number, line) in (1..).zip(strip_byte_order_mark(text).split(|byte| *byte == b'\n')) {
         if line.trim_ascii().is_empty() {
             continue;
@@ -237,9 +278,12 @@ fn json_lines(file: &str, text: &[u8]) -> Result<DataContent, String> {
         let quoted = large_integers::quoted(line);
         let mut json = serde_json::Deserializer::from_slice(quoted.as_deref().unwrap_or(line));
         let added = builder.add(&mut json).and_then(|()| json.end());
-        added.map_err(|error| {
-            let column = error.column();
-            format!("'{file}', line {number}, is not JSON: it is wrong at column {column}")
+        added.map_err(|error| match builder.refusal() {
+            Some(full) => format!("cannot read '{file}': {full}"),
+            None => {
+                let column = error.column();
+                format!("'{file}', line {number}, is not JSON: it is wrong at column {column}")
+            }
         })?;
     }
     match builder.finish() {

@@ -2,7 +2,7 @@
 
 use super::read::{is_compressed, strip_byte_order_mark};
 use super::{CsvFormat, DataRow};
-use lgoose_base::files::{FileError, NamedFile};
+use lgoose_base::files::{DataCharge, DataMemory, DataMemoryFull, FileError, NamedFile};
 use lgoose_base::units::show_size;
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -22,6 +22,8 @@ const LONGEST_ROW: u64 = 64 << 20;
 pub(super) struct StreamedRows {
     file: String,
     input: Mutex<File>,
+    /// The memory in which blocks of rows are read.
+    memory: DataMemory,
     shape: RowShape,
     /// The first byte of each block of rows, and the end of the last one.
     blocks: Vec<u64>,
@@ -53,13 +55,14 @@ impl StreamedRows {
         file: &str,
         path: &NamedFile,
         shape: RowShape,
+        charge: &mut DataCharge,
         fault: impl Fn(csv::Error) -> String,
     ) -> Result<StreamedRows, String> {
         let cannot = |error: io::Error| format!("cannot read '{file}': {error}");
         let input = path.open_of_any_size();
         let input = input.map_err(|error: FileError| format!("cannot read '{file}': {error}"))?;
-        let limit = RowLimit::new(input.try_clone().map_err(cannot)?);
-        let read = limit.read.clone();
+        let limit = RowLimit::new(input.try_clone().map_err(cannot)?, charge);
+        let read = limit.read_bytes();
         let mut reader = BufReader::with_capacity(1 << 16, limit);
         if is_compressed(&mut reader).map_err(cannot)? {
             return Err(format!(
@@ -67,12 +70,15 @@ impl StreamedRows {
             ));
         }
         let (blocks, count) = match &shape {
-            RowShape::Table(format, _) => rows_of_table(format, reader, &read).map_err(fault)?,
-            RowShape::Line => lines(reader, &read).map_err(cannot)?,
+            RowShape::Table(format, _) => {
+                rows_of_table(format, reader, &read, charge).map_err(fault)?
+            }
+            RowShape::Line => lines(reader, &read, charge).map_err(cannot)?,
         };
         Ok(StreamedRows {
             file: file.to_owned(),
             input: Mutex::new(input),
+            memory: charge.memory().clone(),
             shape,
             blocks,
             count,
@@ -81,6 +87,11 @@ impl StreamedRows {
 
     pub(super) fn len(&self) -> usize {
         self.count
+    }
+
+    /// Returns the memory that it takes, in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.blocks.capacity() * size_of::<u64>()
     }
 
     /// Reads the row with that index, from 0.
@@ -92,8 +103,9 @@ impl StreamedRows {
             return Ok(None);
         }
         let block = place / ROWS_OF_A_BLOCK;
+        let mut charge = self.memory.charge();
         let bytes = self
-            .read(self.blocks[block], self.blocks[block + 1])
+            .read(self.blocks[block], self.blocks[block + 1], &mut charge)
             .map_err(|error| format!("cannot read '{}': {error}", self.file))?;
         let number = place % ROWS_OF_A_BLOCK;
         let row = match &self.shape {
@@ -120,40 +132,53 @@ impl StreamedRows {
         })
     }
 
-    fn read(&self, from: u64, to: u64) -> io::Result<Vec<u8>> {
+    fn read(&self, from: u64, to: u64, charge: &mut DataCharge) -> io::Result<Vec<u8>> {
         let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
         input.seek(SeekFrom::Start(from))?;
-        let mut bytes = Vec::new();
-        (&*input).take(to - from).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        charge.read_all((&*input).take(to - from), to - from)
     }
 }
 
-/// A file of which no row may be longer than [`LONGEST_ROW`].
-pub(super) struct RowLimit {
-    file: File,
+/// An input of which no row may be longer than [`LONGEST_ROW`], nor take more memory than there is.
+pub(super) struct RowLimit<R> {
+    input: R,
+    longest: u64,
     /// The number of bytes read since the last row was complete.
     read: Rc<Cell<u64>>,
+    full: DataMemoryFull,
 }
 
-impl RowLimit {
-    /// Reads a file from where it is.
-    pub(super) fn new(file: File) -> RowLimit {
+impl<R> RowLimit<R> {
+    /// Reads an input from where it is.
+    pub(super) fn new(input: R, charge: &DataCharge) -> RowLimit<R> {
+        /// A row is kept, and grows, in the memory of the reader before it is in that of the file.
+        const COPIES: u64 = 4;
+        let most = charge.remaining() / COPIES;
         RowLimit {
-            file,
+            input,
+            longest: most.min(LONGEST_ROW),
             read: Rc::default(),
+            full: charge.full_after(most),
         }
+    }
+
+    /// Returns the number of bytes read since the last row was complete, which is set to 0 then.
+    pub(super) fn read_bytes(&self) -> Rc<Cell<u64>> {
+        self.read.clone()
     }
 }
 
-impl io::Read for RowLimit {
+impl<R: io::Read> io::Read for RowLimit<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.read.get() > LONGEST_ROW {
+        if self.read.get() > self.longest {
+            if self.longest < LONGEST_ROW {
+                return Err(io::Error::other(self.full.clone()));
+            }
             let longest = show_size(LONGEST_ROW as f64);
             let message = format!("a row has more than {longest}; is a quote not closed?");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
-        let count = self.file.read(buffer)?;
+        let count = self.input.read(buffer)?;
         self.read.set(self.read.get() + count as u64);
         Ok(count)
     }
@@ -161,8 +186,9 @@ impl io::Read for RowLimit {
 
 fn rows_of_table(
     format: &CsvFormat,
-    input: BufReader<RowLimit>,
+    input: BufReader<RowLimit<File>>,
     read: &Cell<u64>,
+    charge: &mut DataCharge,
 ) -> Result<(Vec<u64>, usize), csv::Error> {
     let mut reader = format.reader().from_reader(input);
     if format.columns.is_none() {
@@ -179,13 +205,19 @@ fn rows_of_table(
         }
         read.set(0);
         if count % ROWS_OF_A_BLOCK == 0 {
+            let room = charge.reserve(&mut blocks, 2);
+            room.map_err(io::Error::other)?;
             blocks.push(place);
         }
         count += 1;
     }
 }
 
-fn lines(mut input: BufReader<RowLimit>, read: &Cell<u64>) -> io::Result<(Vec<u64>, usize)> {
+fn lines(
+    mut input: BufReader<RowLimit<File>>,
+    read: &Cell<u64>,
+    charge: &mut DataCharge,
+) -> io::Result<(Vec<u64>, usize)> {
     let mut blocks = Vec::new();
     let mark = input.fill_buf()?;
     let mark = mark.len() - strip_byte_order_mark(mark).len();
@@ -202,6 +234,8 @@ fn lines(mut input: BufReader<RowLimit>, read: &Cell<u64>) -> io::Result<(Vec<u6
         }
         if !without_end(&line).is_empty() {
             if count % ROWS_OF_A_BLOCK == 0 {
+                let room = charge.reserve(&mut blocks, 2);
+                room.map_err(io::Error::other)?;
                 blocks.push(place);
             }
             count += 1;

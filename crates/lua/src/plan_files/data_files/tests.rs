@@ -1,9 +1,12 @@
 //! Tests of data files: rows, mistakes in files, and the orders in which rows are taken.
 
 use super::*;
+use flate2::Compression;
+use flate2::read::GzEncoder;
 use lgoose_base::files::FileReach;
 use std::collections::HashSet;
 use std::fs;
+use std::io::{Cursor, Read};
 
 const LINES: DataFormat = DataFormat::Lines { streamed: false };
 
@@ -22,7 +25,11 @@ impl DataFolder {
     }
 
     fn library(&self) -> DataFiles {
-        DataFiles::new(PlanFolder::new(&self.0, FileReach::Folder))
+        self.library_within(&DataMemory::default())
+    }
+
+    fn library_within(&self, memory: &DataMemory) -> DataFiles {
+        DataFiles::new(PlanFolder::new(&self.0, FileReach::Folder), memory.clone())
     }
 }
 
@@ -322,4 +329,127 @@ fn a_file_larger_than_memory_is_read_in_parts_and_a_row_that_never_ends_is_an_er
         let problem = library.open(&format, file).err().unwrap_or_default();
         assert!(problem.contains(part), "{file}: {problem}");
     }
+}
+
+/// Every format of data files.
+fn formats() -> Vec<DataFormat> {
+    let csv = |streamed| {
+        DataFormat::Csv(CsvFormat {
+            streamed,
+            ..CsvFormat::default()
+        })
+    };
+    vec![
+        csv(false),
+        csv(true),
+        LINES,
+        DataFormat::Lines { streamed: true },
+        DataFormat::Json,
+        DataFormat::Json5,
+        DataFormat::JsonLines,
+        DataFormat::Yaml,
+        DataFormat::Whole,
+    ]
+}
+
+fn compressed(bytes: impl Read) -> Vec<u8> {
+    let mut packed = GzEncoder::new(bytes, Compression::best());
+    let mut bytes = Vec::new();
+    packed.read_to_end(&mut bytes).expect("it is packed");
+    bytes
+}
+
+#[test]
+fn a_file_is_read_until_its_memory_is_full_whatever_it_stands_for() {
+    const MOST: u64 = 1 << 20;
+    let folder = DataFolder::with("full", &[]);
+    let write = |name: &str, bytes: &[u8]| {
+        fs::write(folder.0.join(name), bytes).expect("the folder takes a file");
+    };
+    // What some readers take for their first row or value, then much of the smallest that each keeps.
+    let of = |start: &str, piece: &str, count: usize| {
+        compressed(Cursor::new(start.to_owned()).chain(Cursor::new(piece.repeat(count))))
+    };
+    write("rows.csv.gz", &of("a\n", "b\n", 1 << 18));
+    write("row.csv.gz", &of("a\n\"", "b", 2 << 20));
+    write("lines.gz", &of("", "\n", 4 << 20));
+    write("values.gz", &of("[0", ",0", 1 << 17));
+    write("texts.gz", &of("[", "\"0123456789\",", 1 << 17));
+    write("names.gz", &{
+        let members = (0..40_000).map(|number| format!("\"{number}\":0,"));
+        let text = format!("{{{}\"\":0}}", members.collect::<String>());
+        compressed(text.as_bytes())
+    });
+    write("values.jsonl.gz", &of("", "0\n", 1 << 17));
+    write("values.yaml.gz", &of("", "- 0\n", 1 << 17));
+    write("random", &vec![7; 2 << 20]);
+    for file in ["hole.csv", "hole"] {
+        let sparse = fs::File::create(folder.0.join(file)).expect("the folder takes a file");
+        sparse.set_len(16 << 20).expect("it takes no room");
+    }
+    write(
+        "rows.csv",
+        format!("a\n{}", "b\n".repeat(3 << 20)).as_bytes(),
+    );
+    let files = fs::read_dir(&folder.0).expect("a folder");
+    for file in files {
+        let file = file.expect("a file").file_name();
+        let file = file.to_string_lossy();
+        for format in formats() {
+            let memory = DataMemory::new(MOST);
+            let opened = folder.library_within(&memory).open(&format, &file);
+            // Some formats are not that of the file, which its reader says; none reads beyond the limit.
+            if let Err(problem) = &opened {
+                let is_full = problem.contains("'--data-memory' gives them more");
+                assert_eq!(is_full, problem.contains("it takes more than"), "{problem}");
+            }
+            drop(opened);
+            assert_eq!(memory.taken(), 0, "{file} {format:?}");
+        }
+    }
+    for (format, file) in [
+        (0, "rows.csv.gz"),
+        (0, "row.csv.gz"),
+        (1, "rows.csv"),
+        (2, "lines.gz"),
+        (2, "hole"),
+        (3, "hole"),
+        (4, "values.gz"),
+        (4, "texts.gz"),
+        (4, "names.gz"),
+        (5, "values.gz"),
+        (6, "values.jsonl.gz"),
+        (7, "values.yaml.gz"),
+        (8, "random"),
+        (8, "hole"),
+    ] {
+        let library = folder.library_within(&DataMemory::new(MOST));
+        let problem = library.open(&formats()[format], file).err();
+        let problem = problem.unwrap_or_default();
+        let begins = format!("cannot read '{file}': it takes more than ");
+        assert!(problem.starts_with(&begins), "{file} {format}: {problem}");
+        assert!(problem.contains("may take 1.00 MiB"), "{problem}");
+    }
+}
+
+#[test]
+fn what_a_file_takes_counts_as_long_as_it_is_kept() {
+    let folder = DataFolder::with(
+        "kept",
+        &[("a.txt", "one\ntwo\n"), ("b.json", "[1, [\"x\"]]")],
+    );
+    let memory = DataMemory::new(1 << 20);
+    let library = folder.library_within(&memory);
+    library.open(&LINES, "a.txt").expect("it can be read");
+    let lines = memory.taken();
+    assert!((24..1024).contains(&lines), "{lines}");
+    library
+        .open(&DataFormat::Json, "b.json")
+        .expect("it can be read");
+    let both = memory.taken();
+    assert!((lines + 4 * 16..4096).contains(&both), "{both}");
+    library.open(&LINES, "a.txt").expect("it can be read");
+    assert_eq!(memory.taken(), both);
+    drop(library);
+    assert_eq!(memory.taken(), 0);
 }

@@ -20,6 +20,13 @@ use std::sync::Arc;
 /// The most memory, in bytes, that the names in descriptions may take.
 const MAX_NAMES: usize = 64 << 20;
 
+/// The most work of leaving out wrong files, in names that are looked at: for each such file, `prost-reflect` goes through all
+/// names that it has, and through all files for the name of each package.
+const MAX_UNDOING: usize = 50_000_000;
+
+/// The most work of following imports: for each file that one sees, `prost-reflect` goes through all that that one sees.
+const MAX_FOLLOWING: usize = 1_000_000;
+
 /// The files that a server has described.
 #[derive(Debug)]
 pub(super) struct DescribedFiles {
@@ -54,6 +61,10 @@ pub(super) fn read_descriptions(descriptions: &[Vec<u8>]) -> DescribedFiles {
         public_imports: HashMap::new(),
         unread: HashMap::new(),
         room: NameRoom::new(MAX_NAMES),
+        packages: 0,
+        undoing: MAX_UNDOING,
+        visible: HashMap::new(),
+        following: MAX_FOLLOWING,
     };
     for file in in_order(&files) {
         if let Err(unread) = reader.add(file) {
@@ -162,6 +173,14 @@ struct DescriptionReader {
     public_imports: HashMap<String, Vec<String>>,
     unread: HashMap<String, Unread>,
     room: NameRoom,
+    /// The number of names of packages, with those around them.
+    packages: usize,
+    /// The names that may still be looked at to leave out wrong files.
+    undoing: usize,
+    /// The number of files that each one sees.
+    visible: HashMap<String, usize>,
+    /// The imports that may still be followed.
+    following: usize,
 }
 
 impl DescriptionReader {
@@ -215,14 +234,33 @@ impl DescriptionReader {
                 }
             }
         }
+        let seen = visible.iter().map(|import| self.visible.get(import));
+        let followed = seen.map(|count| 1 + count.copied().unwrap_or(0)).sum();
+        let following = self.following.checked_sub(followed);
+        self.following = following.ok_or_else(|| {
+            own("is not read, since the files of the server see too many others".to_owned())
+        })?;
+        self.visible.insert(name.to_owned(), visible.len());
         reduced.dependency = visible.into_iter().collect();
+        self.packages += 1 + file.package().matches('.').count();
+        let files = self.public_imports.len() + self.unread.len();
+        let cost = self.room.names() + self.packages.saturating_mul(files);
+        if cost > self.undoing {
+            return Err(own(
+                "is not read, since the server describes too many files, or too many wrong ones"
+                    .to_owned(),
+            ));
+        }
         let added = self.described.pool.add_file_descriptor_proto(reduced);
-        added.map_err(|error| match absent {
-            None => own(format!("is wrong: {error}")),
-            Some(absent) => Unread {
-                error: Some(error.to_string()),
-                ..absent
-            },
+        added.map_err(|error| {
+            self.undoing -= cost;
+            match absent {
+                None => own(format!("is wrong: {error}")),
+                Some(absent) => Unread {
+                    error: Some(error.to_string()),
+                    ..absent
+                },
+            }
         })?;
         let public = public.into_iter().collect();
         self.public_imports.insert(name.to_owned(), public);

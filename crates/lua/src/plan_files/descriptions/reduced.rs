@@ -12,11 +12,22 @@ use prost_reflect::prost_types::{
 const MAX_PACKAGE_PARTS: usize = 100;
 
 /// The memory that names may still take.
-pub(super) struct NameRoom(usize);
+pub(super) struct NameRoom {
+    remaining: usize,
+    names: usize,
+}
 
 impl NameRoom {
     pub(super) fn new(bytes: usize) -> NameRoom {
-        NameRoom(bytes)
+        NameRoom {
+            remaining: bytes,
+            names: 0,
+        }
+    }
+
+    /// Returns the number of names that have taken some.
+    pub(super) fn names(&self) -> usize {
+        self.names
     }
 
     /// Takes memory for names.
@@ -24,8 +35,9 @@ impl NameRoom {
     /// # Errors
     /// There is not enough.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), String> {
-        let rest = self.0.checked_sub(bytes);
-        self.0 = rest.ok_or("has longer names than there is room for")?;
+        let rest = self.remaining.checked_sub(bytes);
+        self.remaining = rest.ok_or("has longer names than there is room for")?;
+        self.names += 1;
         Ok(())
     }
 }

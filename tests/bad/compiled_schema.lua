@@ -1,0 +1,3 @@
+grpc.load "descriptors.binpb"
+
+task { function(user) user:grpc("shop.Shop/Get", {}) end }

@@ -56,7 +56,7 @@ fn assert_bounded(readers: &[Reader]) {
             }
         }
         if std::env::var_os("SHOW").is_some() {
-            println!(
+            eprintln!(
                 "{:40} {:12} {least:>12?} {most:>12?}",
                 reader.name, reader.bound
             );

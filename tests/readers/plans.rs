@@ -208,9 +208,12 @@ const READERS: &[Reader] = &[
         size: 8,
         input: |n| {
             let file = |i: usize| {
-                let imports = |of: usize| match of < n {
-                    true => format!("import public \"{of}.proto\";"),
-                    false => String::new(),
+                let imports = |of: usize| {
+                    if of < n {
+                        format!("import public \"{of}.proto\";")
+                    } else {
+                        String::new()
+                    }
                 };
                 format!(
                     "\n>syntax = \"proto3\";{}{}",

@@ -138,9 +138,8 @@ impl TaskRunner {
     /// Lets the other users of the shard take a step, and more of them where this one has computed for long.
     async fn let_others_go_first(&mut self, turn: Duration) {
         let others = self.shared.light_steps.get();
-        let mut share = self.fair_share.borrow_mut();
-        let wait = share.end_turn(turn, Instant::now(), others);
-        drop(share);
+        let share = &self.fair_share;
+        let wait = share.borrow_mut().end_turn(turn, Instant::now(), others);
         if wait.is_zero() {
             tokio::task::yield_now().await;
             return;

@@ -7,9 +7,9 @@ use lgoose_http::ReqwestProxy;
 use lgoose_http::{
     AllowedHosts, ClientConfig, Discard, Resolver, Tls, TlsOptions, Transport, Version,
 };
-use lgoose_plan::config::{self, Config, DiscardedBodies, Http, RunConfig, ShowLevel};
 #[cfg(feature = "reqwest")]
-use lgoose_plan::config::{EnvironmentProxies, Proxy};
+use lgoose_plan::config::EnvironmentProxies;
+use lgoose_plan::config::{self, Config, DiscardedBodies, Http, Proxy, RunConfig, ShowLevel};
 use std::sync::Arc;
 
 /// Returns the client of all users and its resolver of host names.
@@ -18,6 +18,9 @@ use std::sync::Arc;
 /// Returns a mistake for a header or a file that its option cannot use.
 pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error> {
     let (config, local) = (&config.run, &config.local);
+    if !config.allow_host.is_empty() {
+        names_are_addresses(config)?;
+    }
     let version = match config.http {
         Http::Any => Version::Any,
         Http::Http1 => Version::Http1,
@@ -54,9 +57,25 @@ pub(super) fn client(config: &Config) -> Result<(ClientConfig, Resolver), Error>
         sticky_follow: config.sticky_follow,
         local_addresses: local.local_addresses.clone(),
         trace_sample: config.trace_sample,
-        allowed: AllowedHosts::default(),
+        allowed: AllowedHosts::new(&config.allow_host),
     };
     Ok((client, Resolver::new(pinned, config.dns_ttl)))
+}
+
+/// Checks that requests go where the host names say, since '--allow-host' only looks at names.
+///
+/// # Errors
+/// A [`Diagnostic`] that names the flag which leads elsewhere.
+pub(super) fn names_are_addresses(config: &RunConfig) -> Result<(), Diagnostic> {
+    let flag = match (&config.proxy, config.resolve.is_empty()) {
+        (Proxy::None, true) => return Ok(()),
+        (Proxy::None, false) => "--resolve",
+        _ => "--proxy",
+    };
+    let message = format!(
+        "'--allow-host' limits requests to some hosts by their names, and '{flag}' would lead elsewhere"
+    );
+    Err(Diagnostic::new(message).help(format!("leave one of them out: '{flag}' or '--allow-host'")))
 }
 
 #[cfg(feature = "reqwest")]

@@ -63,6 +63,8 @@ pub(super) struct CommandOptions {
     pub(super) paused: bool,
     /// The part of the load that this process drives.
     pub(super) part: LoadPart,
+    /// Whether the plan may do only what the command line allows.
+    pub(super) sandbox: bool,
     /// Memory that data files may take, in bytes; `None` for all that the process may take.
     pub(super) data_memory: Option<u64>,
 }
@@ -74,6 +76,7 @@ impl Default for CommandOptions {
             once: None,
             paused: false,
             part: LoadPart::WHOLE,
+            sandbox: false,
             data_memory: None,
         }
     }
@@ -209,6 +212,10 @@ pub(super) fn prepare(mut test: TestInput) -> Result<PreparedRun, Error> {
     let (client, resolver) = client(&config)?;
     let mut sites = Sites::default();
     let hosts = hosts_of(&plan, &config.run, &mut sites)?;
+    for host in &hosts {
+        let allowed = lgoose_http::check_allowed(host, &client.allowed);
+        allowed.map_err(|failure| Diagnostic::new(failure.detail))?;
+    }
     let secure = hosts.iter().any(|host| host.starts_with("https:"));
     if secure || client.transport.needs_tls() {
         client.tls.prepare()?;
@@ -261,6 +268,10 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         },
     )?;
     places::contain_plan_files(&program, &mut settings, &mut typed, &test.folder)?;
+    if test.command.sandbox {
+        places::refuse_plan_writes(&program, &mut settings, &mut typed)?;
+        limit_to_typed_host(&mut typed)?;
+    }
     check_hosts_of_plan(&program, &plan, &settings, &typed)?;
     let own_limits = check_own_limits(&settings, &typed);
     own_limits.map_err(|mistake| mistake.at(&name, None, &test.source))?;
@@ -286,6 +297,27 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         name,
         notes,
     })
+}
+
+/// Limits requests to the host of the command line, unless that names the hosts.
+///
+/// # Errors
+/// It names none.
+fn limit_to_typed_host(typed: &mut Settings) -> Result<(), Diagnostic> {
+    if typed.allow_host.is_some() {
+        return Ok(());
+    }
+    let host = typed.host.as_deref();
+    let host = host.and_then(|host| match host.strip_prefix("demo:") {
+        Some(_) => Some("127.0.0.1".to_owned()),
+        None => Some(url::Url::parse(host).ok()?.host_str()?.to_owned()),
+    });
+    let host = host.ok_or_else(|| {
+        Diagnostic::new("'--sandbox' lets a plan send requests only to hosts of the command line, which names none")
+            .help("add '--host URL', or '--allow-host HOST' for each of them")
+    })?;
+    typed.allow_host = Some(vec![host]);
+    Ok(())
 }
 
 /// Reduces the load to one user for each scenario, all at once, one iteration each.

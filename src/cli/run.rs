@@ -264,10 +264,21 @@ pub(crate) struct MachineArgs {
     pub env_file: Option<PathBuf>,
     /// Let the plan's env() read only these variables of the environment (comma-separated) [default: all]
     ///
-    /// To the plan, all others are not set. It can always read the variables of --env and --env-file. 'lgoose check'
+    /// To the plan, all others are not set; with '' all are. It can always read the variables of --env and --env-file. 'lgoose check'
     /// lists the variables that a plan reads by name.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = variable_name)]
     pub env_allow: Vec<String>,
+    /// Send requests to these hosts only, '*' for any text (repeatable)
+    ///
+    /// Requests to others fail. The names count, so '--resolve' and '--proxy' are refused beside it.
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
+    /// Run a plan of somebody else: only what the command line allows
+    ///
+    /// It sends requests only to the host of '--host' or those of '--allow-host', reads no variable of the environment
+    /// except those of '--env-allow', and writes no file that only the plan names.
+    #[arg(long, conflicts_with = "allow_files")]
+    pub sandbox: bool,
     /// Memory that lgoose may use, all users together [default: most of the machine's]
     ///
     /// A run that uses more ends at once, with its report and exit code 3. The default is nine tenths of what the machine
@@ -335,6 +346,7 @@ impl RunArgs {
             http: self.target.http,
             client: self.target.client,
             proxy: self.target.proxy.clone(),
+            allow_host: some(&self.machine.allow_host),
             insecure: self.target.insecure.then_some(true),
             ca: self.target.ca.clone().map(Into::into),
             cert: self.target.cert.clone().map(Into::into),

@@ -1,5 +1,6 @@
 //! The command that runs plans on request over HTTP.
 
+use super::values::variable_name;
 use super::web::WebArgs;
 use clap::Args;
 use std::path::PathBuf;
@@ -22,6 +23,12 @@ pub(crate) struct ServeArgs {
     /// Let every plan read and write any file, as in a run with this flag
     #[arg(long)]
     pub allow_files: bool,
+    /// Let every plan read only these variables of the environment (comma-separated) [default: none]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = variable_name)]
+    pub env_allow: Vec<String>,
+    /// Let every run send requests to these hosts only, '*' for any text (repeatable)
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
     /// Where and how it is served.
     #[command(flatten)]
     pub web: WebArgs,

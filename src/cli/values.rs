@@ -91,7 +91,7 @@ pub(super) fn label(text: &str) -> Result<(String, String), String> {
 
 pub(super) fn variable_name(text: &str) -> Result<String, String> {
     match text.trim() {
-        name if name.is_empty() || name.contains('=') => Err(format!(
+        name if name.contains('=') => Err(format!(
             "'{text}' is not the name of a variable: write names with commas between, such as HOME,USER"
         )),
         name => Ok(name.to_owned()),

@@ -3,6 +3,8 @@
 
 use crate::faulty::{Site, answer};
 use crate::program::{Ended, Lgoose, scratch};
+use crate::report::read;
+use crate::server::Server;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -303,6 +305,68 @@ fn what_a_plan_reads_of_the_environment_is_listed_and_can_be_kept_from_it() {
     let told = "the plan reads the variable 'FILES_A', which is not set\n --> plan.lua:2";
     assert_eq!(ended.stderr.matches(told).count(), 1, "{}", ended.stderr);
     assert!(!ended.stderr.contains("'FILES_B'"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_plan_of_somebody_else_does_only_what_the_command_line_allows() {
+    let server = Server::start();
+    let url = server.url();
+    let elsewhere = url.replace("127.0.0.1", "localhost");
+    let evil = format!(
+        "task {{ function(user) user:get('{elsewhere}/evil', {{ name = 'evil' }}) user:get('/' .. env('FILES_A', 'none'), {{ name = 'own' }}) end }}"
+    );
+    let writes = "plan { request_log = 'evil.csv' } task { function(user) user:get '/' end }";
+    let folder = folder(
+        "files_sandbox",
+        &[("evil.lua", &evil), ("writes.lua", writes)],
+    );
+    let start = |arguments: &[&str]| {
+        let own = ["-u", "1", "-i", "1", "-o", "json=-"];
+        let program = Lgoose::new(arguments.iter().chain(&own)).within(&folder);
+        program.env("FILES_A", "a").finish()
+    };
+    for limit in [&["--sandbox"][..], &["--allow-host", "127.0.0.1"]] {
+        let ended = start(&[&["evil.lua", "-H", &url], limit].concat());
+        let report = read(ended);
+        let counted = |name: &str| (report.count(name), report.failures(name));
+        assert_eq!((counted("GET evil"), counted("GET own")), ((1, 1), (1, 0)));
+        let shown = report.errors_with("host not allowed: 'localhost' is not among the hosts");
+        assert_eq!(shown, 1, "{:?}", report.errors());
+        let read_variable = server.count("GET /a");
+        assert_eq!(read_variable, usize::from(limit != ["--sandbox"]));
+    }
+    for (arguments, told) in [
+        (&["evil.lua", "--sandbox"][..], "which names none"),
+        (
+            &["evil.lua", "-H", &url, "--allow-host", "x.example"],
+            "'127.0.0.1' is not among the hosts",
+        ),
+        (
+            &[
+                "evil.lua",
+                "-H",
+                &url,
+                "--allow-host",
+                "*",
+                "--resolve",
+                "a:80:127.0.0.1",
+            ],
+            "'--resolve' would lead elsewhere",
+        ),
+        (
+            &["writes.lua", "-H", &url, "--sandbox"],
+            "the plan sets 'request_log'",
+        ),
+    ] {
+        let refused = start(arguments);
+        assert_eq!(refused.code, 2, "{arguments:?}: {}", refused.stderr);
+        assert!(
+            refused.stderr.contains(told),
+            "{arguments:?}: {}",
+            refused.stderr
+        );
+    }
+    assert!(!folder.join("evil.csv").exists());
 }
 
 #[test]

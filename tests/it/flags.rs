@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 93] = [
+const MISFITS: [(&str, &str, &[&str]); 94] = [
     (
         "--otlp",
         "plan.lua",
@@ -184,6 +184,7 @@ const MISFITS: [(&str, &str, &[&str]); 93] = [
         "NAME=VALUE",
         &["'NAME=VALUE' is not the name of a variable"],
     ),
+    ("--sandbox", "yes", &["unexpected value 'yes'"]),
     ("--memory", "lots", &["'lots' is not a size", "64MiB"]),
     ("--data-memory", "all", &["'all' is not a size", "64MiB"]),
     ("--lua-memory", "x", &["'x' is not a size"]),
@@ -217,9 +218,10 @@ const MISFITS: [(&str, &str, &[&str]); 93] = [
     ("--allow-short", "yes", &["unexpected value 'yes'"]),
 ];
 
-/// Exempt flags: those without a value that choose what is shown, one that takes any path, and those that every program
-/// has.
-const OTHERS: [&str; 18] = [
+/// Exempt flags: those without a value that choose what is shown, those that take any path or text, and those that every
+/// program has.
+const OTHERS: [&str; 19] = [
+    "--allow-host",
     "--nats-creds",
     "--nats-ca",
     "--nats-cert",

@@ -464,20 +464,29 @@ fn runs_have_options_of_the_environment_but_not_its_token_and_write_nothing_else
         ("LGOOSE_REQUEST_LOG", &*log),
         ("PLACE", " here"),
     ];
-    let host = Host::within(&folder, &[], &variables);
-    let id = host.run("curious.lua", &json!({ "users": 1 }));
-    host.wait_for(&id, "kept");
-    let report = host
-        .web
-        .get(&format!("/api/v1/runs/{id}/report.json"))
-        .json();
-    let row = &report["requests"][0];
-    assert_eq!(
-        (&row["name"], &row["count"]),
-        (&json!("no token here"), &json!(2))
-    );
-    assert!(!folder.join("log.csv").exists());
+    for (more, name) in [
+        (&["--env-allow", "PLACE"][..], "no token here"),
+        // Nothing of the environment is a plan's unless it is named.
+        (&[], "no token"),
+    ] {
+        let host = Host::within(&folder, more, &variables);
+        let id = host.run("curious.lua", &json!({ "users": 1 }));
+        host.wait_for(&id, "kept");
+        let report = host
+            .web
+            .get(&format!("/api/v1/runs/{id}/report.json"))
+            .json();
+        let row = &report["requests"][0];
+        assert_eq!((&row["name"], &row["count"]), (&json!(name), &json!(2)));
+        assert!(!folder.join("log.csv").exists());
+        host.end();
+    }
+    let host = Host::within(&folder, &["--allow-host", "other.example"], &variables);
+    let body = json!({ "plan": "curious.lua", "options": {} }).to_string();
+    let refused = host.web.post("/api/v1/runs", &body);
+    assert_eq!(refused.status, 422, "{}", refused.text());
     host.end();
+    assert_eq!(server.received(), 4);
 }
 
 #[test]

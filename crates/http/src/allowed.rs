@@ -4,14 +4,21 @@ use super::failure::{ErrorClass, Failure};
 use lgoose_base::wildcard::fits;
 use std::sync::Arc;
 
-/// Patterns of hosts, in lower case; without any, every host is allowed.
+/// Lists of patterns of hosts, in lower case: a host is allowed if it is in each. Without any, every host is allowed.
 #[derive(Debug, Clone, Default)]
-pub struct AllowedHosts(Arc<[String]>);
+pub struct AllowedHosts(Arc<[Vec<String>]>);
 
 impl AllowedHosts {
     /// Makes the limit from host patterns; '*' stands for any text.
     pub fn new(patterns: &[String]) -> AllowedHosts {
-        AllowedHosts(patterns.iter().map(|one| one.to_lowercase()).collect())
+        AllowedHosts::default().and(patterns)
+    }
+
+    /// Returns this limit with another one, which lifts it nowhere; without patterns, it is none.
+    pub fn and(&self, patterns: &[String]) -> AllowedHosts {
+        let patterns: Vec<String> = patterns.iter().map(|one| one.to_lowercase()).collect();
+        let more = (!patterns.is_empty()).then_some(patterns);
+        AllowedHosts(self.0.iter().cloned().chain(more).collect())
     }
 
     /// Checks that requests may go to that host.
@@ -23,7 +30,8 @@ impl AllowedHosts {
             return Ok(());
         }
         let name = host.to_lowercase();
-        if self.0.iter().any(|pattern| fits(pattern, &name)) {
+        let has = |list: &Vec<String>| list.iter().any(|pattern| fits(pattern, &name));
+        if self.0.iter().all(has) {
             Ok(())
         } else {
             Err(Failure::new(

@@ -51,6 +51,7 @@ pub(super) fn test(path: &Path, flags: &cli::RunArgs) -> Result<TestInput, Error
             paused: flags.load.paused,
             part: flags.load.part.unwrap_or(LoadPart::WHOLE),
             data_memory: flags.machine.data_memory,
+            sandbox: flags.machine.sandbox,
         },
         ..TestInput::new(source)
     })
@@ -202,15 +203,16 @@ pub(super) fn plan_folder(path: &Path, allow_files: bool) -> PlanFolder {
 /// Returns the variables for the plan's `env()` besides those of the environment, and which of those it may read.
 pub(super) fn variables(flags: &cli::RunArgs) -> Result<EnvVariables, Error> {
     let machine = &flags.machine;
-    read_variables(
-        machine.env_file.as_deref(),
-        &machine.env,
-        &machine.env_allow,
-    )
+    let none = [String::new()];
+    let allowed = match machine.env_allow[..] {
+        [] if machine.sandbox => &none[..],
+        ref names => names,
+    };
+    read_variables(machine.env_file.as_deref(), &machine.env, allowed)
 }
 
 /// Returns the variables of a file and those given one by one, which take precedence. Of the environment, the plan
-/// may read only the allowed variables, or all if none is named.
+/// may read only the allowed variables, or all if there is no list; an empty name allows none.
 pub(super) fn read_variables(
     file: Option<&Path>,
     each: &[(String, String)],
@@ -223,6 +225,9 @@ pub(super) fn read_variables(
     variables.extend(each.iter().cloned());
     Ok(EnvVariables {
         configured: variables,
-        allowed: (!allowed.is_empty()).then(|| allowed.iter().cloned().collect()),
+        allowed: (!allowed.is_empty()).then(|| {
+            let names = allowed.iter().filter(|name| !name.is_empty());
+            names.cloned().collect()
+        }),
     })
 }

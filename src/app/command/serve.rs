@@ -35,8 +35,7 @@ pub(super) fn serve(flags: &cli::ServeArgs) -> Result<u8, Error> {
     let read_only = flags.web.web_read_only;
     let server = WebServer::open(options(&flags.web, &place), &machine::host_name())?;
     let url = server.url();
-    let allowed = flags.allow_files.then(|| "--allow-files".to_owned());
-    let runs = Arc::new(Runs::new(plans, data, allowed.into_iter().collect()));
+    let runs = Arc::new(Runs::new(plans, data, terms_of_runs(flags)));
     let runtime = runtime()?;
     let mut interrupts = runtime.block_on(listen())?;
     let web = server.start_serve(crate::app::runtime()?, runs.clone())?;
@@ -56,6 +55,21 @@ pub(super) fn serve(flags: &cli::ServeArgs) -> Result<u8, Error> {
         RunnerEnd::Idle => exit::OK,
         RunnerEnd::Hurried => exit::ABORTED,
     })
+}
+
+/// Returns the flags that every run has: what plans may do is said by whoever serves them.
+fn terms_of_runs(flags: &cli::ServeArgs) -> Vec<String> {
+    let mut terms = Vec::new();
+    if flags.allow_files {
+        terms.push("--allow-files".to_owned());
+    }
+    // The variable is older than the flag.
+    if !flags.env_allow.is_empty() || std::env::var_os("LGOOSE_ENV_ALLOW").is_none() {
+        terms.push(format!("--env-allow={}", flags.env_allow.join(",")));
+    }
+    let hosts = flags.allow_host.iter();
+    terms.extend(hosts.map(|host| format!("--allow-host={host}")));
+    terms
 }
 
 /// Starts to listen for the signals that end the server; each one sends a message to the receiver. One that announces a

@@ -1,6 +1,6 @@
 //! A job: everything that a worker needs to load the plan of the manager, packed.
 
-use crate::app::client::client;
+use crate::app::client::{client, names_are_addresses};
 use crate::app::loading::{self, MemoryLimits};
 use lgoose_base::allotment::Reservations;
 use lgoose_base::error::{Error, Trouble};
@@ -9,11 +9,10 @@ use lgoose_base::packed::{pack, unpack};
 use lgoose_base::secrets;
 use lgoose_engine::PlanVersion;
 use lgoose_gaggle::PlanOffer;
-use lgoose_http::AllowedHosts;
 use lgoose_lua::Bundle;
 use lgoose_metrics::{LogSelection, RunLogs};
 use lgoose_plan::config::{
-    Config, LoadPart, LocalConfig, Logs, Proxy, RunConfig, ScreenConfig, ShowLevel, SummaryExtent,
+    Config, LoadPart, LocalConfig, Logs, RunConfig, ScreenConfig, ShowLevel, SummaryExtent,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -160,9 +159,9 @@ pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<lgoose_engi
     };
     job.files.unpack(&folder, &mut config.local)?;
     let (mut client, resolver) = client(&config)?;
-    client.allowed = AllowedHosts::new(&terms.allowed);
+    client.allowed = client.allowed.and(&terms.allowed);
     if !terms.allowed.is_empty() {
-        names_are_addresses(&config.run)?;
+        names_are_addresses(&config.run).map_err(|mistake| Error::trouble(mistake.to_string()))?;
     }
     for host in &job.hosts {
         let allowed = lgoose_http::check_allowed(host, &client.allowed);
@@ -203,18 +202,6 @@ fn run_logs(selection: LogSelection, offer: &PlanOffer) -> Option<RunLogs> {
         .clone()
         .filter(|_| selection != LogSelection::default())?;
     Some(RunLogs::new(selection, out, MAX_LOGGED_BYTES))
-}
-
-/// Checks that requests go where the host names say, since '--allow-host' only looks at names.
-fn names_are_addresses(config: &RunConfig) -> Result<(), Error> {
-    let flag = match (&config.proxy, config.resolve.is_empty()) {
-        (Proxy::None, true) => return Ok(()),
-        (Proxy::None, false) => "--resolve",
-        _ => "--proxy",
-    };
-    Err(Error::trouble(format!(
-        "it sends only to the hosts of its '--allow-host', and '{flag}' would lead elsewhere"
-    )))
 }
 
 /// Returns the local configuration of a process that takes part in a run or leads it without its own flags.

@@ -40,6 +40,7 @@
 ---@field http? "1.1"|"2" # the only HTTP version to use (default: 2 where the server offers it over TLS)
 ---@field client? "direct"|"reqwest" # the HTTP client; reqwest takes more processor time, but can use proxies (default: "direct")
 ---@field proxy? string # URL of a proxy for everything (http, https, socks5, socks5h), "env" or "none" (default: "none")
+---@field allow_host? string|string[] # the only hosts that requests may go to; "*" matches any text (default: all)
 ---@field insecure? boolean # trust every certificate (default: false)
 ---@field ca? string # PEM file with the certificates to trust instead of the system's
 ---@field cert? string # PEM file with the client certificate, for servers that require one

@@ -62,10 +62,22 @@ pub fn unset_variables(program: &Program) -> Vec<Diagnostic> {
         calls.filter(|call| !is_set(program, &call.name) && reported.insert(call.name.clone()));
     let warning = |call: EnvCall| {
         let name = &call.name;
-        let message = format!("the plan reads the variable '{name}', which is not set");
-        warning_at(program, &(call.file, call.line), message).help(format!(
-            "set it with '-e {name}=…' or in the environment, or give it a default: env(\"{name}\", \"…\")"
-        ))
+        let (message, help) = if program.variables.is_kept_from_plan(name) {
+            (
+                format!(
+                    "the plan reads the variable '{name}' of the environment, which it may not"
+                ),
+                format!("'--env-allow {name}' allows it; or set it with '-e {name}=…'"),
+            )
+        } else {
+            (
+                format!("the plan reads the variable '{name}', which is not set"),
+                format!(
+                    "set it with '-e {name}=…' or in the environment, or give it a default: env(\"{name}\", \"…\")"
+                ),
+            )
+        };
+        warning_at(program, &(call.file, call.line), message).help(help)
     };
     unset.map(warning).collect()
 }

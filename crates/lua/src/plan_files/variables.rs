@@ -54,6 +54,12 @@ impl PlanVariables {
             && std::env::var_os(name).is_some()
     }
 
+    /// Returns whether the environment has a variable of that name that is not among those which the plan may read.
+    pub(crate) fn is_kept_from_plan(&self, name: &str) -> bool {
+        let hidden = |allowed: &BTreeSet<String>| !allowed.contains(name);
+        self.allowed.as_ref().is_some_and(hidden) && std::env::var_os(name).is_some()
+    }
+
     /// Returns the bytes of a variable: of `-e` first, then of the environment.
     pub(crate) fn get(&self, name: &str) -> Option<Vec<u8>> {
         if let Some(configured) = self.configured.get(name) {

@@ -182,6 +182,8 @@ settings! {
     client: ClientKind = |value| value.text().and_then(|text| ClientKind::parse(&text));
     /// The proxy that requests go through.
     proxy: Proxy = |value| value.text().and_then(|text| Proxy::parse(&text));
+    /// The hosts that requests may go to; '*' stands for any text. All without one.
+    allow_host: Vec<String> = |value| value.each(|host| Ok(host.to_owned())), or Vec::new();
     /// Whether every certificate is trusted.
     insecure: bool = Value::flag, or false;
     /// Certificates to trust instead of the system's.

@@ -86,6 +86,8 @@ const REFUSED: [(&str, &[&str]); 5] = [
         "widens what a plan may do: set it where lgoose serves, as LGOOSE_… in its environment",
         &[
             "env_allow",
+            "allow_host",
+            "sandbox",
             "memory",
             "data_memory",
             "lua_memory",

@@ -276,6 +276,7 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
     let own_limits = check_own_limits(&settings, &typed);
     own_limits.map_err(|mistake| mistake.at(&name, None, &test.source))?;
     let settings = typed.over(settings);
+    let settings = with_fixed_users(settings, &plan);
     let mut config = Config::new(settings, machine::cores(), seed)?;
     let left_out = lgoose_plan::select(&mut plan, &config.run)?;
     let notes = left_out.take_thresholds(&mut config.run.thresholds);
@@ -283,10 +284,7 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         once(&mut config, &mut plan);
         config.local.show = show;
     }
-    let at_shared_rate = plan.limited_at_a_shared_rate(&config.run);
-    if let Some(mistake) = at_shared_rate.or(plan.run_time_without_effect(&config.run)) {
-        return Err(mistake.at(&name, None, &test.source).into());
-    }
+    fitting_loads(&program, &plan, &config.run)?;
     config.local.paused = test.command.paused;
     config.local.part = test.command.part;
     program.serve_part(config.local.part);
@@ -296,6 +294,33 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
         config,
         name,
         notes,
+    })
+}
+
+/// Sets the users of a run to those that its scenarios state, if all that share its load state some and nothing else says how
+/// many there are.
+pub(super) fn with_fixed_users(mut settings: Settings, plan: &Plan) -> Settings {
+    if !settings.has_load() {
+        settings.users = plan.fixed_users();
+    }
+    settings
+}
+
+/// Checks that the loads of the scenarios fit to that of the run.
+///
+/// # Errors
+/// What would have no effect, at the setting that says it.
+pub(super) fn fitting_loads(
+    program: &Program,
+    plan: &Plan,
+    config: &RunConfig,
+) -> Result<(), Diagnostic> {
+    if let Some(mistake) = plan.limited_at_a_shared_rate(config) {
+        return Err(mistake);
+    }
+    let useless = plan.run_time_without_effect(config);
+    useless.map_or(Ok(()), |mistake| {
+        Err(program.at_setting("run_time", mistake))
     })
 }
 

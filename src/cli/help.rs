@@ -29,6 +29,32 @@ const PAGES: [(&str, &str); 14] = [
     ("faq", include_str!("../../docs/faq.md")),
 ];
 
+/// Other words for which a page is looked up.
+const SYNONYMS: [(&str, &[&str]); 5] = [
+    (
+        "load",
+        &[
+            "users",
+            "stages",
+            "stage",
+            "rate",
+            "scenarios",
+            "iterations",
+            "run-time",
+        ],
+    ),
+    (
+        "thresholds",
+        &["verdict", "verdicts", "exit", "exit-code", "exit-codes"],
+    ),
+    ("correlation", &["extract", "css", "forms"]),
+    (
+        "other-tools",
+        &["k6", "locust", "gatling", "jmeter", "goose", "wrk"],
+    ),
+    ("workers", &["gaggle", "nats"]),
+];
+
 /// The reference of the language.
 const LANGUAGE: &str = include_str!("../../docs/language.md");
 
@@ -44,7 +70,9 @@ pub(crate) fn explain(
     columns: usize,
     commands: &[String],
 ) -> Result<String, Diagnostic> {
-    let page = PAGES.iter().find(|(name, _)| *name == topic);
+    let called = SYNONYMS.iter().find(|(_, words)| words.contains(&topic));
+    let page = called.map_or(topic, |(page, _)| page);
+    let page = PAGES.iter().find(|(name, _)| *name == page);
     let text = page
         .map(|(_, text)| (*text).to_owned())
         .or_else(|| part_of_reference(topic));
@@ -208,6 +236,15 @@ mod tests {
         }
         let text = explain("user:get", 80, &[]).expect("a method");
         assert!(text.starts_with("USER:GET(PATH, OPTIONS)"), "{text}");
+    }
+
+    #[test]
+    fn other_words_lead_to_a_page_that_is_there() {
+        for (page, words) in SYNONYMS {
+            for word in words {
+                assert_eq!(explain(word, 80, &[]), explain(page, 80, &[]), "{word}");
+            }
+        }
     }
 
     #[test]

@@ -159,6 +159,17 @@ pub(crate) struct TargetArgs {
     /// After a redirect to another host, let the user continue there
     #[arg(long)]
     pub sticky_follow: bool,
+    /// Send requests to these hosts only, '*' for any text (repeatable)
+    ///
+    /// Requests to others fail. The names count, so '--resolve' and '--proxy' are refused beside it.
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
+    /// Run a plan of somebody else: only what the command line allows
+    ///
+    /// It sends requests only to the host of '--host' or those of '--allow-host', reads no variable of the environment
+    /// except those of '--env-allow', and writes no file that only the plan names.
+    #[arg(long, conflicts_with = "allow_files")]
+    pub sandbox: bool,
 }
 
 /// Options of the screen, during the run and at its end.
@@ -208,7 +219,7 @@ pub(crate) struct ScreenArgs {
     /// How much the tables at the end show: short, one screen, or full [default: short]
     ///
     /// 'full' adds percentiles, status codes, tasks, scenarios, the slowest requests and more figures. A report
-    /// ('-o report.html') always has them.
+    /// ('-o html=FILE') always has them.
     #[arg(long, value_name = "EXTENT", value_parser = SummaryExtent::parse)]
     pub summary: Option<SummaryExtent>,
     /// How often to print the running figures [default: 10s]
@@ -268,17 +279,6 @@ pub(crate) struct MachineArgs {
     /// lists the variables that a plan reads by name.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = variable_name)]
     pub env_allow: Vec<String>,
-    /// Send requests to these hosts only, '*' for any text (repeatable)
-    ///
-    /// Requests to others fail. The names count, so '--resolve' and '--proxy' are refused beside it.
-    #[arg(long, value_name = "HOST")]
-    pub allow_host: Vec<String>,
-    /// Run a plan of somebody else: only what the command line allows
-    ///
-    /// It sends requests only to the host of '--host' or those of '--allow-host', reads no variable of the environment
-    /// except those of '--env-allow', and writes no file that only the plan names.
-    #[arg(long, conflicts_with = "allow_files")]
-    pub sandbox: bool,
     /// Memory that lgoose may use, all users together [default: most of the machine's]
     ///
     /// A run that uses more ends at once, with its report and exit code 3. The default is nine tenths of what the machine
@@ -346,7 +346,7 @@ impl RunArgs {
             http: self.target.http,
             client: self.target.client,
             proxy: self.target.proxy.clone(),
-            allow_host: some(&self.machine.allow_host),
+            allow_host: some(&self.target.allow_host),
             insecure: self.target.insecure.then_some(true),
             ca: self.target.ca.clone().map(Into::into),
             cert: self.target.cert.clone().map(Into::into),

@@ -27,6 +27,11 @@ fn the_report_holds_what_the_users_of_all_threads_measured() {
         found.next().expect("it was used").clone()
     };
     assert_eq!(metric("visits")["value"], 18.0);
+    let held = report.json["thresholds"].as_array().expect("a list");
+    assert_eq!(held.len(), 2);
+    for threshold in held {
+        assert_eq!(threshold["passed"], true, "{threshold}");
+    }
     for (name, value) in [
         ("visits{first=true, kind=page}", 6.0),
         ("visits{first=false, kind=page}", 6.0),

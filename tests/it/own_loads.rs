@@ -187,7 +187,7 @@ fn a_run_time_that_no_load_takes_is_a_mistake() {
     let refused = Lgoose::new([&path, "-H", "http://127.0.0.1:1", "-t", "5s"]).finish();
     assert_eq!(refused.code, 2);
     let shown = &refused.stderr;
-    assert!(shown.contains("'--run-time' has no effect"), "{shown}");
+    assert!(shown.contains("'run_time' has no effect"), "{shown}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 -- What a plan measures itself: checks, metrics and transactions.
 
+plan { thresholds = { ["kind=page, metric visits"] = "value < 100", ["visits{first=true, kind=page}"] = "value < 100" } }
+
 local visits, depth = metric.counter "visits", metric.gauge "depth"
 local fresh, length = metric.rate "fresh", metric.trend "length"
 

@@ -134,14 +134,20 @@ impl Plan {
         })
     }
 
+    /// Returns the sum of the users that the scenarios state which share the load of the run; `None` if one states none.
+    pub fn fixed_users(&self) -> Option<u64> {
+        let shared = self.scenarios.iter().filter(|one| one.load.is_none());
+        let users: Option<u64> = shared.map(|one| one.users.map(u64::from)).sum();
+        users.filter(|users| *users > 0)
+    }
+
     /// Returns a mistake if the run has a run time, and each scenario has a load with a length of its own.
     pub fn run_time_without_effect(&self, config: &RunConfig) -> Option<Diagnostic> {
         let has_length = |scenario: &Scenario| {
             let own = scenario.load.as_ref();
             own.is_some_and(|own| own.run_time(None).is_some())
         };
-        let message =
-            "'--run-time' has no effect: each scenario has a load with a length of its own";
+        let message = "'run_time' has no effect: each scenario has a load with a length of its own";
         let help = "leave it out, or change 'run_time' or 'stages' of the scenarios";
         (config.run_time.is_some() && self.scenarios.iter().all(has_length))
             .then(|| Diagnostic::new(message).help(help))

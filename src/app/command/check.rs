@@ -43,9 +43,10 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     let host_path = settings.host.as_deref().and_then(describe_host_path);
     let mut warnings =
         lgoose_lua::review(&program, &plan, settings.request_names.unwrap_or_default());
-    let sets_users = settings.users.is_some() || settings.stages.is_some();
-    if sets_users || settings.test_plan.is_some() || settings.load.is_some() {
-        let config = Config::new(settings.clone(), 1, 0)?.run;
+    let settings = prepare::with_fixed_users(settings, &plan);
+    let config = Config::new(settings.clone(), 1, 0)?.run;
+    prepare::fitting_loads(&program, &plan, &config)?;
+    if settings.has_load() && settings.rate.is_none() {
         let lanes = plan.lanes(config.users);
         let idle = plan.idle_scenarios(&lanes, &config);
         warnings.extend(idle.map(Diagnostic::new));

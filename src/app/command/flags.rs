@@ -51,7 +51,7 @@ pub(super) fn test(path: &Path, flags: &cli::RunArgs) -> Result<TestInput, Error
             paused: flags.load.paused,
             part: flags.load.part.unwrap_or(LoadPart::WHOLE),
             data_memory: flags.machine.data_memory,
-            sandbox: flags.machine.sandbox,
+            sandbox: flags.target.sandbox,
         },
         ..TestInput::new(source)
     })
@@ -205,7 +205,7 @@ pub(super) fn variables(flags: &cli::RunArgs) -> Result<EnvVariables, Error> {
     let machine = &flags.machine;
     let none = [String::new()];
     let allowed = match machine.env_allow[..] {
-        [] if machine.sandbox => &none[..],
+        [] if flags.target.sandbox => &none[..],
         ref names => names,
     };
     read_variables(machine.env_file.as_deref(), &machine.env, allowed)

@@ -449,7 +449,7 @@ metric = {}
 local Metric = {}
 
 ---Adds a value. Values with tags count in the metric and in a row of their own, such as `size{kind=image}`; thresholds can
----choose them by their tags: `["kind=image metric size"] = "p95 < 1000"`.
+---choose them by their tags: `["kind=image, metric size"] = "p95 < 1000"`.
 ---@param value? number|boolean # a counter adds 1 without it
 ---@param tags? table<string, string|number|boolean> # such as { kind = "image" }
 function Metric:add(value, tags) end

@@ -314,6 +314,12 @@ impl Settings {
         read.chain(written).collect()
     }
 
+    /// Returns whether an option says how many users there are, or how many iterations start.
+    pub fn has_load(&self) -> bool {
+        let stages = self.stages.is_some() || self.test_plan.is_some() || self.load.is_some();
+        self.users.is_some() || self.rate.is_some() || stages
+    }
+
     /// Sets the field of that name from the value in a plan.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 use super::{ByteUnit, Comparator, FigureKind, LatencySubset, Threshold, Unit};
 use crate::error::{bounded_name, nearest};
 use crate::phases::TimedPart;
+use crate::tags::split_selector;
 use crate::units;
 use std::ops::Range;
 use std::time::Duration;
@@ -133,6 +134,9 @@ pub(super) fn read_for(name: &str, text: &str) -> Result<Threshold, ThresholdMis
 }
 
 fn limit(name: Option<&str>, text: &str, from: usize) -> Result<Threshold, ThresholdMistake> {
+    if let Some(message) = name.and_then(foreign_name) {
+        return Err(ThresholdMistake::new(message, 0..text.len()));
+    }
     let mut reader = ThresholdParser { text, at: from };
     let (among, part, figure) = reader.figure_of()?;
     let comparison = reader.comparison()?;
@@ -154,6 +158,31 @@ fn limit(name: Option<&str>, text: &str, from: usize) -> Result<Threshold, Thres
     fits(&threshold, number, place)?;
     reader.options(&mut threshold)?;
     Ok(threshold)
+}
+
+/// Returns the mistake in a name that is a metric of k6, or that has no comma after its tags; `None` for others. As the name
+/// of a row it would have no data, which only the end of a run shows.
+fn foreign_name(name: &str) -> Option<String> {
+    let tagged = [" metric ", " check "].into_iter().find_map(|word| {
+        let (tag, called) = name.split_once(word)?;
+        let is_tag = split_selector(tag)?.1.is_empty() && !tag.trim_end().ends_with(',');
+        is_tag.then(|| format!("{tag},{word}{called}"))
+    });
+    if let Some(right) = tagged {
+        return Some(format!(
+            "'{name}' has no comma after its tag: write '{right}'"
+        ));
+    }
+    let ours = match name.split('{').next()? {
+        "http_req_failed" => "\"failures < 1%\" without a name",
+        "http_reqs" => "\"rate > 10/s\" without a name",
+        "iteration_duration" => "\"iterations: p95 < 10s\"",
+        "group_duration" => "the name of the transaction, as in \"checkout: p95 < 1s\"",
+        "http_req_waiting" => "\"first_byte p95 < 300ms\" without a name",
+        other if other.starts_with("http_req_") => "\"p95 < 300ms\" without a name",
+        _ => return None,
+    };
+    Some(format!("'{name}' is a metric of k6: write {ours}"))
 }
 
 /// Returns a name as rows are called: a long one is replaced in them, but for the method or kind before it.

@@ -3,6 +3,31 @@
 use super::*;
 
 #[test]
+fn names_that_are_no_rows_are_named_with_what_is_meant() {
+    for (name, part) in [
+        ("http_req_failed", "write \"failures < 1%\""),
+        ("http_req_duration{type:API}", "write \"p95 < 300ms\""),
+        ("kind=image metric size", "write 'kind=image, metric size'"),
+        (
+            "kind=a, region=eu check shown",
+            "write 'kind=a, region=eu, check shown'",
+        ),
+    ] {
+        let mistake = read_for(name, "p95 < 5ms").expect_err(name);
+        assert!(mistake.message.contains(part), "{mistake:?}");
+    }
+    for name in [
+        "GET http_req",
+        "metric size",
+        "kind=image, metric size",
+        "the metric size",
+        "city=New York",
+    ] {
+        assert!(read_for(name, "p95 < 5ms").is_ok(), "{name}");
+    }
+}
+
+#[test]
 fn what_is_read_is_written_back() {
     for (text, name, written) in [
         ("p95 < 300ms", None, "p95 < 300ms"),

@@ -34,7 +34,7 @@ task { "nested names", function(user)
   raises("argument too many, a string", function() user:get("/echo", {}, nil, "x") end)
   raises("argument too many, a table", function() user:post("/echo", "", {}, {}) end)
   raises("argument too many, a number", function() random.int(1, 2, 3) end)
-  raises("argument too many", function() metric.counter "nested":add(1, {}) end)
+  raises("argument too many", function() metric.counter "nested":add(1, {}, 2) end)
   raises("argument too many", function() user:fetch({}, {}, 1) end)
 end }
 

@@ -63,9 +63,11 @@ fn result(folder: &Path, log: &str, more: &[&str]) -> (i32, Value) {
 /// Checks that both sides have the same in each log of the server, to the byte where the log has heads and bodies.
 fn assert_agrees(folder: &Path) -> Value {
     let given = ["--log-format", FULL];
+    // On a busy machine, the server may log a request seconds after its end.
+    let patient = ["--tolerance", "10s"];
     for (log, more) in [
-        ("combined.log", &[][..]),
-        ("json.log", &[]),
+        ("combined.log", &patient[..]),
+        ("json.log", &patient),
         ("full.log", &given),
     ] {
         let (code, audit) = result(folder, log, more);

@@ -1,7 +1,7 @@
 //! The load as a function of the time: what `plan { load = function(t) … end }` returns for each second, as stages.
 
 use super::Value;
-use super::load::{Goal, LoadStage};
+use super::load_stage::{Goal, LoadStage};
 use lgoose_base::error::Diagnostic;
 use lgoose_base::units;
 use std::time::Duration;

@@ -7,6 +7,7 @@ mod co_mitigation;
 mod environment_proxies;
 mod load;
 mod load_samples;
+mod load_stage;
 mod logs;
 mod misfit;
 mod output;
@@ -24,8 +25,9 @@ mod value;
 
 pub use co_mitigation::MitigationCadence;
 pub use environment_proxies::EnvironmentProxies;
-pub use load::{Goal, Load, LoadStage, MOST_THREADS, MOST_USERS, Spacing, agree, start_at_once};
+pub use load::{Load, MOST_THREADS, Spacing, agree, start_at_once};
 pub use load_samples::LoadSamples;
+pub use load_stage::{Goal, LoadStage, MOST_USERS};
 pub use logs::{LogFile, LogFormat, Logs};
 pub(crate) use misfit::Misfit;
 pub use output::{Format, Output};

@@ -407,7 +407,9 @@ mod tests {
 
     #[test]
     fn every_listed_field_can_be_set() {
-        for name in Settings::FIELDS {
+        // A load is set from what its function returns.
+        let fields = Settings::FIELDS.iter().filter(|name| **name != "load");
+        for name in fields {
             let map = Value::Map(BTreeMap::new());
             let text = |text: &str| Value::Text(text.to_owned());
             let fits = [

@@ -89,31 +89,6 @@ pub(super) fn contain_plan_files(
     Ok(())
 }
 
-/// Refuses the files that only the plan's settings name and that the run would write.
-///
-/// # Errors
-/// Returns a [`Diagnostic`] that names the setting.
-pub(super) fn refuse_plan_writes(
-    program: &Program,
-    planned: &mut Settings,
-    typed: &mut Settings,
-) -> Result<(), Diagnostic> {
-    let typed: Vec<_> = typed.files().iter().map(|typed| typed.field).collect();
-    let written = planned
-        .files()
-        .into_iter()
-        .find(|file| matches!(file.usage, FileUse::Write) && !typed.contains(&file.field));
-    let Some(SettingFile { field, .. }) = written else {
-        return Ok(());
-    };
-    let message = format!("the plan sets '{field}', and '--sandbox' lets it name no file to write");
-    let help = format!(
-        "'--{} FILE' on the command line names it",
-        field.replace('_', "-")
-    );
-    Err(program.at_setting(field, Diagnostic::new(message).help(help)))
-}
-
 /// Returns the plan and the files that it has read.
 pub(super) fn files_of(program: &Program) -> Vec<RunFile> {
     let files = program.files();

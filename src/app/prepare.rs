@@ -269,16 +269,16 @@ pub(super) fn resolve(test: TestInput, seed: u64) -> Result<Resolved, Error> {
     )?;
     places::contain_plan_files(&program, &mut settings, &mut typed, &test.folder)?;
     if test.command.sandbox {
-        places::refuse_plan_writes(&program, &mut settings, &mut typed)?;
         limit_to_typed_host(&mut typed)?;
     }
     check_hosts_of_plan(&program, &plan, &settings, &typed)?;
     let own_limits = check_own_limits(&settings, &typed);
     own_limits.map_err(|mistake| mistake.at(&name, None, &test.source))?;
     let settings = typed.over(settings);
-    let settings = with_fixed_users(settings, &plan);
-    let mut config = Config::new(settings, machine::cores(), seed)?;
-    let left_out = lgoose_plan::select(&mut plan, &config.run)?;
+    // The users of a run may be those of the scenarios that it chooses.
+    let chosen = Config::new(settings.clone(), machine::cores(), seed)?.run;
+    let left_out = lgoose_plan::select(&mut plan, &chosen)?;
+    let mut config = Config::new(with_fixed_users(settings, &plan), machine::cores(), seed)?;
     let notes = left_out.take_thresholds(&mut config.run.thresholds);
     if let Some(show) = test.command.once {
         once(&mut config, &mut plan);
@@ -306,10 +306,10 @@ pub(super) fn with_fixed_users(mut settings: Settings, plan: &Plan) -> Settings 
     settings
 }
 
-/// Checks that the loads of the scenarios fit to that of the run.
+/// Checks that the loads of the scenarios fit that of the run.
 ///
 /// # Errors
-/// What would have no effect, at the setting that says it.
+/// Returns a [`Diagnostic`] for an option that would have no effect.
 pub(super) fn fitting_loads(
     program: &Program,
     plan: &Plan,
@@ -328,15 +328,18 @@ pub(super) fn fitting_loads(
 ///
 /// # Errors
 /// It names none.
-fn limit_to_typed_host(typed: &mut Settings) -> Result<(), Diagnostic> {
+fn limit_to_typed_host(typed: &mut Settings) -> Result<(), Error> {
     if typed.allow_host.is_some() {
         return Ok(());
     }
-    let host = typed.host.as_deref();
-    let host = host.and_then(|host| match host.strip_prefix("demo:") {
-        Some(_) => Some("127.0.0.1".to_owned()),
-        None => Some(url::Url::parse(host).ok()?.host_str()?.to_owned()),
-    });
+    let host = match typed.host.as_deref() {
+        None => None,
+        Some(host) if host.starts_with("demo:") => Some("127.0.0.1".to_owned()),
+        Some(host) => {
+            let url = url::Url::parse(&checked_url(host)?).ok();
+            url.and_then(|url| Some(url.host_str()?.to_owned()))
+        }
+    };
     let host = host.ok_or_else(|| {
         Diagnostic::new("'--sandbox' lets a plan send requests only to hosts of the command line, which names none")
             .help("add '--host URL', or '--allow-host HOST' for each of them")

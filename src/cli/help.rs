@@ -29,7 +29,7 @@ const PAGES: [(&str, &str); 14] = [
     ("faq", include_str!("../../docs/faq.md")),
 ];
 
-/// Other words for which a page is looked up.
+/// Other words that a page is about.
 const SYNONYMS: [(&str, &[&str]); 5] = [
     (
         "load",
@@ -52,7 +52,7 @@ const SYNONYMS: [(&str, &[&str]); 5] = [
         "other-tools",
         &["k6", "locust", "gatling", "jmeter", "goose", "wrk"],
     ),
-    ("workers", &["gaggle", "nats"]),
+    ("workers", &["nats"]),
 ];
 
 /// The reference of the language.
@@ -70,12 +70,16 @@ pub(crate) fn explain(
     columns: usize,
     commands: &[String],
 ) -> Result<String, Diagnostic> {
-    let called = SYNONYMS.iter().find(|(_, words)| words.contains(&topic));
-    let page = called.map_or(topic, |(page, _)| page);
-    let page = PAGES.iter().find(|(name, _)| *name == page);
-    let text = page
-        .map(|(_, text)| (*text).to_owned())
-        .or_else(|| part_of_reference(topic));
+    let page = |topic: &str| PAGES.iter().find(|(name, _)| *name == topic);
+    let related = SYNONYMS.iter().find(|(_, words)| words.contains(&topic));
+    let text = match (page(topic), part_of_reference(topic), related) {
+        (Some((_, text)), ..) => Some((*text).to_owned()),
+        (None, Some(part), Some((name, _))) => Some(format!(
+            "{part}'lgoose help {name}' is the page about it.\n"
+        )),
+        (None, part @ Some(_), None) => part,
+        (None, None, related) => related.and_then(|(name, _)| Some(page(name)?.1.to_owned())),
+    };
     let Some(text) = text else {
         let pages = PAGES.map(|(name, _)| name.to_owned());
         let known = pages.iter().chain(commands).map(String::as_str);
@@ -242,7 +246,11 @@ mod tests {
     fn other_words_lead_to_a_page_that_is_there() {
         for (page, words) in SYNONYMS {
             for word in words {
-                assert_eq!(explain(word, 80, &[]), explain(page, 80, &[]), "{word}");
+                let text = explain(word, 80, &[]).expect(word);
+                let is_page = explain(page, 80, &[]).is_ok_and(|page| page == text);
+                let names_page = text.contains(&format!("'lgoose help {page}'"));
+                assert_eq!(is_page, part_of_reference(word).is_none(), "{word}");
+                assert!(is_page || names_page, "{word}: {text}");
             }
         }
     }

@@ -73,7 +73,7 @@ pub(crate) struct LoadArgs {
     /// Iterations per user [default: no limit]
     #[arg(short, long, value_name = "N", value_parser = at_least_one::<u64>)]
     pub iterations: Option<u64>,
-    /// Iterations of all users together; a free user starts the next one, or, at a rate, the schedule does [default: no limit]
+    /// Iterations of all users together; with a rate, the run ends after so many [default: no limit]
     #[arg(long, value_name = "N", visible_alias = "max-iterations", value_parser = at_least_one::<u64>)]
     pub shared_iterations: Option<u64>,
     /// Run one user per scenario for one iteration, and show every request

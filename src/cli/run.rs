@@ -161,10 +161,10 @@ pub(crate) struct TargetArgs {
     pub sticky_follow: bool,
     /// Send requests to these hosts only, '*' for any text (repeatable)
     ///
-    /// Requests to others fail. The names count, so '--resolve' and '--proxy' are refused beside it.
+    /// Requests to other hosts fail. Hosts are compared by name, so '--resolve' and '--proxy' are refused beside it.
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
-    /// Run a plan of somebody else: only what the command line allows
+    /// Restrict a plan that somebody else wrote to what the command line allows
     ///
     /// It sends requests only to the host of '--host' or those of '--allow-host', reads no variable of the environment
     /// except those of '--env-allow', and writes no file that only the plan names.
@@ -275,7 +275,7 @@ pub(crate) struct MachineArgs {
     pub env_file: Option<PathBuf>,
     /// Let the plan's env() read only these variables of the environment (comma-separated) [default: all]
     ///
-    /// To the plan, all others are not set; with '' all are. It can always read the variables of --env and --env-file. 'lgoose check'
+    /// The plan sees all others as not set; '' hides all of them. It can always read the variables of --env and --env-file. 'lgoose check'
     /// lists the variables that a plan reads by name.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = variable_name)]
     pub env_allow: Vec<String>,

@@ -29,6 +29,12 @@ pub(crate) struct ServeArgs {
     /// Let every run send requests to these hosts only, '*' for any text (repeatable)
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
+    /// Restrict every plan to what this command line and the options of its run allow
+    ///
+    /// A plan sends requests only to the host of its run's options or those of '--allow-host', reads no variable of the environment
+    /// except those of '--env-allow', and writes no file.
+    #[arg(long)]
+    pub sandbox: bool,
     /// Where and how it is served.
     #[command(flatten)]
     pub web: WebArgs,

@@ -265,6 +265,28 @@ fn a_pipe_that_a_shell_hands_over_is_a_plan() {
 }
 
 #[test]
+fn the_files_and_hosts_that_a_plan_names_are_listed() {
+    let plan = "plan { host = 'http://127.0.0.1:8080/shop', request_log = 'log.csv', ca = 'ca.pem' }\n\
+                local rows, lib = data.lines 'rows.txt', require 'words'\n\
+                task { function(user) user:get 'https://cdn.example/a' user:tcp('cache:6379'):close() end }\n";
+    let files = [
+        ("plan.lua", plan),
+        ("rows.txt", "a\n"),
+        ("words.lua", "return { 'http://words.example' }"),
+        ("ca.pem", ""),
+    ];
+    let folder = folder("files_listed", &files);
+    let ended = Lgoose::new(["check", "plan.lua"]).within(&folder).finish();
+    for listed in [
+        "\nfiles that it reads: ca.pem, rows.txt, words.lua\n",
+        "\nfiles that it writes: log.csv\n",
+        "\nhosts that it names: 127.0.0.1:8080, cache:6379, cdn.example, words.example\n",
+    ] {
+        assert!(ended.stdout.contains(listed), "{listed}{}", ended.stdout);
+    }
+}
+
+#[test]
 fn what_a_plan_reads_of_the_environment_is_listed_and_can_be_kept_from_it() {
     let plan = "for _, name in ipairs { 'FILES_A', 'FILES_B', 'FILES_C' } do log.info(name, env(name, 'none')) end\n\
                 local a, b = env 'FILES_A', env(\"FILES_B\", 'none')\n\
@@ -316,9 +338,14 @@ fn a_plan_of_somebody_else_does_only_what_the_command_line_allows() {
         "task {{ function(user) user:get('{elsewhere}/evil', {{ name = 'evil' }}) user:get('/' .. env('FILES_A', 'none'), {{ name = 'own' }}) end }}"
     );
     let writes = "plan { request_log = 'evil.csv' } task { function(user) user:get '/' end }";
+    let report = "on('report', function() return { ['evil.txt'] = 'evil' } end) task { function(user) user:get '/' end }";
     let folder = folder(
         "files_sandbox",
-        &[("evil.lua", &evil), ("writes.lua", writes)],
+        &[
+            ("evil.lua", &evil),
+            ("writes.lua", writes),
+            ("report.lua", report),
+        ],
     );
     let start = |arguments: &[&str]| {
         let own = ["-u", "1", "-i", "1", "-o", "json=-"];
@@ -355,7 +382,7 @@ fn a_plan_of_somebody_else_does_only_what_the_command_line_allows() {
         ),
         (
             &["writes.lua", "-H", &url, "--sandbox"],
-            "the plan sets 'request_log'",
+            "cannot write 'evil.csv', the 'request_log' of the plan: '--sandbox' lets a plan write no file",
         ),
     ] {
         let refused = start(arguments);
@@ -366,7 +393,13 @@ fn a_plan_of_somebody_else_does_only_what_the_command_line_allows() {
             refused.stderr
         );
     }
-    assert!(!folder.join("evil.csv").exists());
+    let ended = start(&["report.lua", "-H", &url, "--sandbox"]);
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    let shown = "cannot write 'evil.txt', which on(\"report\") returned";
+    assert!(ended.stderr.contains(shown), "{}", ended.stderr);
+    for name in ["evil.csv", "evil.txt"] {
+        assert!(!folder.join(name).exists(), "{name}");
+    }
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn a_warning_has_its_line_and_leaves_the_exit_code_alone() {
         "{}",
         ended.stdout
     );
-    let told = "warning: task 'idle' makes no request";
+    let told = "warning: task 'idle' makes no request and never waits";
     assert!(ended.stderr.contains(told), "{}", ended.stderr);
     assert!(ended.stderr.contains("idle.lua:2"), "{}", ended.stderr);
 }

@@ -490,6 +490,40 @@ fn runs_have_options_of_the_environment_but_not_its_token_and_write_nothing_else
 }
 
 #[test]
+fn a_server_can_keep_each_plan_to_the_host_of_its_run_and_from_writing() {
+    let server = Server::start();
+    let elsewhere = Server::start();
+    let curious = format!(
+        "on('report', function() return {{ ['evil.txt'] = 'evil' }} end)
+        task {{ function(user)
+            user:get('{}/evil', {{ name = 'evil' }})
+            user:get('/' .. env('PLACE', 'none'), {{ name = 'own' }})
+        end }}",
+        elsewhere.url()
+    );
+    let host = Host::start(
+        "serve_sandbox",
+        &[("curious.lua", &curious)],
+        &["--sandbox"],
+    );
+    let options = json!({ "host": server.url(), "users": 1, "iterations": 2 });
+    let id = host.run("curious.lua", &options);
+    host.wait_for(&id, "kept");
+    let row = host.row(&id);
+    assert!(
+        row["output"]
+            .to_string()
+            .contains("'--sandbox' lets a plan write no file"),
+        "{row}"
+    );
+    let body = json!({ "plan": "curious.lua", "options": {} }).to_string();
+    let refused = host.web.post("/api/v1/runs", &body);
+    assert_eq!(refused.status, 422, "{}", refused.text());
+    host.end();
+    assert_eq!((server.received(), elsewhere.received()), (2, 0));
+}
+
+#[test]
 fn two_runs_are_compared_in_each_format_and_a_mistake_is_told() {
     let server = Server::start();
     let host = Host::start("serve_compare", &[("a.lua", BUSY)], &[]);

@@ -1,13 +1,41 @@
 //! Readers of files that people hand to lgoose: recordings, tests of other tools, reports.
 
 use super::{Reader, assert_bounded, text};
+use lgoose_audit::{AuditInput, audit};
 use lgoose_base::yaml;
 use lgoose_import::{ImportOptions, import};
+use lgoose_metrics::Report;
 use serde_json::Value;
+use std::fs;
+use std::time::Duration;
 
 fn imported(name: &str, bytes: &[u8]) {
     // Whether it can be imported does not matter, only how long that takes.
     let _imported = import(name, bytes, &ImportOptions::default());
+}
+
+/// Compares the totals of a run with an access log.
+fn access_log(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("access.log");
+    fs::write(&log, bytes).expect("the folder takes a file");
+    let report = Report {
+        started: "2026-11-30T06:45:10Z".to_owned(),
+        ..Report::default()
+    };
+    let input = AuditInput {
+        report: &report,
+        report_file: "run.json",
+        request_log: None,
+        access_logs: &[log],
+        log_format: None,
+        user_agents: &[],
+        tolerance: Duration::from_secs(2),
+        clock_offset_ns: 0,
+        shown: 10,
+    };
+    // Whether both agree does not matter.
+    let _audit = audit(&input);
 }
 
 const HAR: &str =
@@ -195,6 +223,62 @@ const READERS: &[Reader] = &[
         size: 5_000,
         input: |n| text("", n, |i| format!("- a{i}: [{i}, 'x']\n"), ""),
         read: |bytes| drop(yaml::parse(str::from_utf8(bytes).expect("it is a text"))),
+    },
+    Reader {
+        name: "YAML: aliases of lists of aliases",
+        bound: "2,000,000",
+        size: 6,
+        input: |n| {
+            let list = |i: usize| {
+                let alias = format!("*a{i},");
+                format!("a{next}: &a{next} [{}]\n", alias.repeat(8), next = i + 1)
+            };
+            text("a0: &a0 [1]\n", n, list, "")
+        },
+        read: |bytes| drop(yaml::parse(str::from_utf8(bytes).expect("it is a text"))),
+    },
+    Reader {
+        name: "access logs: lines of a common format",
+        bound: "linear",
+        size: 500,
+        input: |n| {
+            let line = |i| {
+                format!(
+                    "127.0.0.1 - - [30/Nov/2026:06:45:10 +0000] \"GET /{i}?a=b HTTP/1.1\" 200 12 \"-\" \"agent {i}\"\n"
+                )
+            };
+            text("", n, line, "")
+        },
+        read: access_log,
+    },
+    Reader {
+        name: "access logs: lines of JSON",
+        bound: "linear",
+        size: 500,
+        input: |n| {
+            let line = |i| {
+                format!(
+                    "{{\"time\":\"2026-11-30T06:45:10Z\",\"method\":\"GET\",\"uri\":\"/{i}\",\"status\":200}}\n"
+                )
+            };
+            text("", n, line, "")
+        },
+        read: access_log,
+    },
+    Reader {
+        name: "access logs: a line of escapes",
+        bound: "64 KiB",
+        size: 15_000,
+        input: |n| {
+            let start = "127.0.0.1 - - [30/Nov/2026:06:45:10 +0000] \"GET /";
+            text(
+                start,
+                n,
+                |_| "\\x22".to_owned(),
+                " HTTP/1.1\" 200 12 \"-\" \"-\"\n",
+            )
+        },
+        read: access_log,
     },
     Reader {
         name: "YAML: names of one map",

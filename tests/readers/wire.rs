@@ -74,6 +74,35 @@ const READERS: &[Reader] = &[
         read: |body| fuzzing::coding("gzip", body),
     },
     Reader {
+        name: "br: blocks of a byte",
+        bound: "1 MiB",
+        size: 20_000,
+        input: |n| {
+            // Its window, blocks that are not compressed, and the last one, which is empty (RFC 7932, 9.1 and 9.2).
+            let first = [0, 0, 0x10, b'x'];
+            [&first[..], &[0, 0, 0x08, b'x'].repeat(n), &[3]].concat()
+        },
+        read: |body| fuzzing::coding("br", body),
+    },
+    Reader {
+        name: "zstd: blocks without content",
+        bound: "linear",
+        size: 20_000,
+        input: |n| {
+            // A frame of one segment with a byte, in blocks that are not compressed (RFC 8878, 3.1.1).
+            let start = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 1];
+            [&start[..], &[0, 0, 0].repeat(n), &[9, 0, 0, b'x']].concat()
+        },
+        read: |body| fuzzing::coding("zstd", body),
+    },
+    Reader {
+        name: "zstd: frames of nothing",
+        bound: "linear",
+        size: 5_000,
+        input: |n| [0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0].repeat(n),
+        read: |body| fuzzing::coding("zstd", body),
+    },
+    Reader {
         name: "frames of a WebSocket",
         bound: "linear",
         size: 10_000,

@@ -2,9 +2,11 @@
 
 use super::failure::{ErrorClass, Failure};
 use lgoose_base::wildcard::fits;
+use std::net::IpAddr;
 use std::sync::Arc;
+use url::Host;
 
-/// Lists of patterns of hosts, in lower case: a host is allowed if it is in each. Without any, every host is allowed.
+/// Lists of patterns of hosts, in the form of hosts in URLs: a host is allowed if it is in each. Without any, every host is allowed.
 #[derive(Debug, Clone, Default)]
 pub struct AllowedHosts(Arc<[Vec<String>]>);
 
@@ -16,7 +18,7 @@ impl AllowedHosts {
 
     /// Returns this limit with another one, which lifts it nowhere; without patterns, it is none.
     pub fn and(&self, patterns: &[String]) -> AllowedHosts {
-        let patterns: Vec<String> = patterns.iter().map(|one| one.to_lowercase()).collect();
+        let patterns: Vec<String> = patterns.iter().map(|one| compared(one)).collect();
         let more = (!patterns.is_empty()).then_some(patterns);
         AllowedHosts(self.0.iter().cloned().chain(more).collect())
     }
@@ -40,6 +42,17 @@ impl AllowedHosts {
             ))
         }
     }
+}
+
+/// Returns a pattern as hosts of URLs are written, an IPv6 address without its brackets.
+fn compared(pattern: &str) -> String {
+    let address = pattern
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    if let Ok(address) = address.unwrap_or(pattern).parse::<IpAddr>() {
+        return address.to_string();
+    }
+    Host::parse(pattern).map_or_else(|_| pattern.to_lowercase(), |host| host.to_string())
 }
 
 #[cfg(test)]
@@ -72,5 +85,15 @@ mod tests {
             );
         }
         assert!(AllowedHosts::default().check("anything").is_ok());
+        for (pattern, host) in [
+            ("[::1]", "::1"),
+            ("0:0::1", "::1"),
+            ("B\u{fc}cher.example", "xn--bcher-kva.example"),
+            ("*.B\u{fc}cher.example", "a.xn--bcher-kva.example"),
+            ("10.0.*", "10.0.0.1"),
+        ] {
+            let allowed = AllowedHosts::new(&[pattern.to_owned()]);
+            assert!(allowed.check(host).is_ok(), "{pattern}");
+        }
     }
 }

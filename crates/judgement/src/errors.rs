@@ -74,8 +74,8 @@ pub fn describe_response(error: &ErrorRow) -> Option<(&'static str, String)> {
     Some(("answered", one_line(&text)))
 }
 
-/// Returns the status and the URL of the latest response that a task had when it raised an error: what it read is often the
-/// reason. `None` for an error of a request, which has its own message.
+/// Describes the latest response of a task that raised an error, by status and URL, since the task may have read something
+/// unexpected in it. `None` for an error of a request.
 pub fn latest_response(error: &ErrorRow) -> Option<String> {
     let exemplar = error.exemplars.first()?;
     error.task()?;

@@ -52,7 +52,7 @@ pub use hooks::{HookRequest, Written, report};
 pub use job::JobState;
 pub use limits::{Heartbeat, LOADING_TIME, REPORT_TIME, RunningCode, WatchedLoop, processor_ticks};
 pub use loading::{
-    STUBS, VariableDefault, default_of, is_set, load, load_bundle, load_watched, read,
+    STUBS, VariableDefault, default_of, is_set, load, load_bundle, load_watched, named_hosts, read,
     requested_variables, review, unset_variables,
 };
 pub use plan_files::{Bundle, CompiledRegex, EnvVariables, Program, read_any_descriptions};

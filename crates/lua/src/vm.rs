@@ -2,7 +2,7 @@
 //! responses whose verdict the plan may still change, and shows the plan the requests that have been counted.
 
 use crate::api::{self, start_prelude};
-use crate::diagnostics::{self, RaisedError, only_call};
+use crate::diagnostics::{self, RaisedError, calls_of};
 use crate::hooks::{self, HookRequest};
 use crate::job::JobState;
 use crate::limits::{
@@ -412,12 +412,16 @@ impl Vm {
         std::mem::take(&mut self.turn)
     }
 
-    /// Returns where the plan was last seen at work, as " in json.decode at file:line", if it has computed for long. The function
-    /// is named if the line calls only one.
+    /// Returns where the plan was last seen at work, as " in json.decode at file:line", if it has computed for long. Two functions
+    /// are named if the line calls both, and none if it calls more.
     pub fn latest_line(&self) -> Option<String> {
         let (file, line) = self.host.limits.latest_line()?;
         let source = self.host.program.sources.text(&file);
-        let call = only_call(&source, line).map_or_else(String::new, |call| format!(" in {call}"));
+        let call = match calls_of(&source, line)[..] {
+            [one] => format!(" in {one}"),
+            [one, other] => format!(" in {one} or {other}"),
+            _ => String::new(),
+        };
         Some(format!("{call} at {file}:{line}"))
     }
 

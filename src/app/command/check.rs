@@ -4,11 +4,13 @@ use super::flags;
 use super::screen::{print_text, warn};
 use crate::app::{loading, places, prepare};
 use crate::cli;
-use lgoose_base::error::{Diagnostic, Error, exit};
-use lgoose_base::files::DataMemory;
+use lgoose_base::error::{Diagnostic, Error, exit, one_line};
+use lgoose_base::files::{DataMemory, FileUse};
 use lgoose_base::units::{counted, show_size};
 use lgoose_lua::{Program, VariableDefault};
-use lgoose_plan::config::{Config, Settings};
+use lgoose_plan::Plan;
+use lgoose_plan::config::{Config, SettingFile, Settings};
+use std::collections::BTreeSet;
 use url::Url;
 
 /// Checks a plan with the options that the flags set. Returns the exit code.
@@ -18,7 +20,7 @@ use url::Url;
 pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     let folder = flags::plan_folder(&flags.plan, flags.allow_files);
     let flags::PlanText { name, source, .. } = flags::read_file(&flags.plan, &folder, false)?;
-    let variables = flags::read_variables(flags.env_file.as_deref(), &flags.env, &[])?;
+    let variables = flags::read_variables(flags.env_file.as_deref(), &flags.env, None)?;
     let memory = loading::MemoryLimits {
         process: None,
         data: flags.data_memory,
@@ -35,6 +37,8 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
         prepare::check_host(host)?;
     }
     places::contain_plan_files(&program, &mut settings, &mut typed, &folder)?;
+    let touched =
+        describe_files(&program, &mut settings) + &describe_hosts(&program, &plan, &settings);
     prepare::check_hosts_of_plan(&program, &plan, &settings, &typed)?;
     let settings = typed.over(settings);
     let load = settings.load.as_ref().map_or_else(String::new, |load| {
@@ -60,7 +64,7 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
     };
     let variable_list = describe_variables(&program);
     print_text(&format!(
-        "{name} is fine{but}\n\n{}{load}{variable_list}{}{}",
+        "{name} is fine{but}\n\n{}{load}{variable_list}{touched}{}{}",
         lgoose_plan::outline(&plan),
         describe_data(program.data_memory()),
         host_path.unwrap_or_default()
@@ -74,6 +78,52 @@ pub(super) fn check(flags: &cli::CheckArgs) -> Result<u8, Error> {
         return Err(Diagnostic::new(denied).into());
     }
     Ok(exit::OK)
+}
+
+/// Lists the files that a plan reads while it is loaded, and those of its settings.
+fn describe_files(program: &Program, settings: &mut Settings) -> String {
+    let (mut read, mut written) = (BTreeSet::new(), BTreeSet::new());
+    // The first one is the plan.
+    read.extend(
+        program
+            .files()
+            .iter()
+            .skip(1)
+            .map(|file| file.display().to_string()),
+    );
+    for SettingFile { usage, file, .. } in settings.files() {
+        match usage {
+            FileUse::Read => read.insert(file.to_string()),
+            FileUse::Write => written.insert(file.to_string()),
+        };
+    }
+    let list = |label: &str, files: BTreeSet<String>| match files.into_iter().collect::<Vec<_>>() {
+        files if files.is_empty() => String::new(),
+        files => format!("\n{label}: {}", one_line(&files.join(", "))),
+    };
+    list("files that it reads", read) + &list("files that it writes", written)
+}
+
+/// Lists the hosts that a plan names, in its settings and in its text.
+fn describe_hosts(program: &Program, plan: &Plan, settings: &Settings) -> String {
+    let of_scenarios = plan
+        .scenarios
+        .iter()
+        .map(|scenario| scenario.host.as_deref());
+    let bases = of_scenarios.chain([settings.host.as_deref()]).flatten();
+    let mut hosts = lgoose_lua::named_hosts(program);
+    hosts.extend(bases.filter_map(|base| {
+        let base = Url::parse(base).ok()?;
+        let port = base
+            .port()
+            .map_or_else(String::new, |port| format!(":{port}"));
+        Some(format!("{}{port}", base.host_str()?))
+    }));
+    if hosts.is_empty() {
+        return String::new();
+    }
+    let hosts: Vec<String> = hosts.into_iter().collect();
+    format!("\nhosts that it names: {}", one_line(&hosts.join(", ")))
 }
 
 /// Lists the variables that a plan reads, and which of them are not set or have their defaults.

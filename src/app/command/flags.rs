@@ -8,9 +8,10 @@ use crate::app::prepare::{CommandOptions, OtherFiles, TestInput};
 use crate::app::reload::ReloadSource;
 use crate::cli;
 use lgoose_base::error::{Diagnostic, Error, masked_url};
-use lgoose_base::files::{FileReach, PlanFolder};
+use lgoose_base::files::{FileReach, PlanFolder, WriteFolder};
 use lgoose_lua::EnvVariables;
 use lgoose_plan::config::{LoadPart, ShowLevel, start_at_once};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Returns the test that a command line describes: the plan at that path, with everything that the flags set for it.
@@ -187,7 +188,13 @@ pub(super) fn read_file(path: &Path, folder: &PlanFolder, retain: bool) -> Resul
 
 /// Returns the folder of the plan at that path, to which the plan's own paths are relative.
 pub(super) fn folder_of(path: &Path, flags: &cli::RunArgs) -> PlanFolder {
-    plan_folder(path, flags.outputs.allow_files).writing_to(flags.outputs.plan_writes.clone())
+    let sandbox = flags.target.sandbox;
+    let writes = if sandbox {
+        WriteFolder::Forbidden
+    } else {
+        flags.outputs.plan_writes.clone()
+    };
+    plan_folder(path, flags.outputs.allow_files && !sandbox).writing_to(writes)
 }
 
 /// Returns the same for a plan that is only looked at.
@@ -203,20 +210,19 @@ pub(super) fn plan_folder(path: &Path, allow_files: bool) -> PlanFolder {
 /// Returns the variables for the plan's `env()` besides those of the environment, and which of those it may read.
 pub(super) fn variables(flags: &cli::RunArgs) -> Result<EnvVariables, Error> {
     let machine = &flags.machine;
-    let none = [String::new()];
-    let allowed = match machine.env_allow[..] {
-        [] if flags.target.sandbox => &none[..],
-        ref names => names,
-    };
+    let is_limited = flags.target.sandbox || !machine.env_allow.is_empty();
+    // Without a name, as with '--env-allow=', none is allowed.
+    let names = machine.env_allow.iter().filter(|name| !name.is_empty());
+    let allowed = is_limited.then(|| names.cloned().collect());
     read_variables(machine.env_file.as_deref(), &machine.env, allowed)
 }
 
 /// Returns the variables of a file and those given one by one, which take precedence. Of the environment, the plan
-/// may read only the allowed variables, or all if there is no list; an empty name allows none.
+/// may read only the `allowed` variables; `None` for all.
 pub(super) fn read_variables(
     file: Option<&Path>,
     each: &[(String, String)],
-    allowed: &[String],
+    allowed: Option<BTreeSet<String>>,
 ) -> Result<EnvVariables, Error> {
     let mut variables = match file {
         Some(path) => env_file::read(path)?,
@@ -225,9 +231,6 @@ pub(super) fn read_variables(
     variables.extend(each.iter().cloned());
     Ok(EnvVariables {
         configured: variables,
-        allowed: (!allowed.is_empty()).then(|| {
-            let names = allowed.iter().filter(|name| !name.is_empty());
-            names.cloned().collect()
-        }),
+        allowed,
     })
 }

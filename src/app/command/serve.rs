@@ -57,11 +57,14 @@ pub(super) fn serve(flags: &cli::ServeArgs) -> Result<u8, Error> {
     })
 }
 
-/// Returns the flags that every run has: what plans may do is said by whoever serves them.
+/// Returns the flags of every run, by which the server decides what plans may do.
 fn terms_of_runs(flags: &cli::ServeArgs) -> Vec<String> {
     let mut terms = Vec::new();
     if flags.allow_files {
         terms.push("--allow-files".to_owned());
+    }
+    if flags.sandbox {
+        terms.push("--sandbox".to_owned());
     }
     // The variable is older than the flag.
     if !flags.env_allow.is_empty() || std::env::var_os("LGOOSE_ENV_ALLOW").is_none() {

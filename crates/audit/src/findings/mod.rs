@@ -1,4 +1,4 @@
-//! Counts what agrees while requests are matched with lines, and keeps what each side lacks.
+//! Counts the requests that agree with their lines of the log, and keeps those that one side lacks.
 
 mod differences;
 mod transfer;

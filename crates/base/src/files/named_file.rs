@@ -3,7 +3,7 @@
 
 use super::mark;
 use super::plan_folder::{
-    FileError, FileLocation, FileReach, FileUse, PathRefusal, PlanFolder, WriteFolder, check_words,
+    FileError, FileLocation, FileReach, FileUse, PathRefusal, PlanFolder, WriteFolder,
 };
 use super::reading::{fits, open, open_of_any_size, read_all, regular};
 use super::writing::{Marking, create, replace, replace_in};
@@ -126,7 +126,7 @@ impl NamedFile {
     /// The reason why the plan may not use it.
     pub fn check_words(&self, usage: FileUse) -> Result<(), PathRefusal> {
         match self.contained() {
-            Some(_) => check_words(&self.path, usage),
+            Some(folder) => folder.check_words(&self.path, usage),
             None => Ok(()),
         }
     }

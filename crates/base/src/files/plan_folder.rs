@@ -40,6 +40,8 @@ pub enum WriteFolder {
     Own(PathBuf),
     /// None, since there is no run.
     Nowhere,
+    /// None: the plan may not write (`--sandbox`).
+    Forbidden,
 }
 
 /// The folder that the paths of a plan are relative to.
@@ -53,6 +55,9 @@ pub struct PlanFolder {
 /// The reason why a plan may not use a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathRefusal {
+    /// The plan may write no file.
+    #[error("'--sandbox' lets a plan write no file")]
+    Forbidden,
     /// The path names no file.
     #[error("it names no file")]
     NoName,
@@ -100,6 +105,7 @@ impl PathRefusal {
             | PathRefusal::NoMarks => {
                 "remove it, or name another file; '--allow-files' lets a plan that you trust write over any file"
             }
+            PathRefusal::Forbidden => "leave '--sandbox' out if you trust the plan",
             _ => {
                 "name a file in the plan's folder or below; '--allow-files' lets a plan that you trust use any file"
             }
@@ -177,13 +183,24 @@ impl PlanFolder {
         }
     }
 
+    /// Checks a path of the plan without a look at the file system.
+    ///
+    /// # Errors
+    /// The reason why the plan may not use it.
+    pub(super) fn check_words(&self, path: &Path, usage: FileUse) -> Result<(), PathRefusal> {
+        if usage == FileUse::Write && self.writes == WriteFolder::Forbidden {
+            return Err(PathRefusal::Forbidden);
+        }
+        check_words(path, usage)
+    }
+
     /// Finds the file that a path of the plan leads to, which need not exist if it is written. All rules about where
     /// the files of a plan are stand here.
     ///
     /// # Errors
     /// The reason why the plan may not use it, or the file system's error for its folders.
     pub(super) fn locate(&self, path: &Path, usage: FileUse) -> Result<FileLocation, FileError> {
-        check_words(path, usage)?;
+        self.check_words(path, usage)?;
         if usage == FileUse::Write {
             self.make_own(path)?;
         }
@@ -203,7 +220,7 @@ impl PlanFolder {
 }
 
 /// Checks the words of a path, without a look at the file system.
-pub(super) fn check_words(path: &Path, usage: FileUse) -> Result<(), PathRefusal> {
+fn check_words(path: &Path, usage: FileUse) -> Result<(), PathRefusal> {
     let bytes = path.as_os_str().as_bytes();
     if bytes.contains(&0) {
         return Err(PathRefusal::Nul);

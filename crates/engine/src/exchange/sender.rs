@@ -157,8 +157,8 @@ impl Sender {
         }
     }
 
-    /// Decides by how an exchange with the host of a URL has ended how long the user waits before its next one there, and
-    /// counts what was sent again against the limits on the rate.
+    /// Sets how long the user waits before its next exchange with the host of a URL, depending on how this one has ended, and
+    /// charges the throttles for requests that were sent again.
     pub(crate) fn responded<O: ExchangeOp>(&self, host: &str, ended: &Ended<O>) {
         let (_, retries) = ended.transfer.redirects_and_retries();
         if retries > 0 {

@@ -41,7 +41,7 @@ impl Throttle {
         turn.is_over = true;
     }
 
-    /// Takes slots of requests that were sent again without waiting: the next ones come so much later.
+    /// Takes a slot for each request that was sent without waiting for one. The following requests wait that much longer.
     pub(crate) fn charge(&self, requests: u32) {
         let slots = self.interval_ns.saturating_mul(requests.into());
         self.next.fetch_add(slots, Ordering::Relaxed);

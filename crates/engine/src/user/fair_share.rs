@@ -29,8 +29,8 @@ impl FairShare {
     }
 
     /// Counts a turn that ends now and took so much processor time. `others` is the number of steps so far of those users
-    /// of the thread that compute little. Returns how long the user waits before its next turn: not at all if nobody else
-    /// has needed the thread for as long as a burst; between two turns of its jobs, nobody else may have had one.
+    /// of the thread that compute little. Returns how long the user waits before its next turn. It does not wait if no other
+    /// user has taken a step during the last [`BURST`]; a shorter time says nothing, since jobs take turns in a row.
     pub(super) fn end_turn(&mut self, turn: Duration, now: Instant, others: u64) -> Duration {
         if std::mem::replace(&mut self.others, others) != others {
             self.seen = Some(now);

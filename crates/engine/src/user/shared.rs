@@ -176,7 +176,7 @@ impl ShardState {
         start.elapsed().saturating_sub(self.lost() - lost)
     }
 
-    /// Counts requests that were sent again against the limits on their rate.
+    /// Charges the throttles for requests that were sent again without waiting for their turn.
     pub(crate) fn charge_throttles(&self, own: &OwnLimits, requests: u32) {
         for throttle in [&own.throttle, &self.throttle].into_iter().flatten() {
             throttle.charge(requests);

@@ -184,7 +184,7 @@ fn with_stack(lua: &Lua, problem: Value) -> mlua::Result<Value> {
     let text = match &problem {
         Value::String(text) => text.clone(),
         Value::Error(_) => match error_text(lua, problem.clone())? {
-            // Others keep what they are.
+            // Other errors stay values of their own type.
             Value::String(text) if !nil_of_call(lua, &text.to_string_lossy()).is_empty() => text,
             _ => return Ok(problem),
         },

@@ -2,6 +2,7 @@
 
 use super::location::{plan_call, plan_line};
 use super::tokens::{Token, TokenKind, tokens};
+use crate::plan_files::SourceLine;
 use crate::sandbox::VmHost;
 use crate::values::shorten;
 use mlua::Lua;
@@ -30,15 +31,15 @@ pub(crate) enum ArgumentCount {
 /// Returns the text of an argument, from 0, of the method that the line being executed calls. `None` if the line calls it twice or
 /// the call goes on in the next line, and for a constant, which says nothing more.
 pub(crate) fn argument_text(lua: &Lua, method: &str, place: usize) -> Option<String> {
-    let (file, line) = plan_line(lua)?;
-    text_at(lua, (&file, line), method, place, ArgumentCount::Written)
+    let line = plan_line(lua)?;
+    text_at(lua, &line, method, place, ArgumentCount::Written)
 }
 
 /// Returns a remark on an argument that is nil, for the end of a message: `; 'token' is nil`. It is empty where
 /// [`argument_text`] has none. The function is the one that the line being executed has called.
 pub(crate) fn nil_argument(lua: &Lua, place: usize, count: ArgumentCount) -> String {
-    let text = plan_call(lua)
-        .and_then(|((file, line), function)| text_at(lua, (&file, line), &function?, place, count));
+    let text =
+        plan_call(lua).and_then(|(line, function)| text_at(lua, &line, &function?, place, count));
     text.map_or_else(String::new, |text| format!("; '{text}{IS_NIL}"))
 }
 
@@ -46,16 +47,15 @@ pub(crate) fn nil_argument(lua: &Lua, place: usize, count: ArgumentCount) -> Str
 /// method `is_about_first`.
 pub(crate) fn nil_first_argument(lua: &Lua, is_about_first: impl Fn(&str) -> bool) -> String {
     let remark = || {
-        let ((file, line), function) = plan_call(lua)?;
-        let place = (file.as_str(), line);
+        let (line, function) = plan_call(lua)?;
         let function = match function {
             Some(function) => function,
-            None => sole_method(&line_text(lua, place)?, &is_about_first)?,
+            None => sole_method(&line_text(lua, &line)?, &is_about_first)?,
         };
         if !is_about_first(&function) {
             return None;
         }
-        let first = text_at(lua, place, &function, 0, ArgumentCount::Written)?;
+        let first = text_at(lua, &line, &function, 0, ArgumentCount::Written)?;
         Some(format!("; '{first}{IS_NIL}"))
     };
     remark().unwrap_or_default()
@@ -73,15 +73,16 @@ fn sole_method(line: &str, is_it: impl Fn(&str) -> bool) -> Option<String> {
     }
 }
 
-fn line_text(lua: &Lua, (file, line): (&str, u32)) -> Option<String> {
+fn line_text(lua: &Lua, line: &SourceLine) -> Option<String> {
+    let (file, number) = line;
     let source = VmHost::of(lua).program.sources.text(file);
-    let text = source.lines().nth(line.checked_sub(1)? as usize)?;
+    let text = source.lines().nth(number.checked_sub(1)? as usize)?;
     Some(text.to_owned())
 }
 
 fn text_at(
     lua: &Lua,
-    line: (&str, u32),
+    line: &SourceLine,
     function: &str,
     place: usize,
     count: ArgumentCount,

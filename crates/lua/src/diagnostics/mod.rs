@@ -15,7 +15,7 @@ pub use raised::RaisedError;
 pub(super) use raised::{
     PlainText, calls_of_plan, diagnose, is_of_memory, is_of_yield, nil_expected, to_raised,
 };
-pub(super) use tokens::{KEYWORDS, Token, TokenKind, closing, only_call, outer, tokens};
+pub(super) use tokens::{KEYWORDS, Token, TokenKind, calls_of, closing, outer, tokens};
 pub(super) use word_line::word_line;
 
 #[cfg(test)]

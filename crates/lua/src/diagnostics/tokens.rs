@@ -66,10 +66,10 @@ pub(crate) fn closing(words: &[Token<'_>], open: usize) -> Option<usize> {
     })
 }
 
-/// Returns the function that a line calls, such as `json.decode`, if it calls no other.
-pub(crate) fn only_call(source: &str, line: u32) -> Option<&str> {
+/// Returns the functions that a line calls, such as `json.decode`, in their order and each once.
+pub(crate) fn calls_of(source: &str, line: u32) -> Vec<&str> {
     let words = tokens(source);
-    let mut calls = words.iter().enumerate().filter_map(|(at, word)| {
+    let calls = words.iter().enumerate().filter_map(|(at, word)| {
         let next = words.get(at + 1)?;
         let is_call = word.kind == TokenKind::Name
             && !word.is_keyword()
@@ -87,8 +87,13 @@ pub(crate) fn only_call(source: &str, line: u32) -> Option<&str> {
         let is_declared = first > 0 && words[first - 1].text == "function";
         (!is_declared).then(|| &source[words[first].at..word.end()])
     });
-    let call = calls.next()?;
-    calls.all(|other| other == call).then_some(call)
+    let mut found = Vec::new();
+    for call in calls {
+        if !found.contains(&call) {
+            found.push(call);
+        }
+    }
+    found
 }
 
 /// Returns the places of the words in a range that are in no inner bracket, block or function.
@@ -221,17 +226,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_only_call_of_a_line_is_named() {
-        for (line, call) in [
-            ("while true do json.decode(x) end", Some("json.decode")),
-            ("local f = function(a) return a end", None),
-            ("local page = user:get \"/\"", Some("user:get")),
-            ("shared.map{}; shared.map {}", Some("shared.map")),
-            ("f(g(x))", None),
-            ("x = y + 1", None),
-            ("if (a) then b = 1 end", None),
+    fn the_calls_of_a_line_are_named() {
+        for (line, calls) in [
+            ("while true do json.decode(x) end", &["json.decode"][..]),
+            ("local f = function(a) return a end", &[]),
+            ("local page = user:get \"/\"", &["user:get"]),
+            ("shared.map{}; shared.map {}", &["shared.map"]),
+            ("f(g.h(x))", &["f", "g.h"]),
+            ("x = y + 1", &[]),
+            ("if (a) then b = 1 end", &[]),
         ] {
-            assert_eq!(only_call(&format!("f()\n{line}\ng()"), 2), call, "{line}");
+            assert_eq!(calls_of(&format!("f()\n{line}\ng()"), 2), calls, "{line}");
         }
     }
 

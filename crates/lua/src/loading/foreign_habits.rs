@@ -1,6 +1,6 @@
 //! Code that Lua can read and that does not do what its author means, as habits of other languages make it: '+' between texts,
-//! loops over tables, lists that begin at 0, conditions of bits, keys that stand twice in a table. Found in the text of a plan's files, by words, and only where
-//! there is hardly a doubt.
+//! loops over tables, lists that begin at 0, conditions of bits, keys that stand twice in a table. Found in the text of a plan's
+//! files, by words, and only where there is hardly a doubt.
 
 use crate::api::method_elsewhere;
 use crate::diagnostics::{Token, TokenKind, closing, outer, tokens};

@@ -11,6 +11,7 @@ mod load;
 mod load_function;
 mod members;
 mod mixed_rows;
+mod named_hosts;
 mod review;
 mod scenario_fields;
 mod setting;
@@ -18,6 +19,7 @@ mod stubs;
 mod variables;
 
 pub use load::{load, load_bundle, load_watched, read};
+pub use named_hosts::named_hosts;
 pub use review::review;
 pub use stubs::STUBS;
 pub use variables::{VariableDefault, default_of, is_set, requested_variables, unset_variables};

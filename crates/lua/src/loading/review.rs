@@ -10,7 +10,7 @@ use crate::api::missing_columns;
 use crate::plan_files::{Program, SourceLine};
 use lgoose_base::error::Diagnostic;
 use lgoose_plan::config::RequestNames;
-use lgoose_plan::{Plan, Schedule};
+use lgoose_plan::{Plan, Schedule, Wait};
 use regex::Regex;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -81,38 +81,44 @@ fn long_iterations(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
 }
 
 fn idle_tasks(program: &Program, plan: &Plan) -> Vec<Diagnostic> {
-    let tasks = plan.scenarios.iter().flat_map(|scenario| &scenario.tasks);
-    // At its beginning or end, a user may just set something.
-    let tasks = tasks.filter(|task| !task.on_start && !task.on_stop);
+    let tasks = plan.scenarios.iter().flat_map(|scenario| {
+        let tasks = scenario.tasks.iter().map(move |task| (scenario, task));
+        // At its beginning or end, a user may just set something.
+        tasks.filter(|(_, task)| !task.on_start && !task.on_stop)
+    });
     let sources = program.sources.all();
     let lines_of = sources
         .iter()
         .map(|source| (source.name.as_str(), source.text.lines().collect()));
     let lines_of: HashMap<&str, Vec<&str>> = lines_of.collect();
-    let idle = tasks.filter_map(|task| {
+    let idle = tasks.filter_map(|(scenario, task)| {
         let location = program.task_locations.get(task.function)?;
         let (file, first, last) = location.function.as_ref()?;
         let lines = lines_of.get(file.as_str()).map_or(&[][..], Vec::as_slice);
         let last = (*last).min(lines.len());
         let lines = lines.get(first.saturating_sub(1)..last).unwrap_or_default();
-        is_idle(lines).then(|| {
-            warning_at(
-                program,
-                &location.declared,
-                format!("task '{}' makes no request", task.title()),
-            )
-            .help("a task loads the site with its user: user:get \"/\"")
+        let code = code_of(lines);
+        is_idle(&code).then(|| {
+            let waits = task.wait.as_ref().unwrap_or(&scenario.wait) != &Wait::None
+                || pattern(r":\s*wait\b").is_match(&code);
+            let never_waits = if waits { "" } else { " and never waits" };
+            let message = format!("task '{}' makes no request{never_waits}", task.title());
+            warning_at(program, &location.declared, message)
+                .help("a task loads the site with its user: user:get \"/\"")
         })
     });
     idle.collect()
 }
 
-/// Returns whether a function uses its first parameter for nothing that could send a request; false in doubt.
-fn is_idle(lines: &[&str]) -> bool {
+fn code_of(lines: &[&str]) -> String {
     let code: Vec<&str> = lines.iter().map(|line| without_comment(line)).collect();
-    let code = code.join("\n");
+    code.join("\n")
+}
+
+/// Returns whether a function uses its first parameter for nothing that could send a request; false in doubt.
+fn is_idle(code: &str) -> bool {
     let functions = pattern(r"\bfunction\b[^()\n]*\(\s*([A-Za-z_]\w*|\.\.\.)?");
-    let mut heads = functions.captures_iter(&code);
+    let mut heads = functions.captures_iter(code);
     // With several functions on its lines, it is unknown which of them is the task's.
     let (Some(head), None) = (heads.next(), heads.next()) else {
         return false;
@@ -131,7 +137,7 @@ fn is_idle(lines: &[&str]) -> bool {
     // A socket that the user keeps among its data is called by its own name.
     let keeps = pattern(&format!(r"\b{}\s*\.\s*data\b", user.as_str()));
     let calls = pattern(r#"\w\s*:\s*[A-Za-z_]\w*\s*[({"']"#);
-    if keeps.is_match(&code) && calls.is_match(&rest) {
+    if keeps.is_match(code) && calls.is_match(&rest) {
         return false;
     }
     !pattern(&format!(r"\b{}\b", user.as_str())).is_match(&rest)

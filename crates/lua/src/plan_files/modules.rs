@@ -5,7 +5,9 @@ use super::bytecode::compile;
 use super::costly::check as check_costs;
 use super::sources::Sources;
 use lgoose_base::error::nearest;
-use lgoose_base::files::{self, FileError, NamedFile, PlanFolder};
+use lgoose_base::files::{
+    self, DataCharge, DataMemory, DataMemoryFull, FileError, NamedFile, PlanFolder,
+};
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -32,7 +34,15 @@ pub(crate) struct Modules {
     /// The folder that its files are read from.
     folder: PlanFolder,
     // Held while a module is compiled, so that VMs that start together compile it once.
-    compiled: Mutex<HashMap<String, Arc<Vec<u8>>>>,
+    compiled: Mutex<CompiledModules>,
+}
+
+/// The bytecode of modules by their names.
+#[derive(Debug)]
+struct CompiledModules {
+    code: HashMap<String, Arc<Vec<u8>>>,
+    /// The memory of their texts and of their code: a plan may have any number of files.
+    memory: DataCharge,
 }
 
 /// The reason why a module cannot be loaded.
@@ -46,19 +56,22 @@ pub(crate) enum ModuleError {
 
 impl Modules {
     /// Creates the collection for the plan with this file name.
-    pub(crate) fn of_plan(plan: &str, folder: PlanFolder) -> Modules {
+    pub(crate) fn of_plan(plan: &str, folder: PlanFolder, memory: &DataMemory) -> Modules {
         let shown = Path::new(plan).parent().map(Path::to_owned);
         Modules {
             shown: shown.unwrap_or_default(),
             folder,
-            compiled: Mutex::default(),
+            compiled: Mutex::new(CompiledModules {
+                code: HashMap::new(),
+                memory: memory.charge(),
+            }),
         }
     }
 
     /// Returns the bytecode of a module and adds its text to `sources`.
     pub(crate) fn find(&self, name: &str, sources: &Sources) -> Result<Arc<Vec<u8>>, ModuleError> {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(code) = compiled.get(name) {
+        if let Some(code) = compiled.code.get(name) {
             return Ok(code.clone());
         }
         let code = match BUILT_IN.iter().find(|(own, _)| *own == name) {
@@ -67,17 +80,24 @@ impl Modules {
             Some((_, text)) => compile(&format!("={name}"), text, true),
             None => {
                 let (file, text) = self.read(name).map_err(ModuleError::Rejected)?;
+                let cannot = |problem: &str| {
+                    ModuleError::Rejected(format!(
+                        "cannot load module '{name}' from '{file}': {problem}"
+                    ))
+                };
+                let full = |full: DataMemoryFull| cannot(&full.to_string());
+                compiled.memory.take(text.len()).map_err(full)?;
                 sources.add(&file, &text);
-                check_costs(&text).map_err(|(problem, help)| {
-                    let message =
-                        format!("cannot load module '{name}' from '{file}': {problem}\n{help}");
-                    ModuleError::Rejected(message)
-                })?;
-                compile(&format!("@{file}"), &text, false)
+                check_costs(&text)
+                    .map_err(|(problem, help)| cannot(&format!("{problem}\n{help}")))?;
+                let code = compile(&format!("@{file}"), &text, false);
+                let length = code.as_ref().map_or(0, Vec::len);
+                compiled.memory.take(length).map_err(full)?;
+                code
             }
         };
         let code = Arc::new(code.map_err(|error| ModuleError::Invalid(syntax_message(error)))?);
-        compiled.insert(name.to_owned(), code.clone());
+        compiled.code.insert(name.to_owned(), code.clone());
         Ok(code)
     }
 
@@ -155,7 +175,8 @@ mod tests {
 
     fn modules(plan: &str) -> Modules {
         let folder = Path::new(plan).parent().expect("a folder");
-        Modules::of_plan(plan, PlanFolder::new(folder, FileReach::Folder))
+        let folder = PlanFolder::new(folder, FileReach::Folder);
+        Modules::of_plan(plan, folder, &DataMemory::default())
     }
 
     #[test]

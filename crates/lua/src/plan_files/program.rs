@@ -118,7 +118,7 @@ impl Program {
             plan: Vec::new(),
             lines: DeclarationLines::default(),
             sources: Sources::of_plan(name, source),
-            modules: Modules::of_plan(name, folder.clone()),
+            modules: Modules::of_plan(name, folder.clone(), data_memory),
             variables: PlanVariables::new(variables),
             scenario_env: BTreeMap::new(),
             seed,

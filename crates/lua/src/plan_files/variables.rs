@@ -56,8 +56,12 @@ impl PlanVariables {
 
     /// Returns whether the environment has a variable of that name that is not among those which the plan may read.
     pub(crate) fn is_kept_from_plan(&self, name: &str) -> bool {
-        let hidden = |allowed: &BTreeSet<String>| !allowed.contains(name);
-        self.allowed.as_ref().is_some_and(hidden) && std::env::var_os(name).is_some()
+        self.is_hidden(name) && std::env::var_os(name).is_some()
+    }
+
+    fn is_hidden(&self, name: &str) -> bool {
+        let allowed = self.allowed.as_ref();
+        allowed.is_some_and(|allowed| !allowed.contains(name))
     }
 
     /// Returns the bytes of a variable: of `-e` first, then of the environment.
@@ -65,8 +69,7 @@ impl PlanVariables {
         if let Some(configured) = self.configured.get(name) {
             return Some(configured.clone().into_bytes());
         }
-        let hidden = |allowed: &BTreeSet<String>| !allowed.contains(name);
-        if self.allowed.as_ref().is_some_and(hidden) || self.is_withheld(name) {
+        if self.is_hidden(name) || self.is_withheld(name) {
             return None;
         }
         let value = std::env::var_os(name)?;

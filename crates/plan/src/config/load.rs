@@ -119,11 +119,7 @@ pub fn agree(settings: &Settings) -> Result<(), Diagnostic> {
 /// Starts all users at once, unless an option already says how they start.
 pub fn start_at_once(settings: &mut Settings) {
     let is_set = settings.hatch_rate.is_some() || settings.startup_time.is_some();
-    let users = settings.rate.is_none()
-        && settings.stages.is_none()
-        && settings.test_plan.is_none()
-        && settings.load.is_none();
-    if users && !is_set {
+    if !settings.has_shape() && !is_set {
         settings.startup_time = Some(Duration::ZERO);
     }
 }

@@ -70,7 +70,7 @@ macro_rules! settings {
 
             fn read(&mut self, name: &str, value: &Value) -> Option<Result<(), Misfit>> {
                 match name {
-                    // What it is called at a rate.
+                    // The second name of the field, for runs at a rate.
                     "max_iterations" => self.read("shared_iterations", value),
                     $(stringify!($field) => {
                         let read: fn(&Value) -> Result<$kind, _> = $read;
@@ -141,7 +141,7 @@ settings! {
     /// All stages in one text.
     test_plan: Vec<LoadStage> = |value| LoadStage::parse_test_plan(&value.text()?);
     /// The load as a function of the time, by second.
-    load: LoadSamples = |value| LoadSamples::refused(value);
+    load: LoadSamples = LoadSamples::refused;
     /// Iterations started per second.
     rate: f64 = Value::rate;
     /// The most users at the same time in a run at a rate.
@@ -182,7 +182,7 @@ settings! {
     client: ClientKind = |value| value.text().and_then(|text| ClientKind::parse(&text));
     /// The proxy that requests go through.
     proxy: Proxy = |value| value.text().and_then(|text| Proxy::parse(&text));
-    /// The hosts that requests may go to; '*' stands for any text. All without one.
+    /// The only hosts that requests may go to; '*' stands for any text. Empty for all hosts.
     allow_host: Vec<String> = |value| value.each(|host| Ok(host.to_owned())), or Vec::new();
     /// Whether every certificate is trusted.
     insecure: bool = Value::flag, or false;
@@ -316,8 +316,13 @@ impl Settings {
 
     /// Returns whether an option says how many users there are, or how many iterations start.
     pub fn has_load(&self) -> bool {
-        let stages = self.stages.is_some() || self.test_plan.is_some() || self.load.is_some();
-        self.users.is_some() || self.rate.is_some() || stages
+        self.users.is_some() || self.has_shape()
+    }
+
+    /// Returns whether the load is anything else than a fixed number of users.
+    pub(super) fn has_shape(&self) -> bool {
+        let stages = self.stages.is_some() || self.test_plan.is_some();
+        self.rate.is_some() || stages || self.load.is_some()
     }
 
     /// Sets the field of that name from the value in a plan.

@@ -228,7 +228,9 @@ fn record_tagged(
     };
     let recorder = &mut *recorder.borrow_mut();
     if recorder.selects_measures_by_tags() {
-        recorder.tag_measures(tags_of(&host).with(&tags));
+        let mut all = tags_of(&host);
+        all.add(&tags);
+        recorder.tag_measures(all);
     }
     let is_tagged = !tags.is_empty();
     if is_tagged {

@@ -10,6 +10,7 @@ use std::time::Duration;
 mod calls;
 mod code;
 mod escapes;
+mod shortage;
 
 const SHORT: Duration = Duration::from_millis(50);
 /// The time for tasks that must not be ended by time.

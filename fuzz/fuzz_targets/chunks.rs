@@ -1,11 +1,4 @@
 //! A chunked body in pieces of the size that the first byte says.
 #![no_main]
 
-use lgoose_http::fuzzing;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|input: &[u8]| {
-    if let Some((size, bytes)) = input.split_first() {
-        fuzzing::chunks(bytes, usize::from(*size));
-    }
-});
+libfuzzer_sys::fuzz_target!(|input: &[u8]| lgoose_fuzz::chunks(input));

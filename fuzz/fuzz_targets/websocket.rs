@@ -1,11 +1,4 @@
 //! What a server sends over a WebSocket, in pieces of the size that the first byte says, compressed if it is even.
 #![no_main]
 
-use lgoose_http::fuzzing;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|input: &[u8]| {
-    if let Some((size, bytes)) = input.split_first() {
-        fuzzing::websocket(bytes, usize::from(*size), size % 2 == 0);
-    }
-});
+libfuzzer_sys::fuzz_target!(|input: &[u8]| lgoose_fuzz::websocket(input));

@@ -5,6 +5,7 @@
 //! Time is the processor time of the thread, and the least of several tries, so that a busy machine changes nothing; what is
 //! quadratic takes a hundred times as long and not ten. Sizes are those that take some milliseconds, or the bound.
 
+mod corpus;
 mod files;
 mod pages;
 mod plans;

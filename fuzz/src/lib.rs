@@ -3,14 +3,17 @@
 
 use lgoose_base::yaml;
 use lgoose_html::{self as html, Document, Selector, find_form};
-use lgoose_http::{Target, fuzzing};
+use lgoose_http::{Target as RequestTarget, fuzzing};
 use lgoose_import::{ImportOptions, import};
 use lgoose_lua::{decode_any_message, read_any_descriptions, read_in_pieces};
 use std::borrow::Cow;
 use url::Url;
 
+/// A reader, which takes any bytes.
+pub type Target = fn(&[u8]);
+
 /// The targets with their names.
-pub const TARGETS: [(&str, fn(&[u8])); 18] = [
+pub const TARGETS: [(&str, Target); 18] = [
     ("html", html),
     ("forms", forms),
     ("css", css),
@@ -132,7 +135,7 @@ pub fn urls(input: &[u8]) {
         return;
     };
     let page = Url::parse("http://127.0.0.1:8080/dir/page?q=1").expect("a URL");
-    let mut target = Target::of(&page).expect("a target");
+    let mut target = RequestTarget::of(&page).expect("a target");
     for reference in input.lines() {
         let expected = target.url().join(reference);
         let Ok(next) = target.join(reference) else {

@@ -73,6 +73,7 @@ return {
   ["User:tls"] = { run = function(user) user:tls() end },
   ["User:udp"] = { run = function(user) user:udp():close() end },
   ["User:timed"] = { run = function(user) user:timed("timed", function() return 1 end) end },
+  ["User:record"] = { run = function(user) user:record { name = "recorded", time = 0.1 } end },
   ["User:grpc"] = { top = grpc.reflect, run = function(user) user:grpc("shop.v1.Orders/Get", { id = -1 }) end },
   ["User:grpc_stream"] = { top = grpc.reflect, run = function(user) user:grpc_stream("shop.v1.Orders/Watch"):close() end },
   ["User:transaction"] = { run = function(user) user:transaction("transaction", function() end) end },

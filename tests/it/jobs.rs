@@ -231,3 +231,190 @@ fn a_handler_of_messages_that_raises_fails_the_task_that_runs_then() {
     assert_eq!(report.task("handles"), (1, 1), "{:?}", report.errors());
     assert_eq!(report.errors_with("no such message"), 1);
 }
+
+#[test]
+fn one_that_lives_as_long_as_its_user_goes_on_between_tasks_and_ends_before_on_stop() {
+    let server = Server::start();
+    let text = "local polls, over = 0, 0
+      task { 'start', on_start = true, function(user)
+        user:spawn(function()
+          local _ <close> = setmetatable({}, { __close = function() over = over + 1 end })
+          while true do
+            user:get('/delay/20', { name = 'poll' })
+            polls = polls + 1
+          end
+        end, { life = 'user' })
+        user:spawn(function() user:get('/delay/60000', { name = 'long poll' }) end, { life = 'user' })
+      end }
+      task { 'work', function(user) user:get('/work', { name = 'work' }) user:wait(0.1) end }
+      task { 'stop', on_stop = true, function(user)
+        check(polls >= 3, 'it has gone on')
+        check(over == 1, 'it is over')
+        local before = polls
+        user:wait(0.05)
+        check(polls == before, 'and stays so')
+      end }";
+    let report = run_plan("jobs_life.lua", text, &server, &["-i", "3"]);
+    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    assert_eq!(report.count("GET work"), 3);
+    assert!(report.count("GET poll") >= 3);
+    assert!(!report.rows().contains(&"GET long poll".to_owned()));
+    assert_eq!(server.count("GET /delay/60000"), 1);
+    let told = "were under way when it ended: they are not counted";
+    let warnings = report.json["warnings"].to_string();
+    assert!(warnings.contains(told), "{warnings}");
+    assert_eq!(report.task("stop"), (1, 0));
+    let checks = report.json["checks"].as_array().expect("a list");
+    assert_eq!(checks.len(), 3);
+    assert!(
+        checks.iter().all(|check| check["failures"] == 0),
+        "{checks:?}"
+    );
+}
+
+#[test]
+fn one_that_lives_as_long_as_its_user_goes_on_while_iterations_are_not_due() {
+    let server = Server::start();
+    let text = "task { 'start', on_start = true, function(user)
+        user:spawn(function() while true do user:get('/poll', { name = 'poll' }) user:wait(0.02) end end, { life = 'user' })
+      end }
+      task { 'work', function(user) user:get('/work', { name = 'work' }) end }";
+    let path = plan("jobs_life_rate.lua", text);
+    let url = server.url();
+    let report = run([&*path, "-H", &url, "--rate", "2/s", "-t", "2s"]);
+    assert!(
+        report.count("GET poll") > 20,
+        "{}",
+        report.count("GET poll")
+    );
+}
+
+#[test]
+fn an_error_in_one_that_lives_as_long_as_its_user_fails_the_running_task() {
+    let server = Server::start();
+    let text = "task { 'start', on_start = true, function(user)
+        user:spawn(function() user:wait(0.05) error 'gone' end, { life = 'user' })
+      end }
+      task { 'work', function(user) user:get('/work', { name = 'work' }) user:wait(0.15) end }";
+    let report = run_plan("jobs_life_error.lua", text, &server, &["-i", "2"]);
+    assert_eq!(report.task("start"), (1, 0));
+    assert_eq!(report.task("work"), (2, 1), "{:?}", report.errors());
+    for (options, told) in [(
+        "{ life = 'usr' }",
+        "option 'life' of user:spawn is \"user\" or \"task\"",
+    )] {
+        let text =
+            format!("task {{ 'work', function(user) user:spawn(function() end, {options}) end }}");
+        let report = run_plan("jobs_life_wrong.lua", &text, &server, &["-i", "1"]);
+        let errors = report.errors().join("\n");
+        assert!(errors.contains(told), "{errors}");
+    }
+}
+
+#[test]
+fn an_on_start_that_waits_for_a_job_without_end_is_named() {
+    let server = Server::start();
+    let text = "task { 'start', on_start = true, function(user)
+        user:spawn(function() while true do user:get('/delay/50', { name = 'poll' }) end end)
+      end }
+      task { 'work', function(user) user:get '/never' end }";
+    let report = run_plan(
+        "jobs_start.lua",
+        text,
+        &server,
+        &["-t", "6s", "--stop-timeout", "100ms"],
+    );
+    let told = "their 'on_start' task 'start' waits for a job that it has begun";
+    assert!(
+        report.json["warnings"].to_string().contains(told),
+        "{}",
+        report.json["warnings"]
+    );
+}
+
+#[test]
+fn what_a_plan_has_measured_is_a_row_like_any_other() {
+    let server = Server::start();
+    let log = scratch("jobs_record.csv").display().to_string();
+    let text = "on('request', function(request) metric.counter('seen'):add(1, { name = request.name }) end)
+      task { 'measure', function(user)
+        for n = 1, 4 do
+          user:record { kind = 'PUSH', name = 'delivered', time = n / 10, bytes = 100, tags = { n = n } }
+        end
+        user:record { name = 'lost', time = '1.5s', error = 'it never came' }
+        user:record { name = 'lost', time = 2, ok = false }
+      end }";
+    let more = [
+        "-i",
+        "2",
+        "--request-log",
+        &log,
+        "--threshold",
+        "PUSH delivered: p50 > 100ms",
+    ];
+    let report = run_plan("jobs_record.lua", text, &server, &more);
+    assert_eq!(
+        (
+            report.count("PUSH delivered"),
+            report.failures("PUSH delivered")
+        ),
+        (8, 0)
+    );
+    assert_eq!(
+        (report.count("RECORD lost"), report.failures("RECORD lost")),
+        (4, 4)
+    );
+    let row = report.row("PUSH delivered");
+    assert!(
+        (row["latency_ms"]["max"].as_f64().expect("a number") - 400.0).abs() < 2.0,
+        "{row}"
+    );
+    assert_eq!(row["bytes"], 800, "{row}");
+    let errors = report.errors();
+    assert!(
+        errors.contains(&"2 RECORD lost: it never came (no line)".to_owned()),
+        "{errors:?}"
+    );
+    assert!(
+        errors.contains(&"2 RECORD lost: the plan says that it failed (no line)".to_owned()),
+        "{errors:?}"
+    );
+    let lines = std::fs::read_to_string(&log).expect("there is a log");
+    assert_eq!(
+        lines
+            .lines()
+            .filter(|line| line.contains("delivered"))
+            .count(),
+        8,
+        "{lines}"
+    );
+    assert_eq!(server.received(), 0);
+    for (row, told) in [
+        ("{ time = 1 }", "user:record needs a 'name'"),
+        ("{ name = 'a' }", "user:record needs a 'time'"),
+        ("{ name = 'a', time = -1 }", "option 'time': -1"),
+        (
+            "{ name = 'a', time = 1, bytes = -1 }",
+            "option 'bytes' is a whole number",
+        ),
+        (
+            "{ name = 'a', time = 1, kind = 'push' }",
+            "option 'kind' is a word of up to 20 capital letters",
+        ),
+        (
+            "{ name = 'a', time = 1, ok = true, error = 'b' }",
+            "'ok' says that there is none",
+        ),
+        (
+            "{ name = 'a', time = 1, nmae = 2 }",
+            "unknown option 'nmae'",
+        ),
+        ("nil", "user:record takes a table"),
+        ("7", "user:record"),
+    ] {
+        let text = format!("task {{ 'wrong', function(user) user:record({row}) end }}");
+        let report = run_plan("jobs_record_wrong.lua", &text, &server, &["-i", "1"]);
+        let errors = report.errors().join("\n");
+        assert!(errors.contains(told), "{row}: {errors}");
+    }
+}

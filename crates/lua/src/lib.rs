@@ -57,8 +57,8 @@ pub use loading::{
 };
 pub use plan_files::{Bundle, CompiledRegex, EnvVariables, Program, read_any_descriptions};
 pub use requests::{
-    ExchangeEnd, Finished, JobFunction, Op, ReceiveTime, RequestOp, ResponseStream, SocketOp,
-    decode_any_message, page_message, read_in_pieces,
+    ExchangeEnd, Finished, JobFunction, JobLife, MeasuredExchange, Op, ReceiveTime, RequestOp,
+    ResponseStream, SocketOp, decode_any_message, page_message, read_in_pieces,
 };
 pub use run_view::RunView;
 pub use sandbox::stream;

@@ -14,6 +14,9 @@ use std::ops::Deref;
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// The warning about requests that no figure has.
+const UNCOUNTED: &str = "requests of jobs that last as long as their user were under way when it ended: they are not counted";
+
 /// The flight of an exchange, from its beginning to its end.
 #[derive(Debug)]
 pub(super) struct Flight<S> {
@@ -211,6 +214,15 @@ impl<'a> InFlight<'a, RequestOp> {
 impl<O: ExchangeOp> Drop for InFlight<'_, O> {
     fn drop(&mut self) {
         if let Some(flown) = self.flight.cut_off() {
+            if self.sender.lasts_as_user {
+                // Neither its latency nor a failure is the site's: the user has ended while it waited.
+                self.sender
+                    .shared
+                    .recorder
+                    .borrow_mut()
+                    .warn(UNCOUNTED.to_owned());
+                return;
+            }
             // The future of the exchange is dropped by now: all that it received is counted.
             let ended = self.ended(flown, aborted());
             self.sender

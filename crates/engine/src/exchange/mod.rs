@@ -42,7 +42,9 @@ use crate::user::ShardState;
 use crate::user::role::ScenarioContext;
 use kind::{Ended, ExchangeRow};
 use lgoose_http::{Exchange, Failure, Session};
-use lgoose_lua::{ExchangeEnd, Finished, RaisedError, RequestOp, ResponseStream, Vm};
+use lgoose_lua::{
+    ExchangeEnd, Finished, JobLife, MeasuredExchange, RaisedError, RequestOp, ResponseStream, Vm,
+};
 use lgoose_metrics::Traffic;
 use lgoose_protocols::{CallOp, OpenSocket};
 use plan_exchange::OpenExchange;
@@ -86,9 +88,9 @@ impl Exchanges {
     }
 
     /// Returns the exchanges of a job that the task begins.
-    pub(crate) fn of_job(&self) -> Exchanges {
+    pub(crate) fn of_job(&self, life: JobLife) -> Exchanges {
         Exchanges {
-            sender: self.sender.of_job(),
+            sender: self.sender.of_job(life),
             verdicts: OpenVerdicts::default(),
             streams: self.streams.clone(),
             sockets: self.sockets.clone(),
@@ -213,13 +215,23 @@ impl Exchanges {
         ended: &Ended<CallOp>,
         reason: Option<&str>,
     ) {
-        let sender = &mut self.sender;
-        let failure = ended.outcome.as_ref().err().map(ToString::to_string);
-        let reason = reason.or(failure.as_deref());
-        sender.record(op, row, ended, None, reason);
-        if let Some(cycles) = &mut sender.cycles {
+        if let Some(cycles) = &mut self.sender.cycles {
             cycles.request(row.id, ended.latency);
         }
+        let failure = ended.outcome.as_ref().err().map(ToString::to_string);
+        self.note_call(vm, op, row, ended, reason.or(failure.as_deref()));
+    }
+
+    fn note_call(
+        &mut self,
+        vm: &mut Vm,
+        op: &CallOp,
+        row: ExchangeRow,
+        ended: &Ended<CallOp>,
+        reason: Option<&str>,
+    ) {
+        let sender = &mut self.sender;
+        sender.record(op, row, ended, None, reason);
         show_call(
             sender.shared.show,
             op,
@@ -252,6 +264,17 @@ impl Exchanges {
         let (ended, flown, reason) = open.end(end);
         self.sender.paused(flown.lost);
         self.count_call(vm, &open.op, open.row, &ended, reason.as_deref());
+    }
+
+    /// Counts an exchange that the plan has measured and that ends now. It is no part of the user's own pace.
+    pub(crate) fn record(&mut self, vm: &mut Vm, measured: &MeasuredExchange) {
+        let sender = &mut self.sender;
+        let row = ExchangeRow {
+            id: sender.row_of(&measured.op),
+            delay: None,
+        };
+        let ended = plan_exchange::measured(&sender.shared, measured, row);
+        self.note_call(vm, &measured.op, row, &ended, measured.failure.as_deref());
     }
 
     /// Returns whether the plan carries out an exchange.

@@ -4,7 +4,7 @@ use super::flight::{Flight, Flown, aborted};
 use super::kind::{Ended, ExchangeRow};
 use crate::user::ShardState;
 use lgoose_http::{ErrorClass, Exchange, Failure, Phases};
-use lgoose_lua::ExchangeEnd;
+use lgoose_lua::{ExchangeEnd, MeasuredExchange};
 use lgoose_metrics::Traffic;
 use lgoose_protocols::{CallOp, CallValue};
 use std::rc::Rc;
@@ -67,6 +67,21 @@ impl OpenExchange {
     pub(super) fn abort(&mut self) -> Option<Ended<CallOp>> {
         let flown = self.flight.cut_off()?;
         Some(ended(flown, aborted()))
+    }
+}
+
+/// Returns an exchange that the plan has measured and that ends now, as one that was under way as long as the plan says.
+pub(super) fn measured(
+    shared: &ShardState,
+    measured: &MeasuredExchange,
+    row: ExchangeRow,
+) -> Ended<CallOp> {
+    let now = Instant::now();
+    let start = now.checked_sub(measured.time).unwrap_or(now);
+    let flown = Flight::new(shared, start, row).end_at(now, true);
+    Exchange {
+        transfer: Traffic::received(measured.bytes),
+        ..ended(flown, Ok(CallValue::Nothing))
     }
 }
 

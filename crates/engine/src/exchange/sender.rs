@@ -9,7 +9,7 @@ use crate::user::role::ScenarioContext;
 use crate::user::stop::StopSignal;
 use lgoose_base::tags::Tags;
 use lgoose_http::{Session, Target};
-use lgoose_lua::RequestOp;
+use lgoose_lua::{JobLife, RequestOp};
 use lgoose_metrics::{Context, Cycles, Recorder, RequestId, Sample, SampleFailure, TagsId};
 use lgoose_plan::config::RequestNames;
 use std::borrow::Cow;
@@ -34,6 +34,8 @@ pub(crate) struct Sender {
     pub(crate) failed: Rc<Cell<bool>>,
     /// Cycles of the user, if requests that it could not make are to be filled in. Those of a job are none.
     pub(crate) cycles: Option<Box<Cycles>>,
+    /// Whether it sends for a job that lasts as long as its user.
+    pub(super) lasts_as_user: bool,
 }
 
 /// Task whose exchanges are counted, as its rows and logs name it.
@@ -91,11 +93,13 @@ impl Sender {
             task: None,
             delay: Rc::default(),
             failed: Rc::default(),
+            lasts_as_user: false,
         }
     }
 
     /// Returns the sender of a job that the task begins. They share the pauses before a host that is down.
-    pub(super) fn of_job(&self) -> Sender {
+    pub(super) fn of_job(&self, life: JobLife) -> Sender {
+        let lasts_as_user = life == JobLife::User;
         Sender {
             shared: self.shared.clone(),
             session: self.session.clone(),
@@ -103,9 +107,15 @@ impl Sender {
             role: self.role.clone(),
             number: self.number,
             task: self.task,
-            delay: self.delay.clone(),
+            // It is no part of an iteration.
+            delay: if lasts_as_user {
+                Rc::default()
+            } else {
+                self.delay.clone()
+            },
             failed: self.failed.clone(),
             cycles: None,
+            lasts_as_user,
         }
     }
 
@@ -155,6 +165,12 @@ impl Sender {
             waited = turn => Some(waited),
             () = stop.requested() => None,
         }
+    }
+
+    /// Returns the title of the task that runs if it is one of `on_start`.
+    pub(crate) fn starting_task(&self) -> Option<String> {
+        let task = &self.role.scenario.tasks[self.task?];
+        task.on_start.then(|| task.title())
     }
 
     /// Sets how long the user waits before its next exchange with the host of a URL, depending on how this one has ended, and

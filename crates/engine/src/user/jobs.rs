@@ -6,7 +6,7 @@ use crate::user::shared::ShardState;
 use crate::user::task_end::TaskEnd;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use lgoose_lua::RaisedError;
+use lgoose_lua::{JobLife, RaisedError};
 use std::cell::{Cell, RefCell};
 use std::fmt::{self, Debug, Formatter};
 use std::future::poll_fn;
@@ -44,8 +44,7 @@ pub(super) struct Jobs {
 #[derive(Debug, Default)]
 pub(super) struct JobHandle {
     number: u64,
-    /// Whether it lasts beyond the task that has begun it.
-    lasts: bool,
+    life: JobLife,
     /// Whether it is to end, which it does where it waits, or before its next operation.
     cancelled: Cell<bool>,
     /// Whether it waits for something that may never come.
@@ -72,6 +71,11 @@ impl JobHandle {
     /// Returns its number.
     pub(super) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Whether it lasts until its user stops, whatever it does then.
+    pub(super) fn lasts_as_user(&self) -> bool {
+        self.life == JobLife::User
     }
 
     /// Whether it is to end.
@@ -127,10 +131,11 @@ impl Jobs {
     ///
     /// # Errors
     /// The message for the plan.
-    pub(super) fn begin(&self, lasts: bool) -> Result<Rc<JobHandle>, String> {
+    pub(super) fn begin(&self, life: JobLife) -> Result<Rc<JobHandle>, String> {
         let mut handles = self.handles.borrow_mut();
-        let is_one = |handle: &&Rc<JobHandle>| !handle.lasts && !handle.over.get();
-        if !lasts && handles.iter().filter(is_one).count() >= MOST {
+        // There is one for a socket at most, and sockets are limited.
+        let is_one = |handle: &&Rc<JobHandle>| handle.life < JobLife::Sockets && !handle.over.get();
+        if life < JobLife::Sockets && handles.iter().filter(is_one).count() >= MOST {
             return Err(format!(
                 "the user has {MOST} jobs at a time: wait for some with job:join()"
             ));
@@ -139,7 +144,7 @@ impl Jobs {
         self.count.set(number);
         let handle = Rc::new(JobHandle {
             number,
-            lasts,
+            life,
             ..JobHandle::default()
         });
         handle.cancelled.set(self.has_ended_task());
@@ -223,7 +228,7 @@ impl Jobs {
     pub(super) fn end_task(&self, end: TaskEnd) {
         if end > TaskEnd::Stopped {
             self.end.set(self.end.get().max(end));
-            self.cancel_all(false);
+            self.cancel_all(JobLife::Task);
         }
     }
 
@@ -237,10 +242,10 @@ impl Jobs {
         self.end.take()
     }
 
-    /// Cancels the jobs that end with the task, or all.
-    pub(super) fn cancel_all(&self, all: bool) {
+    /// Cancels the jobs that last that long at most.
+    pub(super) fn cancel_all(&self, life: JobLife) {
         let handles = self.handles.borrow();
-        let due = handles.iter().filter(|handle| all || !handle.lasts);
+        let due = handles.iter().filter(|handle| handle.life <= life);
         due.for_each(|handle| handle.cancel());
     }
 
@@ -291,9 +296,9 @@ impl Jobs {
         Box::pin(self.beside(own, || None))
     }
 
-    /// Waits until those are over that do not last, or all. Returns how long lgoose has made them wait at most.
-    pub(super) async fn all_over(&self, all: bool) -> Duration {
-        let is_due = |handle: &&Rc<JobHandle>| (all || !handle.lasts) && !handle.over.get();
+    /// Waits until those are over that last that long at most. Returns how long lgoose has made them wait at most.
+    pub(super) async fn all_over(&self, life: JobLife) -> Duration {
+        let is_due = |handle: &&Rc<JobHandle>| handle.life <= life && !handle.over.get();
         let mut held_up = Duration::ZERO;
         loop {
             let due = self.handles.borrow().iter().find(is_due).cloned();

@@ -166,7 +166,11 @@ impl User {
                 continue;
             }
             if starts_iteration {
-                let Some(waited) = self.take_iteration().await else {
+                let taken = match self.runner.jobs() {
+                    None => self.take_iteration().await,
+                    Some(jobs) => jobs.boxed_beside(self.take_iteration()).await,
+                };
+                let Some(waited) = taken else {
                     break;
                 };
                 if !waited.is_zero() {
@@ -259,6 +263,7 @@ impl User {
 
     /// Runs the `on_stop` tasks; after the last of them, the user no longer counts as at work.
     async fn end(&mut self) {
+        self.runner.end_jobs().await;
         let mut now = Instant::now();
         self.runner.is_leaving = true;
         for task in self.role.schedule.on_stop(&mut self.random) {

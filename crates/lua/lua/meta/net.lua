@@ -68,6 +68,15 @@ function NetSocket:close() end
 ---@field server_name? string # (default: the host)
 ---@field timeout? lgoose.Duration # (default: the plan's timeout, 60)
 
+---@class lgoose.MeasuredExchange
+---@field name string # the row
+---@field time lgoose.Duration # how long it took; it has ended now
+---@field kind? string # stands in place of a method: capital letters and digits, up to 20 (default: "RECORD")
+---@field ok? boolean # whether it succeeded (default: true, unless there is an error)
+---@field error? string # why it failed
+---@field bytes? integer # bytes received
+---@field tags? table<string, string|number|boolean>
+
 ---@class lgoose.TimedOptions
 ---@field kind? string # the first word of its row, in place of a method: up to 20 capital letters and digits (default: "TIMED")
 ---@field tags? table<string, string|number|boolean>

@@ -107,9 +107,11 @@ function User:websocket(path, options) end
 
 ---Runs a function concurrently with the task, whenever the task waits for a response, a message or a pause. It starts when the task next
 ---waits. The task waits for its end. An error in it fails the task, unless `job:join` has raised it. `user:stop` and
----`user:exit_iteration` end the task and all its jobs. A user may have 100 jobs at a time.
+---`user:exit_iteration` end the task and all its jobs. A user may have 100 jobs at a time. With `{ life = "user" }` as the only argument, the
+---function goes on beside all further tasks, until the `on_stop` tasks of its user begin; a request under way is aborted then, and not counted. An error in it
+---fails the task that is running.
 ---@param fn fun(...: any): ...
----@param ... any # its arguments
+---@param ... any # its arguments, or `{ life = "user" }`
 ---@return lgoose.Job
 function User:spawn(fn, ...) end
 
@@ -140,6 +142,11 @@ function User:udp(address, options) end
 ---@param options? lgoose.TimedOptions
 ---@return T
 function User:timed(name, fn, options) end
+
+---Counts an exchange that the plan has measured itself as a request, in the row `RECORD name`: something that was sent in one place and
+---answered in another, such as a push notification. It has ended now, and was under way for as long as its time says.
+---@param exchange lgoose.MeasuredExchange
+function User:record(exchange) end
 
 ---Calls a method with one request and one response, and waits for the response: the row `GRPC package.Service/Method`. A status other than
 ---OK, an exceeded deadline and a lost connection are failures, which the returned call shows.

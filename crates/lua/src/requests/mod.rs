@@ -16,6 +16,7 @@ mod multipart;
 mod op;
 mod options;
 mod protobuf;
+mod record;
 mod request;
 mod responses;
 mod socket_op;
@@ -35,13 +36,14 @@ pub(super) use found::RecentUrls;
 pub(super) use grpc::{GRPC, GRPC_EXPECT, PlannedGrpc, plan_grpc};
 pub(super) use json::{convert as convert_json, convert_to_tree, encode as encode_json};
 pub(super) use json_path::{JsonPath, PathStep, place_of, scalars_are_passed_over};
-pub use op::{ExchangeEnd, JobFunction, Op, ReceiveTime};
+pub use op::{ExchangeEnd, JobFunction, JobLife, MeasuredExchange, Op, ReceiveTime};
 pub(super) use op::{marker, markers};
 pub(super) use options::{
     EVENTS, OPTIONS, REQUEST, basic, bearer, check_options, header_line, named, read_buffer,
 };
 pub use protobuf::decode_any_message;
 pub(super) use protobuf::{DecodingFault, decode as decode_message, encode as encode_message};
+pub(super) use record::RECORD;
 pub use request::RequestOp;
 pub(super) use request::plan_file;
 pub use responses::{Finished, page_message};

@@ -5,6 +5,7 @@ use super::call;
 use super::fetch;
 use super::grpc::PlannedGrpc;
 use super::options::{self, REQUEST};
+use super::record;
 use super::request::RequestOp;
 use super::socket_op::{self, SocketOp};
 use super::stream::ResponseStream;
@@ -62,6 +63,8 @@ pub enum Op {
     BeginTimed(Box<CallOp>),
     /// Ends and counts the exchange of that number.
     EndExchange(u64, Box<ExchangeEnd>),
+    /// Counts an exchange that the plan has measured.
+    Record(Box<MeasuredExchange>),
     /// Starts a function of the plan beside the running code; returns the number of the job.
     Spawn(Box<JobFunction>),
     /// Waits until the job of that number is over; an error of it is raised.
@@ -84,8 +87,33 @@ pub enum Op {
 #[derive(Debug)]
 pub struct JobFunction {
     pub(crate) function: Function,
-    /// Whether it lasts beyond the task that begins it, until the user ends.
-    pub lasts: bool,
+    /// How long it lasts at most.
+    pub life: JobLife,
+}
+
+/// How long a job lasts at most, the shortest first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum JobLife {
+    /// As long as the task that begins it, which waits for its end.
+    #[default]
+    Task,
+    /// As long as the user, until its `on_stop` tasks begin.
+    User,
+    /// As long as the sockets of the user.
+    Sockets,
+}
+
+/// An exchange that the plan has measured itself and that has ended now.
+#[derive(Debug)]
+pub struct MeasuredExchange {
+    /// Its kind, name and tags.
+    pub op: CallOp,
+    /// How long it took.
+    pub time: Duration,
+    /// The bytes received.
+    pub bytes: u64,
+    /// The reason why it has failed, if it has.
+    pub failure: Option<Box<str>>,
 }
 
 /// The time for which the plan waits for a message.
@@ -151,7 +179,7 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-const MARKERS: [&str; 36] = [
+const MARKERS: [&str; 37] = [
     "GET",
     "HEAD",
     "POST",
@@ -182,6 +210,7 @@ const MARKERS: [&str; 36] = [
     "cancel",
     "begin_timed",
     "end_timed",
+    "record",
     "socket_send",
     "socket_receive",
     "start_tls",
@@ -234,6 +263,7 @@ impl Op {
             "end_exchange" => read_exchange_end(&a, &b, &c),
             "begin_timed" => timed::read(&a, &b, budget).map(Op::BeginTimed),
             "end_timed" => Ok(timed::read_end(&a, &b, &c)),
+            "record" => record::read(&a, budget).map(Op::Record),
             "socket_send" => socket_op::send(&a, &b, &c, budget).map(Op::Socket),
             "socket_receive" => socket_op::receive(&a, &b, &c).map(Op::Socket),
             "start_tls" => socket_op::start_tls(&a, &b).map(Op::Socket),
@@ -286,6 +316,7 @@ impl Op {
             Op::Call(op) | Op::BeginExchange(op) | Op::BeginTimed(op) => {
                 (&mut [][..], Some(&mut op.tags))
             }
+            Op::Record(measured) => (&mut [][..], Some(&mut measured.op.tags)),
             other => (other.requests_mut(), None),
         };
         for tags in requests.iter_mut().map(|op| &mut op.tags).chain(call) {
@@ -548,13 +579,17 @@ fn read_stream(stream: &Value) -> Result<Rc<ResponseStream>, String> {
     shared.ok_or_else(|| "a stream is read with a colon: stream:events()".to_owned())
 }
 
-/// Reads a function to run as a job; the second value says whether it lasts beyond the task.
-fn read_job(function: Value, lasts: &Value) -> Result<Box<JobFunction>, String> {
+/// Reads a function to run as a job; the second value says how long it lasts if that is not its task's time.
+fn read_job(function: Value, life: &Value) -> Result<Box<JobFunction>, String> {
     let Value::Function(function) = function else {
         return Err(describe_mismatch("user:spawn", "a function", &function));
     };
-    let lasts = lasts.as_boolean() == Some(true);
-    Ok(Box::new(JobFunction { function, lasts }))
+    let life = match life {
+        Value::Boolean(true) => JobLife::Sockets,
+        Value::String(_) => JobLife::User,
+        _ => JobLife::Task,
+    };
+    Ok(Box::new(JobFunction { function, life }))
 }
 
 fn job_number(number: &Value) -> u64 {

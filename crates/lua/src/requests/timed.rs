@@ -41,7 +41,7 @@ pub(super) fn read(
     }))
 }
 
-fn read_kind(value: &Value) -> Result<String, String> {
+pub(super) fn read_kind(value: &Value) -> Result<String, String> {
     let kind = read_string(value, "option 'kind'")?;
     let fits = kind.len() <= LONGEST_KIND
         && kind.starts_with(|first: char| first.is_ascii_uppercase())

@@ -15,10 +15,11 @@ use crate::user::user_vm::UserVm;
 use futures_util::future::join_all;
 use lgoose_http::{ErrorClass, Exchange, Failure};
 use lgoose_lua::{
-    JobFunction, Op, RaisedError, ReceiveTime, RequestOp, ResponseStream, SocketOp, Step,
+    JobFunction, JobLife, Op, RaisedError, ReceiveTime, RequestOp, ResponseStream, SocketOp, Step,
 };
 use lgoose_protocols::{CallOp, CallValue, OpenSocket, SocketAction, SocketEnd, SocketRow};
 use std::cell::RefCell;
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -27,6 +28,9 @@ use tokio::time::{Instant, timeout_at};
 const ROW_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// The most streams and sockets that a user may have open.
 const MAX_CHANNELS: usize = 100;
+
+/// How long an `on_start` task waits for its jobs without a warning.
+const PATIENCE_AT_START: Duration = Duration::from_secs(5);
 
 /// Runs the code of one user's tasks, one after another.
 #[derive(Debug)]
@@ -197,6 +201,11 @@ impl TaskRunner {
                 self.exchanges.end(&mut self.vm.enter(), number, *end);
                 Ok(self.vm.enter().go_on())
             }
+            Op::Record(measured) => {
+                self.exchanges.settle(&mut self.vm.enter());
+                self.exchanges.record(&mut self.vm.enter(), &measured);
+                Ok(self.vm.enter().go_on())
+            }
             Op::EndStream(stream) => {
                 self.close_stream(&stream).await;
                 Ok(self.vm.enter().go_on())
@@ -362,11 +371,19 @@ impl TaskRunner {
         self.exchanges.conclude_stream(&mut self.vm.enter(), stream);
     }
 
+    /// Ends the jobs that last as long as the user, before its `on_stop` tasks.
+    pub(super) async fn end_jobs(&mut self) {
+        if let Some(jobs) = &self.jobs {
+            jobs.cancel_all(JobLife::User);
+            Box::pin(jobs.all_over(JobLife::User)).await;
+        }
+    }
+
     /// Ends the jobs and closes the streams and sockets that are open when the user ends.
     pub(super) async fn close_channels(&mut self) {
         if let Some(jobs) = self.jobs.take() {
-            jobs.cancel_all(true);
-            Box::pin(jobs.all_over(true)).await;
+            jobs.cancel_all(JobLife::Sockets);
+            Box::pin(jobs.all_over(JobLife::Sockets)).await;
             if let Some(raised) = jobs.first_raised() {
                 let line = raised
                     .line
@@ -510,7 +527,8 @@ impl TaskRunner {
             if job.is_cancelled() {
                 return Err(TaskEnd::Stopped);
             }
-            job.waits.set(waits);
+            // A long poll may take as long as it likes, and its user ends now.
+            job.waits.set(waits || job.lasts_as_user());
             let step = self.perform(op).await;
             job.waits.set(false);
             return step;
@@ -525,16 +543,18 @@ impl TaskRunner {
     /// Begins a job.
     fn spawn(&mut self, function: JobFunction) -> Step {
         let jobs = self.jobs.get_or_insert_default().clone();
+        let life = function.life;
         let mut vm = self.vm.enter();
         let made = vm.make_job();
-        let begun = made.and_then(|state| Ok((state, jobs.begin(function.lasts)?)));
+        let begun = made.and_then(|state| Ok((state, jobs.begin(life)?)));
         let (state, handle) = match begun {
             Ok(begun) => begun,
             Err(problem) => return vm.refuse(problem),
         };
         drop(vm);
         let number = handle.number();
-        let (vm, exchanges) = (self.vm.of_job(state), self.exchanges.of_job());
+        let exchanges = self.exchanges.of_job(life);
+        let vm = self.vm.of_job(state);
         let (stop, shared) = (self.stop.clone(), self.shared.clone());
         let mut runner = TaskRunner::new(vm, exchanges, stop, shared);
         runner.fair_share = self.fair_share.clone();
@@ -599,10 +619,13 @@ impl TaskRunner {
     /// them. Returns its error, or else that of a job.
     async fn join_jobs(&mut self, jobs: &Jobs, raised: Option<RaisedError>) -> Option<RaisedError> {
         if raised.is_some() || self.end > TaskEnd::Stopped {
-            jobs.cancel_all(false);
+            jobs.cancel_all(JobLife::Task);
         }
         let start = Instant::now();
-        let held_up = jobs.all_over(false).await;
+        let held_up = match self.exchanges.sender.starting_task() {
+            Some(task) => self.jobs_of_start_over(jobs, &task).await,
+            None => jobs.all_over(JobLife::Task).await,
+        };
         self.hold_up(held_up.min(start.elapsed()));
         self.end = self.end.max(jobs.take_end());
         self.exchanges.take_over(jobs.take_earlier());
@@ -613,9 +636,25 @@ impl TaskRunner {
         raised
     }
 
+    /// Waits until the jobs of an `on_start` task are over, and warns where that takes long: the user is not at work before.
+    async fn jobs_of_start_over(&self, jobs: &Jobs, task: &str) -> Duration {
+        let mut over = pin!(jobs.all_over(JobLife::Task));
+        let patience = self.shared.timers.wait(PATIENCE_AT_START);
+        tokio::select! {
+            biased;
+            held_up = &mut over => return held_up,
+            () = patience => {}
+        }
+        self.shared.recorder.borrow_mut().warn(format!(
+            "users are not at work: their 'on_start' task '{task}' waits for a job that it has begun; one that lasts as long as its user \
+             is begun with user:spawn(fn, {{ life = \"user\" }})"
+        ));
+        over.await
+    }
+
     /// The jobs of the user, some of which may go on between the tasks.
-    pub(super) fn jobs(&self) -> Option<&Jobs> {
-        self.jobs.as_deref()
+    pub(super) fn jobs(&self) -> Option<Rc<Jobs>> {
+        self.jobs.clone()
     }
 
     /// Waits as the plan says.

@@ -14,8 +14,8 @@ use super::names::{ValueType, unknown};
 use super::parts::{HostFunction, MakeFunction, Member, PreludePart, prelude_part};
 use super::{forms, log, metric};
 use crate::requests::{
-    CALL_OPTIONS, EVENTS, EXPECT, GRPC, GRPC_EXPECT, OPTIONS, REQUEST, SUBMIT, TIMED, WEBSOCKET,
-    marker,
+    CALL_OPTIONS, EVENTS, EXPECT, GRPC, GRPC_EXPECT, OPTIONS, RECORD, REQUEST, SUBMIT, TIMED,
+    WEBSOCKET, marker,
 };
 use crate::values::shorten;
 use Origin::{Made, Operation, Part, Prelude, Table};
@@ -85,6 +85,7 @@ static RETRY: PreludePart =
 static SEND: PreludePart = prelude_part!("send");
 static SEND_BODY: PreludePart = prelude_part!("send_body");
 static WAIT: PreludePart = prelude_part!("wait");
+static RECORDING: PreludePart = prelude_part!("record");
 static SPAWN: PreludePart = prelude_part!("spawn");
 static TIMING: PreludePart = prelude_part!("timed");
 
@@ -116,6 +117,7 @@ pub(crate) static USER_MEMBERS: &[UserMember] = &[
     member("tls", Part(&net::OPENING)).takes(1, "a socket", &[&CALL_OPTIONS, &net::OPTIONS], Value(&net::SOCKET)),
     member("udp", Part(&net::OPENING)).takes(1, "a socket", &[&CALL_OPTIONS], Value(&net::SOCKET)),
     member("timed", Part(&TIMING)).takes(2, "user:timed", &[&TIMED], Unchecked),
+    member("record", Operation("record", &RECORDING)).takes(0, "user:record", &[&RECORD], Unchecked),
     member("grpc", Part(&grpc::CALLING)).takes(2, "a call", &[&GRPC], Value(&grpc::CALL)).expects(&GRPC_EXPECT),
     member("grpc_stream", Part(&grpc::CALLING)).takes(1, "a call", &[&GRPC], Value(&grpc::CALL)).expects(&GRPC_EXPECT),
     member("transaction", Part(&ACTIONS)),

@@ -237,6 +237,7 @@ return {
   ["Socket:send"] = { prepare = socket, run = function(_, a) a:send "a" end },
   ["Socket:send_binary"] = { prepare = socket, run = function(_, a) a:send_binary "a" end },
   ["Socket:receive"] = { prepare = socket, run = function(_, a) a:receive() end },
+  ["Socket:ping"] = { prepare = socket, run = function(_, a) a:ping() end },
   ["Socket:ask"] = { prepare = socket, run = function(_, a) a:ask "a" end },
   ["Socket:messages"] = { prepare = socket, run = function(_, a)
     for _ in a:messages() do end

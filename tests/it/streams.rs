@@ -28,7 +28,7 @@ fn events_lines_and_chunks_are_read_as_they_come_and_counted_as_messages() {
             "GET another last",
             "GET none taken",
             "GET no events",
-            "GET flood",
+            "GET long",
             "GET refused",
         ];
         for name in report.rows() {

@@ -11,7 +11,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tungstenite::handshake::derive_accept_key;
 use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tungstenite::protocol::frame::CloseFrame;
@@ -72,6 +72,18 @@ fn serve(mut stream: TcpStream, seen: &Seen) {
             };
             upgrade(&mut stream, more);
             let _end = stream.read(&mut [0; 64]);
+        }
+        // Control frames and empty fragments, as fast as they are taken.
+        "flood" => {
+            upgrade(&mut stream, "Sec-WebSocket-Accept: $");
+            let frame: &[u8] = match rest {
+                "pings" => &[0x89, 2, b'h', b'i'],
+                "pongs" => &[0x8a, 0],
+                _ => &[0x00, 0x00],
+            };
+            let _begun = stream.write_all(&[0x01, 0x00]);
+            let frames = frame.repeat(10_000);
+            while stream.write_all(&frames).is_ok() {}
         }
         "raw" => {
             upgrade(&mut stream, "Sec-WebSocket-Accept: $");
@@ -134,11 +146,12 @@ fn converse(stream: TcpStream, kind: &str, rest: &str, seen: &Seen) {
             if rest == "4001" {
                 thread::sleep(Duration::from_millis(60));
             }
-            let close = CloseFrame {
-                code: rest.parse::<u16>().expect("a code").into(),
+            let code = rest.parse::<u16>().ok();
+            let close = code.map(|code| CloseFrame {
+                code: code.into(),
                 reason: "enough".into(),
-            };
-            let _closing = socket.close(Some(close));
+            });
+            let _closing = socket.close(close);
         }
         "feed" => {
             for number in 1..=rest.parse::<u64>().expect("a number") {
@@ -314,7 +327,11 @@ fn sockets_send_receive_and_end_as_the_other_side_says() {
         let counts = (&question["count"], &question["failures"]);
         assert_eq!(counts, (&5.into(), &0.into()), "{client}");
         assert_eq!(row(&report, "questions")["count"], 1, "{client}");
-        for name in ["late", "to nobody"] {
+        let slow = messages("slow", "received");
+        assert_eq!(slow, Some(60_000), "{client}");
+        assert_eq!(row(&report, "ping")["failures"], 0, "{client}");
+        assert_eq!(row(&report, "pong")["count"], 1, "{client}");
+        for name in ["late", "to nobody", "otherwise", "refused", "no pong"] {
             assert_eq!(row(&report, name)["failures"], 1, "{client}: {name}");
         }
         // One that fails counts when it does.
@@ -356,6 +373,34 @@ fn a_task_that_reads_for_ever_what_has_ended_holds_up_nobody() {
     assert_eq!(report.count("GET page"), 20);
     assert_eq!(report.count("GET cancelled"), 1);
     assert_eq!(report.count("WS refused"), 2);
+}
+
+#[test]
+fn a_server_that_sends_nothing_but_control_frames_takes_neither_memory_nor_the_thread() {
+    let (address, _) = server();
+    for kind in ["pings", "pongs", "fragments"] {
+        let text = format!(
+            "scenario {{ 'flooded', users = 1, task {{ function(user)
+              local socket = user:websocket('/flood/{kind}', {{ name = 'flooded' }})
+              socket:receive {{ timeout = 0.5 }}
+              socket:close()
+            end }} }}
+            scenario {{ 'others', users = 1, iterations = 20, task {{ function(user)
+              user:get('/page', {{ name = 'page' }})
+              user:wait(0.01)
+            end }} }}"
+        );
+        let path = plan("websockets_flood.lua", &text);
+        let url = format!("http://{address}");
+        let start = Instant::now();
+        let limits = "--threads 1 -u 2 -r 1000 -t 1s --stop-timeout 5s --memory 256MiB";
+        let report = run([&*path, "-H", &url].into_iter().chain(limits.split(' ')));
+        assert!(report.ended.code <= 1, "{kind}: {}", report.ended.stderr);
+        assert_eq!(report.count("GET page"), 20, "{kind}");
+        assert!(report.count("WS flooded") > 0, "{kind}");
+        let took = start.elapsed();
+        assert!(took < Duration::from_secs(15), "{kind}: {took:?}");
+    }
 }
 
 /// Each of them is waited for for two seconds.

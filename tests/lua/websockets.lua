@@ -59,6 +59,51 @@ task { "questions", sequence = 1, function(user)
   socket:close()
 end }
 
+task { "ends that are expected", sequence = 1, function(user)
+  local none = user:websocket("/close/none", { name = "without a code" })
+  same(none:receive(), nil, "it ends")
+  same(none.ok, true, "a close without a code is a clean end")
+  same(none.close_code, nil, "without one")
+  local expected = user:websocket("/close/4001", { name = "expected", expect = { close_code = { 4001, 1012 } } })
+  same(expected:receive(), nil, "it ends")
+  same(expected.ok, true, "as expected")
+  local other = user:websocket("/close/4001", { name = "otherwise", expect = { close_code = 1012 } })
+  same(other:receive(), nil, "it ends")
+  same(other.error, "closed early: expected close code 1012, got 4001", "otherwise")
+  same(other.ok, false, "which is a failure")
+  local refused = user:websocket("/refuse", { name = "refused" })
+  same(refused.body, "no", "what the server says")
+  same(refused.ok, false, "it is refused")
+  raises("'close_code' of 'expect' is for a WebSocket", user.get, user, "/page", { expect = { close_code = 1000 } })
+  raises("17 is not a close code", user.websocket, user, "/echo", { expect = { close_code = 17 } })
+end }
+
+task { "pings", sequence = 1, function(user)
+  local socket = user:websocket("/echo", { name = "pinged", headers = { ["Sec-WebSocket-Protocol"] = "v0, v1" } })
+  same(socket.subprotocol, "v1", "offered by a header")
+  same(socket.body, nil, "it is open")
+  assert(socket:ping() < 5, "in seconds")
+  socket:send "a"
+  assert(socket:ping { name = "pong", timeout = 5 } < 5, "beside a message")
+  same(socket:receive().data, "a", "which waits")
+  same(socket:receive { timeout = 0.02 }, nil, "a pong is no message")
+  socket:close()
+  same(socket:ping { name = "no pong" }, nil, "it is closed")
+  raises("unknown option 'matches' of socket:ping", socket.ping, socket, { matches = 1 })
+end }
+
+task { "a slow reader", sequence = 1, function(user)
+  local socket = user:websocket("/feed/60000", { name = "slow" })
+  user:wait(0.2)
+  local sum = 0
+  for message in socket:messages() do
+    sum = sum + tonumber(message.data)
+    if sum % 10000 == 0 then user:wait(0.01) end
+  end
+  same(sum, 60000 * 60001 // 2, "nothing is lost")
+  same(socket.ok, true, "and nothing fails")
+end }
+
 task { "deadlines", sequence = 1, function(user)
   local turning = user:websocket("/echo", { name = "turning", count = false })
   turning:send "round and round"

@@ -23,7 +23,17 @@ pub fn certificates(
             Err(unreadable(flag, file, &"there is no certificate in it"))
         }
         Ok(found) => Ok(found),
-        Err(error) => Err(unreadable(flag, file, &error)),
+        Err(error) => Err(unreadable(flag, file, &in_words(&error))),
+    }
+}
+
+/// Returns the problem of a file that is not in PEM form.
+fn in_words(error: &pem::Error) -> String {
+    match error {
+        pem::Error::MissingSectionEnd { .. } => "a section of it has no end".to_owned(),
+        pem::Error::IllegalSectionStart { .. } => "a section of it begins wrongly".to_owned(),
+        pem::Error::Base64Decode(_) => "a section of it is not base64".to_owned(),
+        other => other.to_string(),
     }
 }
 
@@ -55,7 +65,7 @@ pub fn identity(
                 .help("name the file of its private key, with '--key' for '--cert'")
         }
         pem::Error::NoItemsFound => unreadable(key_flag, key, &"there is no private key in it"),
-        error => unreadable(key_flag, key, &error),
+        error => unreadable(key_flag, key, &in_words(&error)),
     })?;
     Ok((chain, found))
 }

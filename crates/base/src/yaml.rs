@@ -35,12 +35,16 @@ pub fn parse(text: &str) -> Result<Value, YamlFault> {
         // The place where an alias was defined says nothing more.
         let text = one_line(text.split(" (defined").next().unwrap_or_default());
         let is_large = is_large(&error);
+        let place = text.rfind(" at line ").map_or("", |at| &text[at..]);
         let what = if has_several_documents(&error) {
             "it has more than one document".to_owned()
         } else if is_large {
-            format!("it stands for more than is read ({text})")
+            format!("it stands for more than is read{place}")
+        } else if is_circle(&error) {
+            format!("an alias is within what it stands for{place}")
         } else {
-            text
+            // An option of the library's.
+            text.replace(", set DuplicateKeyPolicy in Options if acceptable", "")
         };
         YamlFault { what, is_large }
     })
@@ -64,6 +68,13 @@ fn is_large(error: &Error) -> bool {
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. } => !has_several_documents(error),
         _ => false,
+    }
+}
+
+fn is_circle(error: &Error) -> bool {
+    match error {
+        Error::AliasError { error, .. } | Error::WithSnippet { error, .. } => is_circle(error),
+        error => matches!(error, Error::RecursiveReferencesRequireWeakTypes { .. }),
     }
 }
 

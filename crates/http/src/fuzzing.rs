@@ -36,6 +36,7 @@ pub fn head(bytes: &[u8], cut: usize) {
             method: &method,
             limits: BodyLimits {
                 stream: None,
+                follows: false,
                 max_body: MAX_BODY,
                 retain_body: true,
                 retain_failed: true,

@@ -161,8 +161,12 @@ pub fn read_text(input: impl io::Read) -> io::Result<String> {
             show_size(MOST_TEXT as f64)
         )));
     }
-    String::from_utf8(bytes)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
+        let problem = format!("it is not text in UTF-8, in line {line}");
+        io::Error::new(io::ErrorKind::InvalidData, problem)
+    })
 }
 
 #[cfg(test)]

@@ -390,7 +390,10 @@ impl Exchanges {
     }
 
     fn count_stream(&mut self, vm: &mut Vm, mut open: OpenStream) {
-        let exchange = open.end();
+        let mut exchange = open.end();
+        if let (Ok(response), Some(refusal)) = (&mut exchange.outcome, open.stream.refusal()) {
+            response.set_body(&refusal);
+        }
         self.record_messages(&open);
         let sender = &mut self.sender;
         let operation = &open.operation;

@@ -1,6 +1,7 @@
 //! When a user whose task was preempted goes on: the other users of its thread, which compute little, keep their pace.
 //! Knows no plans.
 
+use crate::user::turn::TICKS;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -8,6 +9,8 @@ use tokio::time::Instant;
 const SHARE: u32 = 20;
 /// The processor time that a user may take before its share is counted, as a task does that decodes a large page.
 const BURST: Duration = Duration::from_millis(50);
+/// The steps after which the next tick is by chance: those of less than a millisecond mostly have none for that long.
+const RARE: u32 = 5;
 
 /// The turns of one user that computes for long, as a leaky bucket.
 #[derive(Debug, Default)]
@@ -17,15 +20,29 @@ pub(super) struct FairShare {
     /// The steps of other users of the thread at its latest turn, and when they were last seen to have taken one.
     others: u64,
     seen: Option<Instant>,
+    /// The steps of the user since a tick of the processor's clock came in one.
+    steps: u32,
 }
 
 impl FairShare {
-    /// Returns whether the user has computed for long lately.
-    pub(super) fn is_heavy(&mut self) -> bool {
+    fn is_heavy(&mut self) -> bool {
         if self.paid.is_some_and(|paid| paid <= Instant::now()) {
             self.paid = None;
         }
         self.paid.is_some()
+    }
+
+    /// Counts a step of the user. Returns whether the user has computed for long lately.
+    pub(super) fn take_step(&mut self) -> bool {
+        self.steps = self.steps.saturating_add(1);
+        self.is_heavy()
+    }
+
+    /// Returns whether a turn in which that many ticks have come counts. A single tick may come as soon as a turn begins, and says
+    /// nothing by itself: of many short turns, few have one. Turns that are not short have one again and again.
+    pub(super) fn is_long(&mut self, ticks: u32) -> bool {
+        let steps = std::mem::take(&mut self.steps);
+        ticks >= TICKS || ticks > 0 && steps < RARE
     }
 
     /// Counts a turn that ends now and took so much processor time. `others` is the number of steps so far of those users
@@ -94,6 +111,24 @@ mod tests {
             others += u64::from(!wait.is_zero());
         }
         assert!(turns <= 150 + 15, "{turns}");
+    }
+
+    #[test]
+    fn short_turns_count_if_ticks_come_in_most_of_them() {
+        let mut share = FairShare::default();
+        assert!(share.is_long(2), "a long turn");
+        for gap in [0, 1, 4] {
+            for _ in 0..gap {
+                share.take_step();
+            }
+            assert!(share.is_long(1), "{gap}");
+        }
+        for gap in [5, 1000] {
+            for _ in 0..gap {
+                share.take_step();
+            }
+            assert!(!share.is_long(1), "{gap}");
+        }
     }
 
     #[test]

@@ -15,9 +15,9 @@ use tokio::time::Instant;
 /// The most steps of a turn. A user that sends requests takes two or three before it waits.
 const STEPS: u32 = 16;
 /// The ticks of processor time after which a turn is over: one may come as soon as it begins.
-const TICKS: u32 = 2;
+pub(super) const TICKS: u32 = 2;
 /// The processor time of a tick.
-const TICK: Duration = Duration::from_millis(10);
+pub(super) const TICK: Duration = Duration::from_millis(10);
 
 /// The turn of the user that a thread runs.
 #[derive(Debug, Default)]
@@ -73,12 +73,10 @@ impl Turn {
         self.remaining.get() == 0 || processor_ticks().wrapping_sub(self.begun.get()) >= TICKS
     }
 
-    /// Returns how much processor time the turn has taken, if that is more than a turn may take, whatever it went into.
-    pub(super) fn overlong(&self) -> Duration {
-        match processor_ticks().wrapping_sub(self.begun.get()) {
-            ticks if ticks >= TICKS => TICK * ticks,
-            _ => Duration::ZERO,
-        }
+    /// Takes the ticks that have come in the turn, whatever its processor time went into.
+    pub(super) fn take_ticks(&self) -> u32 {
+        let now = processor_ticks();
+        now.wrapping_sub(self.begun.replace(now))
     }
 
     /// Takes a step of the turn, unless it is over.

@@ -199,8 +199,9 @@ impl BodyBuffer {
 
     /// Lets the reader of a stream take the received bytes before more are read, however fast they come.
     pub(super) async fn let_read(&self) {
-        if self.is_stream() {
+        if let Some(stream) = &self.limits.stream {
             tokio::task::yield_now().await;
+            stream.room_to_read().await;
         }
     }
 

@@ -289,6 +289,7 @@ mod tests {
 
     const LIMITS: BodyLimits = BodyLimits {
         stream: None,
+        follows: false,
         max_body: 10,
         retain_body: true,
         retain_failed: true,

@@ -67,6 +67,8 @@ impl H2Tunnel {
         let taken = taken.unwrap_or_else(|| Poll::Ready(Err(gone())));
         if let Poll::Ready(Ok(count)) = taken {
             self.received += count as u64;
+            let mut engine = self.connection.link.engine.borrow_mut();
+            engine.widen_tunnel(self.key);
         }
         taken
     }

@@ -200,6 +200,12 @@ struct ResponseExtras {
 }
 
 impl Response {
+    /// Gives a response whose body was read while it came that body, decoded.
+    pub fn set_body(&mut self, body: &[u8]) {
+        let head = &self.bytes[..self.head_length];
+        self.bytes = [head, body].concat().into();
+    }
+
     /// A response from `target`. When an encoded body is decoded, it may take up to `max_body` bytes. `left_site` is
     /// whether redirects have led to another host.
     pub(super) fn new(

@@ -5,6 +5,7 @@ use super::head::ResponseHead;
 use super::streamed::StreamedBody;
 use crate::config::ClientConfig;
 use crate::failure::{ErrorClass, Failure};
+use crate::hop::is_redirect;
 use crate::websocket::SocketSide;
 use bytes::{Bytes, BytesMut};
 use std::cell::Cell;
@@ -26,6 +27,8 @@ pub(crate) struct BodyLimits {
     pub(crate) retain_body: bool,
     /// The same of a response with a status of 400 or more.
     pub(crate) retain_failed: bool,
+    /// Whether redirects are followed, so that their bodies are those of no response.
+    pub(crate) follows: bool,
     /// The room that it shares with others, if there is one.
     pub(crate) room: Option<Rc<BodyRoom>>,
     /// The receiver of the body piece by piece, if it is not kept.
@@ -44,11 +47,13 @@ impl BodyLimits {
                 max_body: u64::MAX,
                 retain_body: true,
                 retain_failed: true,
+                follows: false,
                 room: None,
                 stream: Some(stream.clone()),
             };
         }
         let discard = request.discard.or(config.discard);
+        let (most, ends_there) = request.redirects.limit(config.max_redirects);
         BodyLimits {
             max_body: config.max_body,
             stream: None,
@@ -59,6 +64,7 @@ impl BodyLimits {
                 Discard::All => false,
             },
             retain_failed: discard != Discard::All,
+            follows: most > 0 && !ends_there,
             room,
         }
     }
@@ -85,8 +91,16 @@ impl BodyLimits {
 
     /// The limits for a response with that status.
     pub(crate) fn of_status(&self, status: u16) -> BodyLimits {
+        /// A redirect without a place is the response, and its body is a few words.
+        const REDIRECT_BODY: u64 = 1 << 20;
+        let is_passed = self.follows && is_redirect(status);
         BodyLimits {
             retain_body: self.retains(status),
+            room: if is_passed {
+                Some(Rc::new(BodyRoom::of(REDIRECT_BODY)))
+            } else {
+                self.room.clone()
+            },
             ..self.clone()
         }
     }
@@ -239,6 +253,7 @@ mod tests {
     fn bodies_side_by_side_share_their_room_until_it_is_full() {
         let room = Rc::new(BodyRoom::of(10));
         let limits = |retain_body| BodyLimits {
+            follows: false,
             stream: None,
             max_body: 100,
             retain_body,

@@ -1,10 +1,12 @@
 //! The body of a response that its reader takes while it arrives: the transports put pieces in as they arrive, each
 //! with its time, and the reader takes them out. Untaken bytes are bounded. Each is the body of one request.
 
+use super::encoding::PieceDecoder;
 use super::head::headers;
 use crate::failure::{ErrorClass, Failure};
 use crate::grpc::{CallTerms, GrpcCall};
 use crate::hop::is_redirect;
+use crate::read_buffer::READ_SIZE;
 use crate::websocket::{CLOSE_TIMEOUT, CloseFrame, SocketSide};
 use bytes::Bytes;
 use lgoose_base::units::show_size;
@@ -15,8 +17,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// The most bytes that wait for the reader, unless the request says otherwise.
+/// The most bytes of a message that wait for the reader, unless the request says otherwise.
 pub const MAX_BUFFER: usize = 1 << 20;
+
+/// The bytes that wait for the reader before no more are read of the connection.
+const MOST_WAITING: usize = 256 << 10;
 
 /// A body on its way to its reader.
 #[derive(Debug)]
@@ -33,8 +38,12 @@ pub struct StreamedBody {
     /// The bytes in them, and those that the reader has taken and still holds.
     waiting: Cell<usize>,
     held: Cell<usize>,
-    /// Whether it has a content coding.
-    encoded: Cell<bool>,
+    /// The decoders of its content codings.
+    decoder: RefCell<PieceDecoder>,
+    /// The beginning of a body whose head is not shown: of a redirect or a challenge that may not be the last response.
+    early: RefCell<Vec<u8>>,
+    /// Whether its connection is not read, since the reader has to take more first.
+    blocked: Cell<bool>,
     /// The messages that the plan has sent and that have come, as far as they are counted.
     messages: Cell<[u64; 2]>,
     /// The time at which the latest byte came.
@@ -45,6 +54,8 @@ pub struct StreamedBody {
     /// Wakes the reader, and the request that the reader has closed.
     came: Notify,
     closing: Notify,
+    /// Wakes whoever reads the connection.
+    taken: Notify,
 }
 
 /// Protocol of a stream.
@@ -96,19 +107,30 @@ impl StreamedBody {
             pieces: RefCell::default(),
             waiting: Cell::default(),
             held: Cell::default(),
-            encoded: Cell::default(),
+            decoder: RefCell::default(),
+            early: RefCell::default(),
+            blocked: Cell::default(),
             messages: Cell::default(),
             latest: Cell::default(),
             closed: Cell::default(),
             ended: Cell::default(),
             came: Notify::new(),
             closing: Notify::new(),
+            taken: Notify::new(),
         }
     }
 
-    /// Takes the head of a response. That of a redirect or a challenge is not the stream's: the final one follows.
+    /// Takes the head of a response. That of a redirect or a challenge is not the stream's, unless no other follows.
     pub fn begin(&self, status: u16, head: &[u8]) {
         self.latest.set(Some(Instant::now()));
+        self.early.take();
+        let lines = headers(head);
+        let fields = lines.iter().filter(|(name, _)| name == "content-encoding");
+        let codings = fields.map(|(_, value)| String::from_utf8_lossy(value));
+        let codings: Vec<_> = codings.collect();
+        let most = self.max_buffer.max(MOST_WAITING);
+        self.decoder
+            .replace(PieceDecoder::of(&codings.join(","), most));
         if !is_redirect(status) && status != 401 {
             self.opening.set(status == 101 && self.socket().is_some());
             self.show_head(status, head);
@@ -122,13 +144,8 @@ impl StreamedBody {
     }
 
     fn show_head(&self, status: u16, head: &[u8]) {
-        let is_coded = |(name, value): &(String, Vec<u8>)| {
-            name == "content-encoding" && !value.eq_ignore_ascii_case(b"identity")
-        };
-        let lines = headers(head);
-        self.encoded.set(lines.iter().any(is_coded));
         if let Some(call) = self.call() {
-            call.begin(status, &lines);
+            call.begin(status, &headers(head));
         }
         self.head_at.set(Some(Instant::now()));
         self.head
@@ -143,15 +160,23 @@ impl StreamedBody {
     pub fn push(&self, piece: &[u8]) -> Result<(), Failure> {
         let now = Instant::now();
         self.latest.set(Some(now));
-        if piece.is_empty() || self.head.borrow().is_none() {
+        let mut decoder = self.decoder.borrow_mut();
+        let bytes = if decoder.is_empty() {
+            Bytes::copy_from_slice(piece)
+        } else {
+            Bytes::from(decoder.decode(piece)?)
+        };
+        if bytes.is_empty() {
             return Ok(());
         }
-        if self.encoded.get() {
-            let detail = "a stream that is compressed cannot be read piece by piece";
-            return Err(Failure::new(ErrorClass::Decoding, detail));
+        if self.head.borrow().is_none() {
+            let mut early = self.early.borrow_mut();
+            let room = self.max_buffer.saturating_sub(early.len());
+            early.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            return Ok(());
         }
         if let Some(call) = self.call() {
-            return call.read(piece, |bytes, held| {
+            return call.read(&bytes, |bytes, held| {
                 self.held.set(held);
                 self.add(StreamPiece {
                     at: now,
@@ -162,42 +187,84 @@ impl StreamedBody {
         }
         self.add(StreamPiece {
             at: now,
-            bytes: Bytes::copy_from_slice(piece),
+            bytes,
             is_text: false,
         })
     }
 
     /// Takes a message of a WebSocket.
-    ///
-    /// # Errors
-    /// The reader has left more than it may.
-    pub(crate) fn push_message(&self, is_text: bool, bytes: Bytes) -> Result<(), Failure> {
-        self.add(StreamPiece {
+    pub(crate) fn push_message(&self, is_text: bool, bytes: Bytes) {
+        self.keep(StreamPiece {
             at: Instant::now(),
             bytes,
             is_text,
-        })
+        });
     }
 
-    fn add(&self, piece: StreamPiece) -> Result<(), Failure> {
-        /// Messages may be empty.
-        const PIECES_ROOM: usize = 64 << 10;
-        let waiting = self.waiting.get() + piece.bytes.len();
-        let pieces = self.pieces.borrow().len() * size_of::<StreamPiece>();
-        if waiting + self.held.get() > self.max_buffer || pieces > self.max_buffer.max(PIECES_ROOM)
+    /// Takes a pong of a WebSocket.
+    pub(crate) fn take_pong(&self, payload: &[u8]) {
+        if let Some(socket) = self.socket()
+            && let Some((sent, at)) = &mut *socket.ping.borrow_mut()
+            && sent == payload
         {
-            let most = show_size(self.max_buffer as f64);
-            let detail = if self.held.get() > self.waiting.get() {
-                format!("a message of the stream is longer than {most} ('max_buffer')")
-            } else {
-                format!("the plan has left more than {most} of the stream unread ('max_buffer')")
-            };
+            at.get_or_insert_with(Instant::now);
+            self.came.notify_waiters();
+        }
+    }
+
+    /// Takes a piece. Where the connection waits for the reader, one read at most comes after its buffer is full; a
+    /// connection that is shared does not wait.
+    fn add(&self, piece: StreamPiece) -> Result<(), Failure> {
+        let most = || show_size(self.max_buffer as f64);
+        if self.held.get() > self.max_buffer {
+            let detail = format!(
+                "a message of the stream is longer than {} ('max_buffer')",
+                most()
+            );
             return Err(Failure::new(ErrorClass::TooLarge, detail));
         }
-        self.waiting.set(waiting);
+        if self.waiting.get() + self.pieces_size() > self.max_buffer.max(MOST_WAITING) + READ_SIZE {
+            let detail = format!(
+                "the plan has left more than {} of the stream unread ('max_buffer')",
+                most()
+            );
+            return Err(Failure::new(ErrorClass::TooLarge, detail));
+        }
+        self.keep(piece);
+        Ok(())
+    }
+
+    fn keep(&self, piece: StreamPiece) {
+        if self.closed.get() && self.is_full() {
+            // Nobody reads it any more.
+            return;
+        }
+        self.waiting.set(self.waiting.get() + piece.bytes.len());
         self.pieces.borrow_mut().push_back(piece);
         self.came.notify_waiters();
-        Ok(())
+    }
+
+    /// The bytes that the pieces take themselves: messages may be empty.
+    fn pieces_size(&self) -> usize {
+        self.pieces.borrow().len() * size_of::<StreamPiece>()
+    }
+
+    /// Whether the reader has to take something before more is read of the connection.
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting.get() >= self.max_buffer.min(MOST_WAITING)
+            || self.pieces_size() >= MOST_WAITING
+    }
+
+    /// Waits until there is room for more, which whoever reads the connection does before each read: a slow reader slows the
+    /// server. The time of that wait is no silence of the server.
+    pub(crate) async fn room_to_read(&self) {
+        while self.is_full() && !self.closed.get() {
+            self.blocked.set(true);
+            self.taken.notified().await;
+        }
+        if self.blocked.replace(false) {
+            self.latest.set(Some(Instant::now()));
+        }
     }
 
     /// Notes that nothing more comes. The status and the head of the response are shown even if it is a redirect's.
@@ -206,6 +273,14 @@ impl StreamedBody {
             && self.head.borrow().is_none()
         {
             self.show_head(status, head);
+            let early = self.early.take();
+            if !early.is_empty() {
+                self.keep(StreamPiece {
+                    at: self.latest.get().unwrap_or_else(Instant::now),
+                    bytes: early.into(),
+                    is_text: false,
+                });
+            }
         }
         self.ended.set(true);
         self.came.notify_waiters();
@@ -242,6 +317,7 @@ impl StreamedBody {
         }
         self.closed.set(true);
         self.closing.notify_one();
+        self.taken.notify_one();
     }
 
     /// Whether the reader has closed it.
@@ -296,6 +372,9 @@ impl StreamedBody {
     pub fn take(&self) -> Option<StreamPiece> {
         let piece = self.pieces.borrow_mut().pop_front()?;
         self.waiting.set(self.waiting.get() - piece.bytes.len());
+        if self.blocked.get() {
+            self.taken.notify_one();
+        }
         Some(piece)
     }
 
@@ -342,9 +421,10 @@ impl StreamedBody {
         }
     }
 
-    /// Whether there is a piece to take, or nothing more comes.
+    /// Whether there is a piece or a pong to take, or nothing more comes.
     pub fn has_more(&self) -> bool {
-        !self.pieces.borrow().is_empty() || self.ended.get()
+        let has_pong = || self.socket().is_some_and(|socket| socket.pong().is_some());
+        !self.pieces.borrow().is_empty() || self.ended.get() || has_pong()
     }
 
     /// Waits until there is a piece to take, or nothing more comes.
@@ -389,7 +469,16 @@ impl StreamedBody {
                 }
                 return;
             }
-            let due = || self.latest.get().unwrap_or(start) + silence;
+            let due = || {
+                let latest = self.latest.get().unwrap_or(start);
+                // While nothing is read, nobody knows whether the server is silent.
+                let since = if self.blocked.get() {
+                    Instant::now()
+                } else {
+                    latest
+                };
+                since + silence
+            };
             while Instant::now() < due() {
                 sleep_until(due()).await;
             }

@@ -7,8 +7,9 @@ use crate::read_buffer::ReadBuffer;
 use crate::transfer::TransferMeter;
 use crate::websocket::{
     CLOSE_TIMEOUT, CloseFrame, Deflater, FrameMistake, FrameReader, FrameWriter, Incoming,
-    Inflater, Opcode, SocketSide, SocketStream,
+    Inflater, MOST_UNSENT, Opcode, SocketSide, SocketStream,
 };
+use bytes::Bytes;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll, ready};
@@ -39,6 +40,7 @@ pub(super) async fn serve(
         socket,
         stream,
         reader,
+        ping: None,
         sending: Vec::new(),
         sent: 0,
         meter,
@@ -53,11 +55,22 @@ pub(super) async fn serve(
     outcome
 }
 
+/// How far the received bytes were read.
+enum Taken {
+    All,
+    /// There are more, for which there has to be room first.
+    Some,
+    /// Up to the close of the server.
+    Close(CloseFrame),
+}
+
 /// A connection that is served.
 struct Serving<'a> {
     socket: &'a SocketSide,
     stream: Box<dyn SocketStream>,
     reader: FrameReader,
+    /// The latest ping without a response.
+    ping: Option<Bytes>,
     /// Frames of which the first bytes are sent.
     sending: Vec<u8>,
     sent: usize,
@@ -68,8 +81,14 @@ impl Serving<'_> {
     async fn run(&mut self, body: &StreamedBody, buffer: &ReadBuffer) -> Result<(), Failure> {
         loop {
             match self.take_messages(body) {
-                Ok(None) => {}
-                Ok(Some(close)) => return self.end(close).await,
+                Ok(Taken::All) => {}
+                Ok(Taken::Some) => {
+                    // Others of the thread have their turn, however fast the server sends.
+                    tokio::task::yield_now().await;
+                    self.send_until(body.room_to_read()).await?;
+                    continue;
+                }
+                Ok(Taken::Close(close)) => return self.end(close).await,
                 Err(mistake) => {
                     self.socket.close(&CloseFrame::of(Some(mistake.code)));
                     self.flush().await;
@@ -87,29 +106,40 @@ impl Serving<'_> {
         }
     }
 
-    /// Hands on the messages that have come; returns the close of the server.
-    fn take_messages(&mut self, body: &StreamedBody) -> Result<Option<CloseFrame>, FrameMistake> {
-        while let Some(incoming) = self.reader.next()? {
+    /// Hands on the messages that have come, as far as there is room for them.
+    fn take_messages(&mut self, body: &StreamedBody) -> Result<Taken, FrameMistake> {
+        /// The frames that are read before others have their turn.
+        const MOST_FRAMES: usize = 256;
+        for _ in 0..MOST_FRAMES {
+            if body.is_full() && !self.socket.is_closing.get() {
+                return Ok(Taken::Some);
+            }
+            let Some(incoming) = self.reader.next()? else {
+                self.respond_to_ping();
+                return Ok(Taken::All);
+            };
             match incoming {
-                Incoming::Message { is_text, bytes } => {
-                    if body.push_message(is_text, bytes).is_err() {
-                        let detail = "the plan has left too much of a socket unread ('max_buffer')";
-                        return Err(FrameMistake::too_large(detail));
-                    }
-                }
-                Incoming::Ping(payload) => {
-                    if let Some(writer) = &mut *self.socket.writer.borrow_mut()
-                        && !self.socket.is_closing.get()
-                    {
-                        let mut unsent = self.socket.unsent.borrow_mut();
-                        writer.control(&mut unsent, Opcode::Pong, &payload);
-                    }
-                }
-                Incoming::Pong => {}
-                Incoming::Close(close) => return Ok(Some(close)),
+                Incoming::Message { is_text, bytes } => body.push_message(is_text, bytes),
+                // The latest one gets a response (RFC 6455, section 5.5.3).
+                Incoming::Ping(payload) => self.ping = Some(payload),
+                Incoming::Pong(payload) => body.take_pong(&payload),
+                Incoming::Close(close) => return Ok(Taken::Close(close)),
             }
         }
-        Ok(None)
+        self.respond_to_ping();
+        Ok(Taken::Some)
+    }
+
+    /// Responds to the latest ping, unless much still waits to be sent.
+    fn respond_to_ping(&mut self) {
+        let mut unsent = self.socket.unsent.borrow_mut();
+        if unsent.len() < MOST_UNSENT
+            && !self.socket.is_closing.get()
+            && let Some(writer) = &mut *self.socket.writer.borrow_mut()
+            && let Some(payload) = self.ping.take()
+        {
+            writer.control(&mut unsent, Opcode::Pong, &payload);
+        }
     }
 
     /// Ends a connection that the server closes.
@@ -121,11 +151,20 @@ impl Serving<'_> {
         self.finish(is_own).await;
         self.socket.closed.replace(Some(close.clone()));
         match close.code {
-            Some(1000) => Ok(()),
+            code if !self.socket.expects.is_empty() => {
+                let codes = &self.socket.expects;
+                // A close without a code counts as this one (RFC 6455, section 7.1.5).
+                let code = code.unwrap_or(1005);
+                if is_own || codes.contains(&code) {
+                    return Ok(());
+                }
+                let codes: Vec<String> = codes.iter().map(u16::to_string).collect();
+                let detail = format!("expected close code {}, got {code}", codes.join(" or "));
+                Err(Failure::new(ErrorClass::ClosedEarly, detail))
+            }
+            None | Some(1000) => Ok(()),
             _ if is_own => Ok(()),
-            code => {
-                let code =
-                    code.map_or_else(|| "without a code".to_owned(), |code| code.to_string());
+            Some(code) => {
                 let reason = match close.reason.as_str() {
                     "" => String::new(),
                     reason => format!(" '{reason}'"),
@@ -148,6 +187,27 @@ impl Serving<'_> {
     async fn flush(&mut self) {
         let sent = poll_fn(|cx| self.poll_send(cx));
         let _in_time = tokio::time::timeout(CLOSE_TIMEOUT, sent).await;
+    }
+
+    /// Sends the waiting bytes until something else is over.
+    async fn send_until(&mut self, other: impl Future<Output = ()>) -> Result<(), Failure> {
+        let mut other = pin!(other);
+        loop {
+            let socket = self.socket;
+            let mut woken = pin!(socket.to_send.notified());
+            let is_over = poll_fn(|cx| {
+                if other.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(Ok(true));
+                }
+                if let Poll::Ready(Err(failure)) = self.poll_send(cx) {
+                    return Poll::Ready(Err(failure));
+                }
+                woken.as_mut().poll(cx).map(|()| Ok(false))
+            });
+            if is_over.await? || socket.is_closing.get() {
+                return Ok(());
+            }
+        }
     }
 
     /// Sends the waiting bytes, and waits for received ones. Returns their number, 0 at the end.

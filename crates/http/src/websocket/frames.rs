@@ -23,7 +23,7 @@ pub(crate) enum Opcode {
 pub(crate) enum Incoming {
     Message { is_text: bool, bytes: Bytes },
     Ping(Bytes),
-    Pong,
+    Pong(Bytes),
     Close(CloseFrame),
 }
 
@@ -152,7 +152,7 @@ impl FrameReader {
         }
         match header.opcode {
             Opcode::Ping => Ok(Some(Incoming::Ping(payload.freeze()))),
-            Opcode::Pong => Ok(Some(Incoming::Pong)),
+            Opcode::Pong => Ok(Some(Incoming::Pong(payload.freeze()))),
             Opcode::Close => close_frame(&payload).map(|close| Some(Incoming::Close(close))),
             Opcode::Continuation => {
                 let Some((mut bytes, is_text, compressed)) = self.fragments.take() else {
@@ -465,7 +465,11 @@ mod tests {
         let bytes = [
             0x01, 0x01, b'a', 0x89, 0x00, 0x8a, 0x00, 0x00, 0x01, b'b', 0x80, 0x00,
         ];
-        let expected = vec![Incoming::Ping(Bytes::new()), Incoming::Pong, text("ab")];
+        let expected = vec![
+            Incoming::Ping(Bytes::new()),
+            Incoming::Pong(Bytes::new()),
+            text("ab"),
+        ];
         assert_eq!(read(&bytes, false), (expected, None));
     }
 

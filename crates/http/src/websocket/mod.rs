@@ -14,11 +14,12 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 pub(crate) use stream::SocketStream;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// The time limit of the other side for its part of a close.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The most bytes that wait to be sent before whoever sends more has to wait.
-const MOST_UNSENT: usize = 64 << 10;
+pub(crate) const MOST_UNSENT: usize = 64 << 10;
 
 /// The side of a WebSocket that belongs to its request: the connection, and the unsent bytes.
 #[derive(Debug)]
@@ -35,15 +36,21 @@ pub struct SocketSide {
     pub(crate) sent: Notify,
     pub(crate) subprotocol: RefCell<Option<String>>,
     pub(crate) is_closing: Cell<bool>,
+    /// The codes of which one is expected where the server closes; without any, 1000 or none.
+    pub(crate) expects: Vec<u16>,
+    /// The payload of the ping whose pong somebody waits for, and when that has come.
+    pub(crate) ping: RefCell<Option<(Vec<u8>, Option<Instant>)>>,
     /// The close of the server.
     pub(crate) closed: RefCell<Option<CloseFrame>>,
 }
 
 impl SocketSide {
     /// Makes the client's side of a socket.
-    pub fn new(offer: SocketOffer) -> SocketSide {
+    pub fn new(offer: SocketOffer, expects: Vec<u16>) -> SocketSide {
         SocketSide {
             offer,
+            expects,
+            ping: RefCell::default(),
             connection: RefCell::default(),
             first: RefCell::default(),
             writer: RefCell::default(),
@@ -75,6 +82,29 @@ impl SocketSide {
         writer.message(&mut self.unsent.borrow_mut(), is_text, bytes);
         self.to_send.notify_one();
         true
+    }
+
+    /// Sends a ping, whose pong [`SocketSide::pong`] has. Returns false if nothing can be sent any more.
+    pub fn ping(&self) -> bool {
+        let mut writer = self.writer.borrow_mut();
+        let Some(writer) = writer.as_mut().filter(|_| !self.is_closing.get()) else {
+            return false;
+        };
+        let payload = rand::random::<[u8; 8]>().to_vec();
+        writer.control(&mut self.unsent.borrow_mut(), Opcode::Ping, &payload);
+        self.ping.replace(Some((payload, None)));
+        self.to_send.notify_one();
+        true
+    }
+
+    /// The time at which the pong of the latest ping has come.
+    pub fn pong(&self) -> Option<Instant> {
+        self.ping.borrow().as_ref()?.1
+    }
+
+    /// Waits for no pong any more.
+    pub fn forget_ping(&self) {
+        self.ping.take();
     }
 
     /// Begins the closing handshake.

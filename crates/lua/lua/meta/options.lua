@@ -18,7 +18,7 @@
 ---@field discard? boolean|"successful" # count the size of the body, but do not keep it; "successful": only where the status is below 400 (default: the plan's)
 ---@field count? boolean # false: leave this request out of all figures, thresholds and logs; its failure has no effect (default: true)
 ---@field stream? boolean # true: return once the headers have arrived, and read the body while it arrives (see `lgoose.Stream`; default: false)
----@field max_buffer? integer # how many bytes of a stream may wait for the plan; more fail the request (default: 1048576)
+---@field max_buffer? integer # the longest event or line of a stream in bytes (default: 1048576)
 ---@field allow_failure? boolean # a bad status does not count as a failure (default: false)
 ---@field tags? table<string, string|number|boolean> # tags for reports and thresholds: { region = "eu" }
 
@@ -71,6 +71,7 @@
 ---@field under? lgoose.Duration # the maximum time in seconds
 ---@field json? table<string, any> # a path in the JSON body, such as "items.1.id", and its value
 ---@field min_events? integer # the fewest messages that the plan takes from a stream
+---@field close_code? integer|integer[] # the codes of which the server closes a WebSocket with one, 1005 for none (default: 1000 or 1005)
 ---@field last? string # the last message that the plan takes from a stream, such as "[DONE]": the data of an event, or a line
 
 ---@class lgoose.Request: lgoose.Options

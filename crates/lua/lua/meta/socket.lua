@@ -1,13 +1,14 @@
 ---@meta
 -- A WebSocket.
 
----A WebSocket. It stays open until it is closed or its user ends; keep it in `user.data` across tasks and iterations. Messages are kept
----until the plan takes them, up to `max_buffer`. A user may have 100 streams and sockets open.
+---A WebSocket. It stays open until it is closed or its user ends; keep it in `user.data` across tasks and iterations. Messages wait
+---until the plan takes them: a slow reader slows the server. A user may have 100 streams and sockets open.
 ---@class lgoose.Socket
 ---@field status integer # 101 if it was opened; 0 without a response
 ---@field headers table<string, string> # of the response; names are case-insensitive
----@field ok boolean # whether it was opened, and the server has not closed it with a code other than 1000; final after its end
+---@field ok boolean # whether it is open, or the server has closed it as expected: with code 1000 or none, or one of `expect.close_code`
 ---@field error string? # why it counts as failed; final after its end
+---@field body string? # the body of a response that has refused the socket
 ---@field subprotocol string? # the one that the server has chosen
 ---@field close_code integer? # the code with which the server closed it
 ---@field close_reason string? # the server's reason for closing it
@@ -45,6 +46,11 @@ function Socket:messages(options) end
 ---error in it fails the task that is running. A new function replaces the previous one.
 ---@param fn fun(message: lgoose.Message)
 function Socket:on_message(fn) end
+
+---Sends a ping, and waits for its pong, which counts as a request in the row `WS ping`. Returns how long that took, in seconds.
+---@param options? lgoose.AskOptions # without `match`; the row is `ping` if it has no name
+---@return number? # nil if no pong came in time, or the socket has ended: the request has failed
+function Socket:ping(options) end
 
 ---Closes the socket, and waits for the server to do so.
 ---@param code? integer # 1000, or one from 3000 to 4999 (default: 1000)

@@ -1,8 +1,8 @@
 ---@meta
 -- A response that is read while it arrives.
 
----The response to a request with `{ stream = true }`, once its headers have arrived. The body is kept until the plan reads it, up to
----`max_buffer`; the user may do anything else meanwhile. The request is counted when the plan has read the end or closes the stream,
+---The response to a request with `{ stream = true }`, once its headers have arrived. The body waits until the plan reads it: a slow
+---reader slows the server; the user may do anything else meanwhile. The request is counted when the plan has read the end or closes the stream,
 ---or when the user ends: its latency lasts until the last byte, or until the close. It fails if nothing arrives for as long as its
 ---`timeout`. A user may have 100 streams open.
 ---@class lgoose.Stream

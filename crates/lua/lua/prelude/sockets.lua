@@ -119,6 +119,29 @@ return {
     yield(END_EXCHANGE, socket, number, message and message.at or is_late)
     return message
   end,
+  ping = function(socket, options)
+    local match, timeout, deadline = read_options(options, "socket:ping", "name")
+    if match then fail("socket:ping has no option 'match': its pong is no message") end
+    local number, problem = yield(BEGIN_EXCHANGE, socket, options and options.name or "ping")
+    if problem then fail(problem) end
+    local start, at, is_late = clock(), nil, nil
+    if not host.ping(socket) then is_late = false end
+    while is_late == nil do
+      at = host.pong(socket)
+      if at then break end
+      local rest = deadline and (deadline - clock()) / 1e9
+      if rest and rest <= 0 then
+        is_late = true
+      elseif not host.is_open(socket) then
+        is_late = false
+      elseif yield(RECEIVE, socket, timeout or false, (clock() - start) / 1e9, rest) then
+        is_late = true
+      end
+    end
+    host.pong(socket, true)
+    yield(END_EXCHANGE, socket, number, at or is_late)
+    return at and (clock() - start) / 1e9 or nil
+  end,
   messages = function(socket, options)
     local match, timeout, deadline = read_options(options, "socket:messages")
     return function()

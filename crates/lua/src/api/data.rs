@@ -20,6 +20,7 @@ use mlua::{
 };
 use rand::RngExt as _;
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Rows as a plan holds them: with their order and the number that its own user has taken.
@@ -194,13 +195,13 @@ fn columns(value: &Value) -> Result<Vec<String>, String> {
         let kind = "a list of names, such as { \"user\", \"password\" }";
         return Err(describe_mismatch(WHAT, kind, value));
     };
-    let mut names = Vec::new();
+    let (mut names, mut seen) = (Vec::new(), HashSet::new());
     for name in list_values(list, WHAT)? {
         let name = read_string(&name, "a name in option 'columns'")?;
         if name.is_empty() {
             return Err(format!("{WHAT}: a name is empty"));
         }
-        if names.contains(&name) {
+        if !seen.insert(name.clone()) {
             return Err(format!(
                 "{WHAT}: two columns are named '{}'",
                 shorten(&name)

@@ -7,7 +7,7 @@ use prost_reflect::prost_types::{
     DescriptorProto, EnumDescriptorProto, FileDescriptorProto, UninterpretedOption,
 };
 use protox::file::File;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The most ranges of reserved numbers and of extensions of a message or an enumeration: each of its fields is compared with
 /// all of them.
@@ -15,6 +15,15 @@ const MAX_RANGES: usize = 1_000;
 
 /// The most values that the defaults of a file's fields are compared with.
 const MAX_DEFAULTS: usize = 20_000_000;
+
+/// The most names of a package: the compiler keeps each beginning of it.
+const MAX_PACKAGE_NAMES: usize = 100;
+
+/// The most extensions of a file, which the compiler compares with each other.
+const MAX_EXTENSIONS: usize = 5_000;
+
+/// The most names of types that nothing defines: for each, the compiler looks through all that there are.
+const MAX_UNDEFINED: usize = 100;
 
 /// The most files that import each other one after another; the compiler calls itself for each.
 const MAX_IMPORT_DEPTH: usize = 100;
@@ -162,6 +171,19 @@ pub(super) fn check_work(file: &FileDescriptorProto) -> Result<(), String> {
             .iter()
             .try_for_each(|one| message(one, defaults))
     }
+    let names = file.package().split('.').count();
+    if names > MAX_PACKAGE_NAMES {
+        return Err(format!(
+            "has a package of {names} names; at most {MAX_PACKAGE_NAMES} are read"
+        ));
+    }
+    let mut extensions = file.extension.len();
+    each_message(file, &mut |message| extensions += message.extension.len());
+    if extensions > MAX_EXTENSIONS {
+        return Err(format!(
+            "has {extensions} extensions; at most {MAX_EXTENSIONS} are read"
+        ));
+    }
     let mut defaults = Defaults::default();
     for one in &file.enum_type {
         enumeration(one, &mut defaults)?;
@@ -174,6 +196,60 @@ pub(super) fn check_work(file: &FileDescriptorProto) -> Result<(), String> {
             "has {} fields with a default and an enumeration of {} values, which is too much together; leave out the defaults",
             defaults.fields, defaults.values
         ));
+    }
+    Ok(())
+}
+
+/// Calls a function with each message of a file, those within others too.
+fn each_message<'a>(file: &'a FileDescriptorProto, see: &mut impl FnMut(&'a DescriptorProto)) {
+    let mut waiting: Vec<&DescriptorProto> = file.message_type.iter().collect();
+    while let Some(message) = waiting.pop() {
+        see(message);
+        waiting.extend(&message.nested_type);
+    }
+}
+
+/// Checks that the types that files refer to are there, by the first and the last part of their names: the compiler checks the
+/// rest, and says where one is missing.
+///
+/// # Errors
+/// A sentence that names a file with too many that are not.
+pub(super) fn check_references<'a>(
+    files: impl Iterator<Item = &'a FileDescriptorProto> + Clone,
+) -> Result<(), String> {
+    let mut names: HashSet<&str> = HashSet::new();
+    for file in files.clone() {
+        names.extend(file.package().split('.'));
+        names.extend(file.enum_type.iter().map(|one| one.name()));
+        each_message(file, &mut |message| {
+            names.insert(message.name());
+            names.extend(message.enum_type.iter().map(|one| one.name()));
+        });
+    }
+    for file in files {
+        let (mut count, mut first) = (0, "");
+        let mut refer = |name: &'a str| {
+            let mut parts = name.trim_start_matches('.').split('.');
+            let is_there = |part: Option<&str>| part.is_none_or(|part| names.contains(part));
+            let is_known = is_there(parts.next()) && is_there(parts.next_back());
+            if !name.is_empty() && !is_known {
+                count += 1;
+                first = name;
+            }
+        };
+        file.extension
+            .iter()
+            .for_each(|field| refer(field.type_name()));
+        each_message(file, &mut |message| {
+            let fields = message.field.iter().chain(&message.extension);
+            fields.for_each(|field| refer(field.type_name()));
+        });
+        if count > MAX_UNDEFINED {
+            return Err(format!(
+                "'{}' refers to {count} types that nothing defines, such as '{first}'",
+                file.name()
+            ));
+        }
     }
     Ok(())
 }
@@ -336,6 +412,38 @@ mod tests {
             file.file_descriptor_proto().source_code_info.is_none()
         };
         assert!(!lightened(100) && lightened(5_000));
+    }
+
+    #[test]
+    fn packages_extensions_and_types_that_are_missing_have_limits() {
+        let parse = |text: &str| File::from_source("x.proto", text).expect("it is a schema");
+        let check = |text: &str| {
+            let file = parse(text);
+            let proto = file.file_descriptor_proto();
+            check_work(proto).and_then(|()| check_references([proto].into_iter()))
+        };
+        let package = |names: usize| format!("package {}a; message M {{}}", "a.".repeat(names - 1));
+        assert_eq!(check(&package(100)), Ok(()));
+        assert!(check(&package(101)).is_err());
+        let extend = "extend M { optional int32 a = 1; } ".to_owned();
+        assert_eq!(check(&extend.repeat(100)), Ok(()));
+        assert!(check(&extend.repeat(5_001)).is_err());
+        let fields = |count: usize, name: &str| -> String {
+            let field = |place| format!("optional {name} f{place} = {place};");
+            let fields: String = (1..=count).map(field).collect();
+            format!("message M {{ {fields} message N {{}} enum E {{ A = 0; }} }}")
+        };
+        for there in ["N", "M.N", ".M.N", "E"] {
+            assert_eq!(check(&fields(200, there)), Ok(()), "{there}");
+        }
+        for missing in ["X", "M.X", "X.N"] {
+            assert_eq!(check(&fields(100, missing)), Ok(()), "{missing}");
+            let problem = check(&fields(101, missing)).expect_err(missing);
+            assert!(
+                problem.contains("refers to 101 types that nothing defines"),
+                "{problem}"
+            );
+        }
     }
 
     #[test]

@@ -4,14 +4,14 @@
 use super::cache::TextCache;
 use super::data_files::{DataFiles, DataFormat, refused};
 use super::descriptions::{check_maps, read_descriptions, unread_edition};
-use super::schema_work::{SchemaText, check_imports, check_work, lighten};
+use super::schema_work::{SchemaText, check_imports, check_references, check_work, lighten};
 use lgoose_base::error::nearest;
 use lgoose_base::files::{DataCharge, FileError};
 use prost_reflect::prost::Message as _;
 use prost_reflect::prost_types::FileDescriptorProto;
 use prost_reflect::{DescriptorPool, MessageDescriptor};
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -195,7 +195,16 @@ fn compile(data: &DataFiles, files: &[String], paths: &[String]) -> Result<Schem
     let mut charge = data.memory().charge();
     let known = read_all(data, files, paths, &mut charge)?;
     let parsed = known.values().map(File::file_descriptor_proto);
-    check_imports(parsed)?;
+    check_imports(parsed.clone())?;
+    // Files that come with the compiler.
+    let imports: BTreeSet<&String> = parsed.clone().flat_map(|file| &file.dependency).collect();
+    let imports = imports
+        .into_iter()
+        .filter(|name| !known.contains_key(*name));
+    let google: Vec<File> = imports
+        .filter_map(|name| GoogleFileResolver::new().open_file(name).ok())
+        .collect();
+    check_references(parsed.chain(google.iter().map(File::file_descriptor_proto)))?;
     let mut resolver = ChainFileResolver::new();
     resolver.add(KnownFiles(known));
     resolver.add(GoogleFileResolver::new());

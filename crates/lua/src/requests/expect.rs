@@ -43,6 +43,8 @@ pub(crate) struct RareExpectations {
     pub(crate) min_events: Option<u64>,
     /// The last message of a stream.
     pub(crate) last: Option<Vec<u8>>,
+    /// The codes of which the server closes a WebSocket with one.
+    pub(crate) close_codes: Vec<u16>,
 }
 
 /// A pattern that the page's title must match.
@@ -104,6 +106,13 @@ impl Expectations {
         self.more
             .as_deref()
             .is_some_and(|more| more.min_events.is_some() || more.last.is_some())
+    }
+
+    /// Returns the codes with which a WebSocket may be closed; none for the usual ones.
+    pub(crate) fn close_codes(&self) -> &[u16] {
+        self.more
+            .as_deref()
+            .map_or(&[], |more| more.close_codes.as_slice())
     }
 
     /// Returns the last message that a stream is expected to have.

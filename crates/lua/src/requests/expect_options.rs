@@ -14,7 +14,7 @@ use lgoose_plan::config::unknown_word;
 use mlua::Value;
 use std::sync::Arc;
 
-pub(crate) const EXPECT: [&str; 10] = [
+pub(crate) const EXPECT: [&str; 11] = [
     "status",
     "title",
     "text",
@@ -25,6 +25,7 @@ pub(crate) const EXPECT: [&str; 10] = [
     "json",
     "min_events",
     "last",
+    "close_code",
 ];
 
 /// Reads the table of expectations.
@@ -59,6 +60,7 @@ pub(super) fn read(value: &Value, budget: &mut Budget) -> Result<Expectations, S
                 budget.take(last.len())?;
                 expect.more().last = Some(last.into_bytes());
             }
+            "close_code" => expect.more().close_codes = close_codes(&value)?,
             unknown => {
                 return Err(to_one_line(unknown_word(
                     "field",
@@ -70,6 +72,24 @@ pub(super) fn read(value: &Value, budget: &mut Budget) -> Result<Expectations, S
         }
     }
     Ok(expect)
+}
+
+/// Reads a close code of a WebSocket or a list of them. 1005 is a close without a code.
+fn close_codes(value: &Value) -> Result<Vec<u16>, String> {
+    const KINDS: &str = "a close code, such as 4401, or a list of them";
+    let one = |value: &Value| match value {
+        Value::Integer(code @ 1000..=4999) => Ok(*code as u16),
+        Value::Integer(code) => Err(format!("'expect.close_code': {code} is not a close code")),
+        other => Err(describe_mismatch("'expect.close_code'", KINDS, other)),
+    };
+    match value {
+        Value::Table(list) => {
+            let codes = values::list_values(list, "'expect.close_code'")?;
+            check_count(codes.len(), "'expect.close_code'")?;
+            codes.iter().map(one).collect()
+        }
+        value => Ok(vec![one(value)?]),
+    }
 }
 
 /// Returns the pattern if the value is one that `regex` has returned to the plan.

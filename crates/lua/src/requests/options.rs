@@ -132,6 +132,9 @@ pub(super) fn read(
         (true, _) if op.request.socket().is_some() => {
             return Err("a WebSocket is a stream already: leave out 'stream'".to_owned());
         }
+        _ if !op.expect.close_codes().is_empty() => {
+            return Err("'close_code' of 'expect' is for a WebSocket: user:websocket(path, { expect = { close_code = 4401 } })".to_owned());
+        }
         (true, most) => stream(op, most.unwrap_or(MAX_BUFFER))?,
         (false, Some(_)) => {
             return Err(

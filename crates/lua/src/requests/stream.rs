@@ -52,6 +52,8 @@ pub struct ResponseStream {
     /// The line of the plan that sent the request.
     pub line: RefCell<Option<Rc<str>>>,
     reader: RefCell<StreamReader>,
+    /// The body of a response that has refused a WebSocket.
+    refusal: RefCell<Vec<u8>>,
 }
 
 /// A stream as a plan holds it. Closed when the plan drops it.
@@ -68,7 +70,9 @@ impl Drop for PlanStream {
 
 impl HeapSize for PlanStream {
     fn heap_bytes(&self) -> usize {
-        size_of::<ResponseStream>() + self.shared.body.max_buffer()
+        /// What a hundred streams of a user may take together, and what is read ahead of one.
+        const USUAL: usize = 320 << 10;
+        size_of::<ResponseStream>() + self.shared.body.max_buffer().min(USUAL)
     }
 }
 
@@ -109,7 +113,7 @@ impl HeapSize for PlanCall {
         match body.call() {
             // All of it has come.
             Some(call) if call.terms.is_unary => size_of::<ResponseStream>() + body.waiting_bytes(),
-            _ => self.stream.heap_bytes(),
+            _ => size_of::<ResponseStream>() + body.max_buffer(),
         }
     }
 }
@@ -142,6 +146,7 @@ impl ResponseStream {
             verdict: RefCell::new(None),
             line: RefCell::new(None),
             reader: RefCell::default(),
+            refusal: RefCell::default(),
         }
     }
 
@@ -177,13 +182,31 @@ impl ResponseStream {
         match (&*self.verdict.borrow(), self.body.call()) {
             (Some(verdict), _) => verdict.is_ok(),
             (None, Some(call)) => call.status().is_none_or(|status| status.is_ok()),
-            (None, None) => self.body.status().is_some_and(|status| status < 400),
+            (None, None) => {
+                let is_opened = self.body.status().is_some_and(|status| status < 400);
+                // The reason why a socket has ended is known once its request is counted.
+                let is_gone = || self.body.socket().is_some() && self.body.has_ended();
+                is_opened && !is_gone()
+            }
         }
     }
 
     /// Returns why its request counts as failed.
     pub(crate) fn error(&self) -> Option<String> {
         self.verdict.borrow().as_ref()?.as_ref().err().cloned()
+    }
+
+    /// Returns the body of a response that has refused a WebSocket, once it has come.
+    pub fn refusal(&self) -> Option<Vec<u8>> {
+        let is_refused = self.body.socket().is_some() && self.body.status() != Some(101);
+        if !is_refused {
+            return None;
+        }
+        let mut refusal = self.refusal.borrow_mut();
+        while let Some(piece) = self.body.take() {
+            refusal.extend_from_slice(&piece.bytes);
+        }
+        Some(refusal.clone())
     }
 
     /// Returns the stream or WebSocket that a plan holds, if it holds one.
@@ -370,7 +393,7 @@ mod tests {
         assert!(take(b"data: a\n\n").is_ok_and(|event| event.is_some()));
         let unended = (0..100).map_while(|_| take(b"data: 0123456789\n").ok());
         assert!(
-            (5..10).contains(&unended.count()),
+            (5..=10).contains(&unended.count()),
             "an event without an end"
         );
     }

@@ -5,6 +5,7 @@ use super::request::RequestOp;
 use crate::limits::Budget;
 use crate::values::{describe_mismatch, list_values, read_string};
 use http::Method;
+use http::header::SEC_WEBSOCKET_PROTOCOL as SUBPROTOCOL;
 use lgoose_http::{MAX_BUFFER, Redirects, SocketOffer, SocketSide, StreamedBody, over_http};
 use mlua::Value;
 use std::rc::Rc;
@@ -55,10 +56,9 @@ pub(super) fn read(
             }
         };
     }
-    let offer = SocketOffer::new(subprotocols, deflate);
-    let headers = offer.headers()?;
-    let body = StreamedBody::of_socket(max_buffer, SocketSide::new(offer));
-    op.request.extras().stream = Some(Rc::new(body));
+    // The options of a request are those of one whose response is read while it comes.
+    let unasked = SocketSide::new(SocketOffer::new(Vec::new(), false), Vec::new());
+    op.request.extras().stream = Some(Rc::new(StreamedBody::of_socket(max_buffer, unasked)));
     match options {
         Value::Nil => {}
         Value::Table(options) => options::read(&mut op, options, &WEBSOCKET, budget)?,
@@ -69,7 +69,19 @@ pub(super) fn read(
             "the request of a WebSocket has no body: send messages once it is open".to_owned(),
         );
     }
-    op.request.headers.extend(headers);
+    let named = op
+        .request
+        .headers
+        .extract_if(.., |(name, _)| *name == SUBPROTOCOL);
+    for (_, value) in named {
+        let names = value.to_str().unwrap_or_default().split(',');
+        subprotocols.extend(names.map(|name| name.trim().to_owned()));
+    }
+    let offer = SocketOffer::new(subprotocols, deflate);
+    op.request.headers.extend(offer.headers()?);
+    let socket = SocketSide::new(offer, op.expect.close_codes().to_vec());
+    let body = StreamedBody::of_socket(max_buffer, socket);
+    op.request.extras().stream = Some(Rc::new(body));
     if op.expect.status.is_empty() {
         op.expect.status.push(101);
     }

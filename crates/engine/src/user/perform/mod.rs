@@ -11,6 +11,7 @@ use crate::user::perform::fetch::{FetchEnd, fetch};
 use crate::user::shared::ShardState;
 use crate::user::stop::StopSignal;
 use crate::user::task_end::TaskEnd;
+use crate::user::turn::TICK;
 use crate::user::user_vm::UserVm;
 use futures_util::future::join_all;
 use lgoose_http::{ErrorClass, Exchange, Failure};
@@ -106,8 +107,7 @@ impl TaskRunner {
             }
             // The only place where a user lets the others of its thread go on although it waits for nothing: tasks, jobs
             // and all that they do come here.
-            let turn = self.vm.enter().take_turn();
-            let turn = turn.max(self.shared.turn.overlong());
+            let turn = self.take_turn();
             if !turn.is_zero() {
                 self.let_others_go_first(turn).await;
             } else if !self.shared.turn.take_step() {
@@ -115,7 +115,7 @@ impl TaskRunner {
             }
             match step {
                 Step::Op(op) => {
-                    if !self.fair_share.borrow_mut().is_heavy() {
+                    if !self.fair_share.borrow_mut().take_step() {
                         let steps = &self.shared.light_steps;
                         steps.set(steps.get() + 1);
                     }
@@ -132,10 +132,25 @@ impl TaskRunner {
                         }
                     };
                 }
+                // A job that is to end need not wait for anything to do so.
+                Step::Preempted if self.job.as_ref().is_some_and(|job| job.is_cancelled()) => {
+                    self.end = TaskEnd::Stopped;
+                    return None;
+                }
                 Step::Preempted => step = self.vm.enter().compute_on(),
                 Step::Done => return None,
                 Step::Raised(raised) => return Some(*raised),
             }
+        }
+    }
+
+    /// Returns how much processor time the latest turn took, if that is to be counted.
+    fn take_turn(&mut self) -> Duration {
+        let (looks, ticks) = (self.vm.enter().take_turn(), self.shared.turn.take_ticks());
+        if ticks > 0 && self.fair_share.borrow_mut().is_long(ticks) {
+            looks.max(TICK * ticks)
+        } else {
+            looks
         }
     }
 

@@ -131,7 +131,8 @@ fn take_data(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(),
             } else {
                 stream.take_data(data, end_stream)
             };
-            if stream.outcome.is_none() && taken.is_ok() {
+            // Whoever reads a tunnel widens its window.
+            if stream.outcome.is_none() && taken.is_ok() && !stream.is_tunnel() {
                 widen = used(&mut stream.receive_window, STREAM_WINDOW);
             }
             taken
@@ -376,7 +377,7 @@ fn checked(head: FrameHead) -> Result<FrameHead, H2ErrorCode> {
 }
 
 /// The number of bytes that the server may send again, once at least half of a window is used.
-fn used(window: &mut i64, whole: u32) -> Option<u32> {
+pub(super) fn used(window: &mut i64, whole: u32) -> Option<u32> {
     let more = i64::from(whole) - *window;
     if more < i64::from(whole / 2) {
         return None;

@@ -12,7 +12,7 @@ use super::stream::{H2Stream, StreamFault};
 use crate::failure::{ErrorClass, Failure};
 use crate::message::{BodyLimits, MAX_HEAD};
 use bytes::{Buf as _, Bytes};
-use incoming::{read_frames, waiting};
+use incoming::{read_frames, used, waiting};
 use lgoose_base::units::show_count;
 use std::task::Waker;
 
@@ -134,6 +134,18 @@ impl Engine {
     /// Whether one of the two sides wants no more requests here.
     fn is_leaving(&self) -> bool {
         self.leaving.is_some() || self.retired
+    }
+
+    /// Lets the server send more over a tunnel, of which everything received was taken.
+    pub(super) fn widen_tunnel(&mut self, key: u64) {
+        let Some(stream) = self.stream(key) else {
+            return;
+        };
+        if let (None, Some(id)) = (&stream.outcome, stream.id)
+            && let Some(more) = used(&mut stream.receive_window, STREAM_WINDOW)
+        {
+            frame::write(&mut self.out, WINDOW_UPDATE, 0, id, &more.to_be_bytes());
+        }
     }
 
     /// Whether the server takes one more stream that carries another protocol, with one left for requests; `None` before it has
@@ -412,6 +424,7 @@ type StreamEnd = (Option<Result<(), Failure>>, Vec<u8>);
 pub(crate) fn outcomes_of(bytes: &[u8], size: usize, max_body: u64) -> [StreamEnd; 2] {
     let mut engine = Engine::new();
     let limits = BodyLimits {
+        follows: false,
         stream: None,
         max_body,
         retain_body: true,

@@ -9,6 +9,7 @@ use rand::{RngExt as _, SeedableRng as _};
 
 const LIMITS: BodyLimits = BodyLimits {
     stream: None,
+    follows: false,
     max_body: 1 << 30,
     retain_body: true,
     retain_failed: true,

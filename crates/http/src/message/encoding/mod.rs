@@ -2,9 +2,12 @@
 //! bodies applies to decoded ones, too, so that a small response cannot fill the memory; and decoding has a limit of
 //! time.
 
+mod pieces;
+
 use super::patience::{BodyPieces, DecodingTime, read_slices};
 use crate::failure::{ErrorClass, Failure};
 use bytes::Bytes;
+pub(crate) use pieces::PieceDecoder;
 use std::io::Read;
 
 /// The codings that lgoose accepts, which are those of browsers.
@@ -29,6 +32,16 @@ enum Coding {
 }
 
 impl Coding {
+    /// The name of the coding in messages.
+    fn name(self) -> &'static str {
+        match self {
+            Coding::Gzip => "gzip",
+            Coding::Deflate => "deflate",
+            Coding::Brotli => "br",
+            Coding::Zstd => "zstd",
+        }
+    }
+
     /// The coding with that name in a header, where blanks may stand around it; `Some(None)` for `identity`, `None` if the
     /// name is not known.
     fn from_name(name: &str) -> Option<Option<Coding>> {

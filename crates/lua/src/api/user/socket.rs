@@ -24,6 +24,7 @@ pub(crate) const SOCKET: ValueType = ValueType {
         "headers",
         "ok",
         "error",
+        "body",
         "subprotocol",
         "close_code",
         "close_reason",
@@ -35,6 +36,7 @@ pub(crate) const SOCKET: ValueType = ValueType {
         "ask",
         "messages",
         "on_message",
+        "ping",
         "close",
     ],
 };
@@ -65,6 +67,9 @@ pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUse
         host.raw_set("take", function(lua, take)?)?;
         host.raw_set("send", function(lua, send)?)?;
         host.raw_set("close", function(lua, close)?)?;
+        host.raw_set("ping", function(lua, ping)?)?;
+        host.raw_set("pong", function(lua, pong)?)?;
+        host.raw_set("is_open", function(lua, is_open)?)?;
         host.raw_set("age", function(lua, age)?)?;
         host.raw_set("has_more", function(lua, has_more)?)?;
         host.raw_set("clock", lua.create_function(crate::api::metric::clock)?)?;
@@ -92,6 +97,10 @@ where
     });
     registry.add_field_method_get("ok", |_, this| Ok(this.0.shared.is_ok()));
     registry.add_field_method_get("error", |lua, this| this.0.shared.error().into_lua(lua));
+    registry.add_field_method_get("body", |lua, this| {
+        let body = this.0.shared.refusal();
+        body.map(|body| lua.create_string(body)).transpose()
+    });
     registry.add_field_method_get("subprotocol", |_, this| {
         let socket = this.0.shared.body.socket();
         Ok(socket.and_then(|socket| socket.subprotocol()))
@@ -162,6 +171,30 @@ fn send(
 /// Returns the seconds since the request that opened a socket, as messages have their times.
 fn age(_: &Lua, socket: Socket) -> mlua::Result<f64> {
     Ok(socket.0.shared.start.elapsed().as_secs_f64())
+}
+
+/// Sends a ping. Returns whether that was possible.
+fn ping(_: &Lua, socket: Socket) -> mlua::Result<bool> {
+    let side = socket.0.shared.body.socket();
+    Ok(side.is_some_and(|side| side.ping()))
+}
+
+/// Returns whether more may come.
+fn is_open(_: &Lua, socket: Socket) -> mlua::Result<bool> {
+    Ok(!socket.0.shared.body.has_ended())
+}
+
+/// Returns the time at which the pong of the latest ping has come, as messages have their times; with `ends`, no longer waits for it.
+fn pong(_: &Lua, (socket, ends): (Socket, Option<bool>)) -> mlua::Result<Option<f64>> {
+    let shared = &socket.0.shared;
+    let Some(side) = shared.body.socket() else {
+        return Ok(None);
+    };
+    let at = side.pong();
+    if at.is_some() || ends == Some(true) {
+        side.forget_ping();
+    }
+    Ok(at.map(|at| at.saturating_duration_since(shared.start).as_secs_f64()))
 }
 
 /// Begins to close a socket.

@@ -499,7 +499,7 @@ fn a_server_can_keep_each_plan_to_the_host_of_its_run_and_from_writing() {
             user:get('{}/evil', {{ name = 'evil' }})
             user:get('/' .. env('PLACE', 'none'), {{ name = 'own' }})
         end }}",
-        elsewhere.url()
+        elsewhere.url().replace("127.0.0.1", "localhost")
     );
     let host = Host::start(
         "serve_sandbox",
@@ -510,10 +510,9 @@ fn a_server_can_keep_each_plan_to_the_host_of_its_run_and_from_writing() {
     let id = host.run("curious.lua", &options);
     host.wait_for(&id, "kept");
     let row = host.row(&id);
+    let error = row["error"].to_string();
     assert!(
-        row["output"]
-            .to_string()
-            .contains("'--sandbox' lets a plan write no file"),
+        error.contains("'--sandbox' lets a plan write no file"),
         "{row}"
     );
     let body = json!({ "plan": "curious.lua", "options": {} }).to_string();

@@ -23,7 +23,9 @@ pub(super) const TICK: Duration = Duration::from_millis(10);
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     remaining: Cell<u32>,
+    /// The ticks when it began, and those up to which they are taken.
     begun: Cell<u32>,
+    taken: Cell<u32>,
     /// Whether a turn has begun since [`Turn::take_active`].
     is_active: Cell<bool>,
     /// When the first of them began.
@@ -36,7 +38,9 @@ impl Turn {
     /// Begins a turn: the runtime has come to a user.
     pub(crate) fn begin(&self) {
         self.remaining.set(STEPS);
-        self.begun.set(processor_ticks());
+        let now = processor_ticks();
+        self.begun.set(now);
+        self.taken.set(now);
         if !self.is_active.replace(true) {
             self.begin_first();
         }
@@ -73,10 +77,10 @@ impl Turn {
         self.remaining.get() == 0 || processor_ticks().wrapping_sub(self.begun.get()) >= TICKS
     }
 
-    /// Takes the ticks that have come in the turn, whatever its processor time went into.
+    /// Takes the ticks that have come in the turn since they were taken last, whatever its processor time went into.
     pub(super) fn take_ticks(&self) -> u32 {
         let now = processor_ticks();
-        now.wrapping_sub(self.begun.replace(now))
+        now.wrapping_sub(self.taken.replace(now))
     }
 
     /// Takes a step of the turn, unless it is over.

@@ -18,7 +18,7 @@ pub(super) fn fitting(matches: &ArgMatches, run: &RunArgs) -> Result<(), OptionM
         return Err((ErrorKind::MissingRequiredArgument, message.to_owned()));
     }
     let (url, host) = (run.url().is_some(), typed("host"));
-    let lonely = ["method", "body", "stream"]
+    let lonely = ["method", "body", "stream", "subprotocol"]
         .into_iter()
         .find(|name| typed(name));
     let none_of = |names: &[&str], message: &str| match names.iter().find(|name| typed(name)) {

@@ -19,4 +19,7 @@ pub(crate) struct OneRequest {
     /// With a URL: read the response while it comes, and count its events or lines
     #[arg(long)]
     pub stream: bool,
+    /// The subprotocols of a WebSocket, which stand among the options of the target.
+    #[arg(skip)]
+    pub subprotocol: Vec<String>,
 }

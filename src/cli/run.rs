@@ -127,6 +127,9 @@ pub(crate) struct TargetArgs {
     /// Repeat DNS lookups after this time [default: once per run]
     #[arg(long, value_name = "D", value_parser = units::duration)]
     pub dns_ttl: Option<Duration>,
+    /// With the URL of a WebSocket: offer this subprotocol (repeatable)
+    #[arg(long, value_name = "ID")]
+    pub subprotocol: Vec<String>,
     /// Connect from this local address; from several in turns (repeatable, or with commas)
     #[arg(long, value_name = "IP", value_parser = address, value_delimiter = ',')]
     pub local_address: Vec<IpAddr>,

@@ -139,6 +139,7 @@ return {
   ["hash.sha384"] = { run = function() hash.sha384 "a" end },
   ["hash.sha512"] = { run = function() hash.sha512 "a" end },
   ["hash.hmac_sha1"] = { run = function() hash.hmac_sha1("a", "b") end },
+  ["hash.pbkdf2"] = { run = function() hash.pbkdf2("a", "b", 1000) end },
   ["hash.hmac_sha256"] = { run = function() hash.hmac_sha256("a", "b") end },
   ["hash.hmac_sha384"] = { run = function() hash.hmac_sha384("a", "b") end },
   ["hash.hmac_sha512"] = { run = function() hash.hmac_sha512("a", "b") end },

@@ -27,6 +27,7 @@ local heavy = {
   end,
   ["coroutines"] = function() for _ = 1, 100 do coroutine.wrap(function() for _ = 1, 100 do coroutine.yield() end end)() end end,
   ["hash.hmac_sha256"] = function() hash.hmac_sha256("key", text) end,
+  ["hash.pbkdf2"] = function() hash.pbkdf2("key", "salt", 4096) end,
   ["hash.sha256"] = function() hash.sha256(text) end,
   ["hex.encode"] = function() hex.encode(text) end,
   ["html.parse"] = function() html.parse(page) end,

@@ -5,7 +5,7 @@ use crate::program::{Lgoose, in_repository};
 use std::collections::BTreeMap;
 
 /// Each flag that takes a value, an invalid value, and words that the message must contain beside the flag.
-const MISFITS: [(&str, &str, &[&str]); 94] = [
+const MISFITS: [(&str, &str, &[&str]); 95] = [
     (
         "--otlp",
         "plan.lua",
@@ -158,6 +158,7 @@ const MISFITS: [(&str, &str, &[&str]); 94] = [
     ("--method", "GET", &["a URL in the place of a plan"]),
     ("--body", "text", &["a URL in the place of a plan"]),
     ("--stream", "yes", &["unexpected value 'yes'"]),
+    ("--subprotocol", "v1", &["a URL in the place of a plan"]),
     ("--running-metrics", "x", &["'x' is not a duration"]),
     ("--output", "xml=a", &["'xml' is not a format", "json"]),
     ("--request-log", "a.txt", &["'a.txt'", ".csv or .jsonl"]),

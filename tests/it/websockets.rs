@@ -201,6 +201,11 @@ fn a_url_of_a_socket_needs_no_plan() {
     );
     assert_eq!(seen.received.load(Ordering::SeqCst), 6);
     assert_eq!(seen.closed.load(Ordering::SeqCst), 6);
+    // Its server has chosen a subprotocol that was offered, or the opening would fail.
+    let offered = run([&url, "--subprotocol", "v1", "-u", "1", "-i", "1"]);
+    assert_eq!(offered.failures("WS /echo"), 0, "{:?}", offered.errors());
+    let unknown = run([&url, "--subprotocol", "v7", "-u", "1", "-i", "1"]);
+    assert_eq!(unknown.failures("WS /echo"), 1, "{:?}", unknown.errors());
     let feed = format!("ws://{address}/feed/100");
     let report = run([&feed, "--stream", "-u", "1", "-i", "1"]);
     assert_eq!(report.json["requests"][0]["messages"]["received"], 100);
@@ -331,6 +336,7 @@ fn sockets_send_receive_and_end_as_the_other_side_says() {
         assert_eq!(slow, Some(60_000), "{client}");
         assert_eq!(row(&report, "ping")["failures"], 0, "{client}");
         assert_eq!(row(&report, "pong")["count"], 1, "{client}");
+        assert_eq!(row(&report, "again")["count"], 3, "{client}");
         for name in ["late", "to nobody", "otherwise", "refused", "no pong"] {
             assert_eq!(row(&report, name)["failures"], 1, "{client}: {name}");
         }

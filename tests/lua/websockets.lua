@@ -92,6 +92,34 @@ task { "pings", sequence = 1, function(user)
   raises("unknown option 'matches' of socket:ping", socket.ping, socket, { matches = 1 })
 end }
 
+task { "opened again", sequence = 1, function(user)
+  local options = { name = "again", reconnect = { wait = "20ms" } }
+  local socket = user:websocket("/feed/3", options)
+  local seen = {}
+  for n = 1, 7 do seen[n] = socket:receive().data end
+  same(table.concat(seen, " "), "1 2 3 1 2 3 1", "over three connections")
+  same(socket.ok, true, "it is open")
+  socket:close()
+  for _ = 1, 2 do socket:receive() end
+  same(socket:receive(), nil, "the plan has closed it")
+  local dropped = user:websocket("/drop", { name = "dropped", reconnect = { wait = 0.01 } })
+  same(dropped:receive { deadline = 0.2 }, nil, "a deadline counts meanwhile")
+  dropped:close()
+  local echo = user:websocket("/close/1000", { name = "again at a sending", reconnect = { wait = 0.01 } })
+  user:wait(0.1)
+  same(echo:send "x", true, "over a new connection")
+  echo:close()
+  local handled = 0
+  local fed = user:websocket("/feed/2", { name = "again for a handler", reconnect = { wait = 0.01 } })
+  fed:on_message(function() handled = handled + 1 end)
+  for _ = 1, 500 do if handled < 5 then user:wait(0.01) end end
+  assert(handled >= 5, "again and again")
+  fed:close()
+  raises("option 'reconnect' must be", user.websocket, user, "/echo", { reconnect = 7 })
+  raises("unknown option 'pause' of reconnect", user.websocket, user, "/echo", { reconnect = { pause = 7 } })
+  raises("option 'wait' of reconnect", user.websocket, user, "/echo", { reconnect = { wait = -1 }, name = "wrong pause" })
+end }
+
 task { "a slow reader", sequence = 1, function(user)
   local socket = user:websocket("/feed/60000", { name = "slow" })
   user:wait(0.2)

@@ -158,7 +158,9 @@ pub(super) enum PlanTarget {
 pub(super) fn read(path: &Path, flags: &cli::RunArgs) -> Result<PlanText, Error> {
     match flags.url() {
         Some(url) => {
-            let plan = UrlPlan::new(url, &flags.request, flags.screen.http_debug)?;
+            let mut request = flags.request.clone();
+            request.subprotocol.clone_from(&flags.target.subprotocol);
+            let plan = UrlPlan::new(url, &request, flags.screen.http_debug)?;
             Ok(PlanText {
                 name: masked_url(url).into_owned(),
                 source: plan.source,

@@ -44,6 +44,11 @@ impl UrlPlan {
         if let Some(host) = over_http(host) {
             return socket_plan(host, &name, path, request);
         }
+        if !request.subprotocol.is_empty() {
+            let problem = Diagnostic::new("only a WebSocket has a subprotocol");
+            let help = "leave out '--subprotocol', or write the URL with 'ws://' or 'wss://'";
+            return Err(problem.help(help).into());
+        }
         let body = match &request.body {
             Some(text) => Some(body(text)?),
             None => None,
@@ -137,8 +142,18 @@ fn socket_plan(
         return Err(problem.help("leave out '--method'").into());
     }
     let path = quoted(path.as_bytes());
-    let mut source =
-        format!("task {{ {name}, function(user)\n  local socket = user:websocket({path})\n");
+    let offered = request
+        .subprotocol
+        .iter()
+        .map(|name| quoted(name.as_bytes()));
+    let offered: Vec<String> = offered.collect();
+    let options = match offered.join(", ") {
+        none if none.is_empty() => String::new(),
+        names => format!(", {{ subprotocols = {{ {names} }} }}"),
+    };
+    let mut source = format!(
+        "task {{ {name}, function(user)\n  local socket = user:websocket({path}{options})\n"
+    );
     if let Some(text) = &request.body {
         let body = quoted(&body(text)?);
         source += &format!("  if socket:send({body}) then socket:receive() end\n");

@@ -79,6 +79,9 @@ impl OpenStream {
                 let mut exchange = sent.await;
                 sending.flight.borrow_mut().end_exchange(&mut exchange);
                 let response = exchange.outcome.as_ref().ok();
+                if response.is_none() {
+                    body.fail();
+                }
                 body.end(response.map(|response| (response.status, response.head())));
                 body.conclude_call(exchange.outcome.as_ref().err());
                 sending.exchange.replace(Some(exchange));

@@ -51,6 +51,7 @@ pub struct StreamedBody {
     /// Whether the reader has closed it, and whether nothing more comes.
     closed: Cell<bool>,
     ended: Cell<bool>,
+    failed: Cell<bool>,
     /// Wakes the reader, and the request that the reader has closed.
     came: Notify,
     closing: Notify,
@@ -114,6 +115,7 @@ impl StreamedBody {
             latest: Cell::default(),
             closed: Cell::default(),
             ended: Cell::default(),
+            failed: Cell::default(),
             came: Notify::new(),
             closing: Notify::new(),
             taken: Notify::new(),
@@ -265,6 +267,16 @@ impl StreamedBody {
         if self.blocked.replace(false) {
             self.latest.set(Some(Instant::now()));
         }
+    }
+
+    /// Notes that its request has failed.
+    pub fn fail(&self) {
+        self.failed.set(true);
+    }
+
+    /// Whether its request has failed, as far as its end is known.
+    pub fn has_failed(&self) -> bool {
+        self.failed.get()
     }
 
     /// Notes that nothing more comes. The status and the head of the response are shown even if it is a redirect's.

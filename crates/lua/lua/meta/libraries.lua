@@ -244,6 +244,15 @@ function hash.sha256(bytes, form) end
 ---@return string
 function hash.hmac_sha256(key, bytes, form) end
 
+---Derives a key from a password with PBKDF2 (RFC 8018), as SCRAM does. It is as long as the digest.
+---@param password string
+---@param salt string
+---@param iterations integer # up to 2,000,000
+---@param form? "raw"
+---@param algorithm? "sha1"|"sha256"|"sha384"|"sha512" # (default: "sha256")
+---@return string
+function hash.pbkdf2(password, salt, iterations, form, algorithm) end
+
 ---@param bytes string
 ---@param form? "raw"
 ---@return string

@@ -31,6 +31,7 @@
 ---@class lgoose.WebSocketOptions: lgoose.Options
 ---@field subprotocols? string[] # the subprotocols to offer
 ---@field deflate? boolean # offer compression of messages (permessage-deflate; default: true)
+---@field reconnect? boolean|{ wait?: lgoose.Duration } # open it again after a pause once it has ended, unless the plan has closed it; each opening is a request (default: false; the pause: 1)
 
 ---@class lgoose.SubmitOptions: lgoose.Options
 ---@field button? string|false # the name or the value of the button to press (default: the first; false: none)

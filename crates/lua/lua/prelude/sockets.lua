@@ -9,8 +9,37 @@ local take, clock = host.take, host.clock
 
 local function fail(message) error(host.here() .. message, 0) end
 
+-- Sockets that are being opened again.
+local reopening = setmetatable({}, { __mode = "k" })
+
+-- Opens a socket again that has ended, if it is to be, and as often as it takes until then; returns whether it is open.
+local function reopen(socket, deadline)
+  local open, pause = host.reopening(socket)
+  if not open then return false end
+  if reopening[socket] then
+    repeat yield(WAIT, 0.01) until not reopening[socket]
+    return true
+  end
+  reopening[socket] = true
+  local _ <close> = setmetatable({}, { __close = function() reopening[socket] = nil end })
+  while not (deadline and clock() >= deadline) do
+    yield(WAIT, pause)
+    if not host.reopening(socket) then return false end
+    local opened = open()
+    if opened.status == 101 then
+      host.exchange(socket, opened)
+      return true
+    end
+  end
+  return true
+end
+
 local function sent(socket, is_text, data)
   local ok, has_room = host.send(socket, is_text, data)
+  if not ok and host.reopening(socket) then
+    yield(END_STREAM, socket)
+    if reopen(socket) then return sent(socket, is_text, data) end
+  end
   if not has_room then yield(FLUSH, socket) end
   return ok
 end
@@ -50,7 +79,7 @@ local function receive_next(socket, match, timeout, deadline)
       if handler then handler(message) end
     elseif not more then
       yield(END_STREAM, socket)
-      return nil, false
+      if not reopen(socket, deadline) then return nil, false end
     elseif yield(RECEIVE, socket, timeout or false, (clock() - start) / 1e9, rest) then
       return nil, true
     end
@@ -78,7 +107,8 @@ local function handle(socket)
       elseif more then
         yield(RECEIVE, socket)
       else
-        return yield(END_STREAM, socket)
+        yield(END_STREAM, socket)
+        if not reopen(socket) then return end
       end
     elseif host.has_more(socket) then
       -- A waiting call takes it first.

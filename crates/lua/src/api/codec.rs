@@ -16,6 +16,7 @@ use md5::Md5;
 use mlua::{Function, Lua, LuaString, Table, Value};
 use sha1::Sha1;
 use sha2::{Sha256, Sha384, Sha512};
+use std::num::NonZeroU32;
 use url::Url;
 
 /// Base64 that is read with and without padding, since tokens come either way.
@@ -162,6 +163,7 @@ pub(super) fn hash(lua: &Lua) -> mlua::Result<Table> {
     library.raw_set("hmac_sha256", hmac_with::<Sha256>(lua)?)?;
     library.raw_set("hmac_sha384", hmac_with::<Sha384>(lua)?)?;
     library.raw_set("hmac_sha512", hmac_with::<Sha512>(lua)?)?;
+    library.raw_set("pbkdf2", function(lua, pbkdf2)?)?;
     library.raw_set("sign", function(lua, signing::sign)?)?;
     Ok(library)
 }
@@ -171,6 +173,48 @@ fn digest<D: md5::Digest>(lua: &Lua) -> mlua::Result<Function> {
     function(lua, |lua, (text, form): (LuaString, Value)| {
         formed(lua, &D::digest(&*text.as_bytes()), &form)
     })
+}
+
+/// `hash.pbkdf2(password, salt, iterations, form, algorithm)`: derives a key (RFC 8018, section 5.2) that is as long as the
+/// digest.
+fn pbkdf2(
+    lua: &Lua,
+    (password, salt, iterations, form, algorithm): (LuaString, LuaString, i64, Value, Value),
+) -> mlua::Result<LuaString> {
+    /// A second or so; what is stored has less.
+    const MOST: u32 = 2_000_000;
+    /// The work of an iteration, in bytes.
+    const ITERATION: u64 = 256;
+    let count = u32::try_from(iterations)
+        .ok()
+        .filter(|count| *count <= MOST);
+    let count = count.and_then(NonZeroU32::new).ok_or_else(|| {
+        mlua::Error::runtime(format!(
+            "hash.pbkdf2: the number of iterations is from 1 to {MOST}, not {iterations}"
+        ))
+    })?;
+    let name = match &algorithm {
+        Value::Nil => "sha256".to_owned(),
+        Value::String(name) => escape_invalid(name),
+        _ => String::new(),
+    };
+    let (algorithm, length) = match name.as_str() {
+        "sha1" => (ring::pbkdf2::PBKDF2_HMAC_SHA1, 20),
+        "sha256" => (ring::pbkdf2::PBKDF2_HMAC_SHA256, 32),
+        "sha384" => (ring::pbkdf2::PBKDF2_HMAC_SHA384, 48),
+        "sha512" => (ring::pbkdf2::PBKDF2_HMAC_SHA512, 64),
+        _ => {
+            let problem =
+                "hash.pbkdf2: the algorithm is \"sha1\", \"sha256\", \"sha384\" or \"sha512\"";
+            return Err(mlua::Error::runtime(problem));
+        }
+    };
+    let limits = &VmHost::of(lua).limits;
+    limits.spend(lua, u64::from(count.get()) * ITERATION)?;
+    let mut key = vec![0; length];
+    let (salt, password) = (salt.as_bytes(), password.as_bytes());
+    ring::pbkdf2::derive(algorithm, count, &salt, &password, &mut key);
+    formed(lua, &key, &form)
 }
 
 /// Creates a function that returns the HMAC (RFC 2104) of a key and a text.

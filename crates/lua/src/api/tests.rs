@@ -226,6 +226,13 @@ fn texts_are_encoded_joined_and_hashed() {
         -- RFC 1321, FIPS 180-2 and RFC 4231 (test case 2)
         assert(hash.md5 "abc" == "900150983cd24fb0d6963f7d28e17f72")
         assert(hash.sha256 "abc" == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        -- RFC 6070, and RFC 7914 (section 11).
+        assert(hash.pbkdf2("password", "salt", 4096, nil, "sha1") == "4b007901b765489abead49d926f721d065a429c1")
+        assert(hash.pbkdf2("passwd", "salt", 1) == "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc")
+        assert(#hash.pbkdf2("a", "b", 2, "raw", "sha512") == 64)
+        for _, wrong in ipairs { { 0 }, { 1e7 }, { 1, nil, "md5" }, { 1, "hex" } } do
+          assert(not pcall(hash.pbkdf2, "a", "b", table.unpack(wrong, 1, 3)))
+        end
         assert(hash.hmac_sha256("Jefe", "what do ya want for nothing?")
           == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")"#,
     );

@@ -26,6 +26,11 @@ impl<T> Held<T> {
             _bytes: bytes,
         }
     }
+
+    /// Returns the value, to exchange it for one that takes as much.
+    pub(crate) fn value_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
 }
 
 impl<T> Deref for Held<T> {

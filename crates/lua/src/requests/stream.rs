@@ -184,9 +184,9 @@ impl ResponseStream {
             (None, Some(call)) => call.status().is_none_or(|status| status.is_ok()),
             (None, None) => {
                 let is_opened = self.body.status().is_some_and(|status| status < 400);
-                // The reason why a socket has ended is known once its request is counted.
-                let is_gone = || self.body.socket().is_some() && self.body.has_ended();
-                is_opened && !is_gone()
+                // What the plan has not read yet is no reason to take a socket for open.
+                let is_lost = || self.body.socket().is_some() && self.body.has_failed();
+                is_opened && !is_lost()
             }
         }
     }

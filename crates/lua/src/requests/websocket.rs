@@ -11,7 +11,7 @@ use mlua::Value;
 use std::rc::Rc;
 
 /// The options of a WebSocket beside those of a request.
-pub(crate) const WEBSOCKET: [&str; 2] = ["subprotocols", "deflate"];
+pub(crate) const WEBSOCKET: [&str; 3] = ["subprotocols", "deflate", "reconnect"];
 /// The kind of these requests, which stands in place of a method.
 pub(super) const KIND: &str = "WS";
 

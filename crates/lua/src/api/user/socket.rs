@@ -8,7 +8,7 @@ use crate::api::parts::{PreludePart, prelude_part};
 use crate::limits::{Held, make_values};
 use crate::requests::{PlanSocket, PlanStream, ResponseStream};
 use crate::sandbox::VmHost;
-use crate::values::escape_invalid;
+use crate::values::{escape_invalid, read_seconds};
 use lgoose_http::CloseFrame;
 use mlua::{
     AnyUserData, Function, IntoLua as _, Lua, LuaString, MetaMethod, UserDataFields,
@@ -41,12 +41,16 @@ pub(crate) const SOCKET: ValueType = ValueType {
     ],
 };
 
-pub(super) static OPENING: PreludePart = prelude_part!("websocket");
+pub(super) static OPENING: PreludePart =
+    prelude_part!("websocket").with(&[("set_reopening", |lua| function(lua, set_reopening))]);
 static METHODS: PreludePart = prelude_part!("sockets");
 
 /// The members of a message.
 #[cfg(test)]
 pub(crate) const MESSAGE: [&str; 4] = ["data", "is_text", "at", "json"];
+
+/// The least time before a socket is opened again, in seconds: a server that closes at once is not flooded.
+const LEAST_PAUSE: f64 = 0.01;
 
 /// Marks a VM in which the type of sockets is registered.
 struct Registered;
@@ -70,6 +74,8 @@ pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUse
         host.raw_set("ping", function(lua, ping)?)?;
         host.raw_set("pong", function(lua, pong)?)?;
         host.raw_set("is_open", function(lua, is_open)?)?;
+        host.raw_set("reopening", lua.create_function(reopening)?)?;
+        host.raw_set("exchange", function(lua, exchange)?)?;
         host.raw_set("age", function(lua, age)?)?;
         host.raw_set("has_more", function(lua, has_more)?)?;
         host.raw_set("clock", lua.create_function(crate::api::metric::clock)?)?;
@@ -197,11 +203,40 @@ fn pong(_: &Lua, (socket, ends): (Socket, Option<bool>)) -> mlua::Result<Option<
     Ok(at.map(|at| at.saturating_duration_since(shared.start).as_secs_f64()))
 }
 
+/// Notes how a socket is opened again once it has ended: by a function, after so many seconds.
+fn set_reopening(
+    lua: &Lua,
+    (socket, open, pause): (AnyUserData, Function, Value),
+) -> mlua::Result<()> {
+    let pause = read_seconds(&pause, "option 'wait' of reconnect").map_err(mlua::Error::runtime)?;
+    let pause = pause.as_secs_f64().max(LEAST_PAUSE);
+    socket.set_user_value(lua.create_sequence_from([Value::Function(open), Value::Number(pause)])?)
+}
+
+/// Returns the function that opens a socket again, and the seconds before it is called; nothing if it is not to be, or the plan
+/// has closed it.
+fn reopening(_: &Lua, socket: AnyUserData) -> mlua::Result<(Value, Value)> {
+    match socket.user_value()? {
+        Value::Table(reopening) => Ok((reopening.raw_get(1)?, reopening.raw_get(2)?)),
+        _ => Ok((Value::Nil, Value::Nil)),
+    }
+}
+
+/// Gives a socket that has ended the connection of another one.
+fn exchange(_: &Lua, (socket, opened): (AnyUserData, AnyUserData)) -> mlua::Result<()> {
+    let mut ended = socket.borrow_mut::<Held<PlanSocket>>()?;
+    let mut opened = opened.borrow_mut::<Held<PlanSocket>>()?;
+    std::mem::swap(ended.value_mut(), opened.value_mut());
+    Ok(())
+}
+
 /// Begins to close a socket.
 fn close(
     _: &Lua,
-    (socket, code, reason): (Socket, Option<i64>, Option<LuaString>),
+    (socket, code, reason): (AnyUserData, Option<i64>, Option<LuaString>),
 ) -> mlua::Result<()> {
+    socket.set_user_value(Value::Nil)?;
+    let socket = socket.borrow::<Held<PlanSocket>>()?;
     let code = match code.unwrap_or(1000) {
         code @ (1000 | 3000..=4999) => code as u16,
         _ => {

@@ -425,6 +425,11 @@ impl Vm {
         Some(format!("{call} at {file}:{line}"))
     }
 
+    /// Ends the time of a task that was preempted: it goes on with the error that its time is over.
+    pub fn use_up_time(&mut self) {
+        self.host.limits.use_up_clock();
+    }
+
     /// Resumes the task after [`Step::Preempted`], within the rest of its time.
     pub fn compute_on(&mut self) -> Step {
         self.step([])

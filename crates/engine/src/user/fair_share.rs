@@ -20,6 +20,8 @@ pub(super) struct FairShare {
     /// The steps of other users of the thread at its latest turn, and when they were last seen to have taken one.
     others: u64,
     seen: Option<Instant>,
+    /// The processor time of its turns since any of its code has asked for something.
+    computed: Duration,
     /// The steps of the user since a tick of the processor's clock came in one.
     steps: u32,
 }
@@ -35,7 +37,14 @@ impl FairShare {
     /// Counts a step of the user. Returns whether the user has computed for long lately.
     pub(super) fn take_step(&mut self) -> bool {
         self.steps = self.steps.saturating_add(1);
+        self.computed = Duration::ZERO;
         self.is_heavy()
+    }
+
+    /// Counts a turn, and returns how much processor time the code of the user has taken since it last asked for something.
+    pub(super) fn compute(&mut self, turn: Duration) -> Duration {
+        self.computed += turn;
+        self.computed
     }
 
     /// Returns whether a turn in which that many ticks have come counts. A single tick may come as soon as a turn begins, and says

@@ -79,7 +79,14 @@ struct Serving<'a> {
 
 impl Serving<'_> {
     async fn run(&mut self, body: &StreamedBody, buffer: &ReadBuffer) -> Result<(), Failure> {
+        /// The reads before others of the thread have their turn: a server may send empty fragments as fast as they are read.
+        const MOST_READS: u32 = 8;
+        let mut reads = 0;
         loop {
+            reads = (reads + 1) % MOST_READS;
+            if reads == 0 {
+                tokio::task::yield_now().await;
+            }
             match self.take_messages(body) {
                 Ok(Taken::All) => {}
                 Ok(Taken::Some) => {

@@ -111,6 +111,11 @@ impl VmLimits {
         self.used.set(self.start.get().map(used));
     }
 
+    /// Counts the whole time of a task that was preempted as taken.
+    pub(crate) fn use_up_clock(&self) {
+        self.used.set(Some(self.time));
+    }
+
     /// Exchanges the time that preempted code took for that of other code of the user.
     pub(crate) fn exchange_used(&self, used: &mut Option<Duration>) {
         *used = self.used.replace(*used);

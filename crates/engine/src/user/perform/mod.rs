@@ -137,7 +137,15 @@ impl TaskRunner {
                     self.end = TaskEnd::Stopped;
                     return None;
                 }
-                Step::Preempted => step = self.vm.enter().compute_on(),
+                Step::Preempted => {
+                    // A task and its jobs have the time of a task together while none of them asks for anything.
+                    let computed = self.fair_share.borrow_mut().compute(turn);
+                    let mut vm = self.vm.enter();
+                    if has_jobs && computed > self.shared.config.lua_time {
+                        vm.use_up_time();
+                    }
+                    step = vm.compute_on();
+                }
                 Step::Done => return None,
                 Step::Raised(raised) => return Some(*raised),
             }

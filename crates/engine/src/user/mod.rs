@@ -166,11 +166,7 @@ impl User {
                 continue;
             }
             if starts_iteration {
-                let taken = match self.runner.jobs() {
-                    None => self.take_iteration().await,
-                    Some(jobs) => jobs.boxed_beside(self.take_iteration()).await,
-                };
-                let Some(waited) = taken else {
+                let Some(waited) = self.take_iteration().await else {
                     break;
                 };
                 if !waited.is_zero() {
@@ -296,12 +292,19 @@ impl User {
         let mut waited = Duration::ZERO;
         let own = self.role.limits.tickets.iter();
         for tickets in own.chain(&self.shared.tickets) {
-            let taken = tokio::select! {
-                biased;
-                taken = tickets.take() => taken,
-                () = self.stop.requested() => return None,
+            let stop = &self.stop;
+            let taken = async {
+                tokio::select! {
+                    biased;
+                    taken = tickets.take() => Some(taken),
+                    () = stop.requested() => None,
+                }
             };
-            match taken {
+            let taken = match self.runner.jobs() {
+                None => taken.await,
+                Some(jobs) => jobs.boxed_beside(taken).await,
+            };
+            match taken? {
                 Some(own) => waited += own,
                 None => {
                     self.iterations_used_up = true;

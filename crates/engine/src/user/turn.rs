@@ -79,8 +79,11 @@ impl Turn {
 
     /// Takes the ticks that have come in the turn since they were taken last, whatever its processor time went into.
     pub(super) fn take_ticks(&self) -> u32 {
-        let now = processor_ticks();
-        now.wrapping_sub(self.taken.replace(now))
+        let (now, taken) = (processor_ticks(), self.taken.get());
+        if now != taken {
+            self.taken.set(now);
+        }
+        now.wrapping_sub(taken)
     }
 
     /// Takes a step of the turn, unless it is over.

@@ -107,7 +107,11 @@ impl TaskRunner {
             }
             // The only place where a user lets the others of its thread go on although it waits for nothing: tasks, jobs
             // and all that they do come here.
-            let turn = self.take_turn();
+            let turn = self.vm.enter().take_turn();
+            let turn = match self.shared.turn.take_ticks() {
+                0 => turn,
+                ticks => self.with_ticks(turn, ticks),
+            };
             if !turn.is_zero() {
                 self.let_others_go_first(turn).await;
             } else if !self.shared.turn.take_step() {
@@ -152,13 +156,13 @@ impl TaskRunner {
         }
     }
 
-    /// Returns how much processor time the latest turn took, if that is to be counted.
-    fn take_turn(&mut self) -> Duration {
-        let (looks, ticks) = (self.vm.enter().take_turn(), self.shared.turn.take_ticks());
-        if ticks > 0 && self.fair_share.borrow_mut().is_long(ticks) {
-            looks.max(TICK * ticks)
+    /// Returns how much processor time a turn took in which that many ticks have come, if that is to be counted.
+    #[cold]
+    fn with_ticks(&self, turn: Duration, ticks: u32) -> Duration {
+        if self.fair_share.borrow_mut().is_long(ticks) {
+            turn.max(TICK * ticks)
         } else {
-            looks
+            turn
         }
     }
 

@@ -225,6 +225,22 @@ mod tests {
     }
 
     #[test]
+    fn brotli_gives_what_has_come() {
+        // Its window, blocks of a byte that are not compressed, and an empty last one (RFC 7932, section 9).
+        let coded = [&[0, 0, 0x10, b'a'][..], &[0, 0, 8, b'b', 0, 0, 8, b'c', 3]].concat();
+        for size in [1, 3, 4, coded.len()] {
+            let mut decoder = PieceDecoder::of("br", 1_000);
+            let mut text = Vec::new();
+            for piece in coded.chunks(size) {
+                text.extend(decoder.decode(piece).expect("it is br"));
+            }
+            assert_eq!(text, b"abc", "{size}");
+            // What follows the end is ignored.
+            assert!(decoder.decode(b"more").is_ok_and(|more| more.is_empty()));
+        }
+    }
+
+    #[test]
     fn a_piece_that_grows_too_large_or_is_broken_is_refused() {
         let mut coded = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         coded.write_all(&vec![0; 100_000]).expect("it is coded");

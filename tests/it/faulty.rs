@@ -69,6 +69,7 @@ struct Shared {
     script: Box<Script>,
     asked: Mutex<Vec<Asked>>,
     connections: AtomicUsize,
+    late: AtomicUsize,
     closed: Mutex<HashSet<usize>>,
     open: Mutex<bool>,
     opened: Condvar,
@@ -106,6 +107,7 @@ impl Site {
             script: Box::new(script),
             asked: Mutex::default(),
             connections: AtomicUsize::new(0),
+            late: AtomicUsize::new(0),
             closed: Mutex::default(),
             open: Mutex::new(false),
             opened: Condvar::new(),
@@ -151,6 +153,11 @@ impl Site {
     /// Returns the number of requests that have arrived.
     pub(crate) fn received(&self) -> u64 {
         self.shared.asked().len() as u64
+    }
+
+    /// Returns the number of requests that came over connections on which nothing is sent any more.
+    pub(crate) fn late(&self) -> u64 {
+        self.shared.late.load(Ordering::SeqCst) as u64
     }
 
     /// Returns the number of connections that have been opened.
@@ -329,6 +336,10 @@ fn perform(stream: &mut impl Stream, act: Act, shared: &Shared) -> std::io::Resu
         }
         Act::HalfClose => {
             stream.tcp().shutdown(Shutdown::Write)?;
+            let is_late = stream.read(&mut [0; 4096])? > 0;
+            shared
+                .late
+                .fetch_add(usize::from(is_late), Ordering::SeqCst);
             return until_gone(stream).map(|()| false);
         }
         Act::Hold => return until_gone(stream).map(|()| false),

@@ -326,6 +326,10 @@ impl GrpcCall {
         if self.messages.get() == 0
             && let Some(status) = GrpcStatus::read(headers)
         {
+            let lines = headers
+                .iter()
+                .flat_map(|(name, value)| [name.as_bytes(), b": ", value, b"\r\n"].concat());
+            self.trailers.replace(Some(lines.collect()));
             return self.checked(status);
         }
         let why = if self.has_messages.get() {

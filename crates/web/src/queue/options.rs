@@ -104,6 +104,7 @@ const REFUSED: [(&str, &[&str]); 5] = [
             "body",
             "method",
             "stream",
+            "subprotocol",
             "once",
             "part",
             "http_debug",

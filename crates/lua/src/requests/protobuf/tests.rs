@@ -304,3 +304,112 @@ fn encode_and_decode(lua: &Lua, message: &MessageDescriptor) {
         }
     }
 }
+
+#[test]
+fn well_known_messages_have_the_forms_of_json_and_stay_what_they_are() {
+    const FORMS: &str = r#"
+        syntax = "proto3";
+        import "google/protobuf/any.proto";
+        import "google/protobuf/duration.proto";
+        import "google/protobuf/field_mask.proto";
+        import "google/protobuf/struct.proto";
+        import "google/protobuf/timestamp.proto";
+        message Forms {
+          google.protobuf.Timestamp at = 1;
+          google.protobuf.Duration took = 2;
+          google.protobuf.FieldMask mask = 3;
+          google.protobuf.Value value = 4;
+          google.protobuf.Any any = 5;
+          repeated google.protobuf.Value values = 6;
+        }
+    "#;
+    struct Only;
+    impl protox::file::FileResolver for Only {
+        fn open_file(&self, name: &str) -> Result<protox::file::File, protox::Error> {
+            match name {
+                "forms.proto" => protox::file::File::from_source(name, FORMS),
+                _ => protox::file::GoogleFileResolver::new().open_file(name),
+            }
+        }
+    }
+    let mut compiler = protox::Compiler::with_file_resolver(Only);
+    compiler
+        .include_imports(true)
+        .open_file("forms.proto")
+        .expect("a schema");
+    let pool = compiler.descriptor_pool();
+    let message = pool.get_message_by_name("Forms").expect("a message");
+    let lua = lua();
+    let bytes = |table: &str| {
+        let table: Value = lua.load(format!("return {table}")).eval().expect("a table");
+        encoded(&table, &message)
+    };
+    // What another library reads, as text.
+    let seen = |table: &str| {
+        let bytes = bytes(table).unwrap_or_else(|error| panic!("{table}: {error}"));
+        let read = DynamicMessage::decode(message.clone(), &bytes[..]).expect("they read it");
+        read.to_string()
+    };
+    for (table, expected) in [
+        (
+            "{ at = 1700000000.123 }",
+            "at{seconds:1700000000,nanos:123000000}",
+        ),
+        ("{ at = 1.001 }", "at{seconds:1,nanos:1000000}"),
+        (
+            "{ at = 1700000000.999999 }",
+            "at{seconds:1700000000,nanos:999999000}",
+        ),
+        ("{ at = 0.1 }", "at{nanos:100000000}"),
+        ("{ at = -0.25 }", "at{seconds:-1,nanos:750000000}"),
+        ("{ at = 5 }", "at{seconds:5}"),
+        (
+            "{ at = { seconds = 1, nanos = 2 } }",
+            "at{seconds:1,nanos:2}",
+        ),
+        (
+            "{ at = '2024-01-01T00:00:00.5Z' }",
+            "at{seconds:1704067200,nanos:500000000}",
+        ),
+        (
+            "{ at = '2024-01-01T01:00:00+01:00' }",
+            "at{seconds:1704067200}",
+        ),
+        ("{ took = '1.5s' }", "took{seconds:1,nanos:500000000}"),
+        ("{ took = '-0.000000001s' }", "took{nanos:-1}"),
+        ("{ took = -1.5 }", "took{seconds:-1,nanos:-500000000}"),
+        (
+            "{ mask = 'a,fooBar.b' }",
+            "mask{paths:[\"a\",\"foo_bar.b\"]}",
+        ),
+        ("{ mask = { 'a', 'b_c' } }", "mask{paths:[\"a\",\"b_c\"]}"),
+        ("{ mask = { paths = { 'a' } } }", "mask{paths:[\"a\"]}"),
+        ("{ any = {} }", "any{}"),
+    ] {
+        assert_eq!(seen(table), expected, "{table}");
+    }
+    for (table, told) in [
+        (
+            "{ at = 'yesterday' }",
+            "or a text such as \"2026-11-30T06:45:10.5Z\", not \"yesterday\"",
+        ),
+        (
+            "{ took = '1.5' }",
+            "or a text such as \"1.5s\", not \"1.5\"",
+        ),
+        ("{ took = 1e300 }", "must be a number of seconds"),
+        ("{ at = 0/0 }", "must be a number of seconds"),
+        ("{ mask = 7 }", "must be a list of paths"),
+    ] {
+        let error = bytes(table).expect_err(table);
+        assert!(error.contains(told), "{table}: {error}");
+    }
+    // What comes goes back as it came.
+    let lists = DynamicMessage::parse_text_format(
+        message.clone(),
+        "value { list_value {} } any {} values { struct_value {} } values { list_value { values { list_value {} } } }",
+    );
+    let sent = lists.expect("they read their own").encode_to_vec();
+    let table = decode(&lua, &message, &sent).expect("a message");
+    assert_eq!(encoded(&table, &message), Ok(sent));
+}

@@ -7,8 +7,8 @@ use super::kinds::{DEEPEST, int64_of, wire_type_of};
 use super::wire::{Malformed, WireReader, WireType};
 use crate::limits::TABLE_LOOK;
 use crate::sandbox;
-use crate::values::{describe_mismatch, escape_invalid, list_values, shorten};
-use mlua::{Table, Value};
+use crate::values::{describe_mismatch, escape_invalid, list_values, read_string, shorten};
+use mlua::{LuaSerdeExt as _, Table, Value};
 use prost_reflect::{Kind, MessageDescriptor};
 
 /// The field that names the type of an `Any`.
@@ -26,6 +26,7 @@ pub(super) enum WellKnown {
     Value,
     ListValue,
     Any,
+    FieldMask,
 }
 
 impl WellKnown {
@@ -39,6 +40,7 @@ impl WellKnown {
             "Value" => WellKnown::Value,
             "ListValue" => WellKnown::ListValue,
             "Any" => WellKnown::Any,
+            "FieldMask" => WellKnown::FieldMask,
             "DoubleValue" | "FloatValue" | "Int64Value" | "UInt64Value" | "Int32Value"
             | "UInt32Value" | "BoolValue" | "StringValue" | "BytesValue" => WellKnown::Wrapper,
             _ => return None,
@@ -51,6 +53,11 @@ impl WellKnown {
             WellKnown::Timestamp | WellKnown::Duration | WellKnown::Wrapper => {
                 !matches!(value, Value::Table(_))
             }
+            // A table with the field 'paths' is the message itself.
+            WellKnown::FieldMask => match value {
+                Value::Table(table) => table.raw_len() > 0,
+                _ => true,
+            },
             _ => true,
         }
     }
@@ -83,7 +90,50 @@ pub(super) fn write(
         },
         WellKnown::Value => write_any_value(encoder, value, path),
         WellKnown::Any => write_any(encoder, value, message, path),
+        WellKnown::FieldMask => write_mask(encoder, value, path),
     }
+}
+
+/// Writes the paths of a mask: a list, or a text as JSON has it, whose names are in camel case.
+fn write_mask(
+    encoder: &mut Encoder<'_, '_>,
+    value: &Value,
+    path: &FieldPath<'_>,
+) -> Result<(), String> {
+    let paths: Vec<String> = match value {
+        Value::Table(list) => {
+            let paths = list_values(list, &path.what())?;
+            let paths = paths.iter().map(|one| read_string(one, &path.what()));
+            paths.collect::<Result<_, _>>()?
+        }
+        Value::String(text) => {
+            let text = escape_invalid(text);
+            let paths = text.split(',').map(str::trim);
+            paths.filter(|one| !one.is_empty()).map(snake).collect()
+        }
+        other => {
+            let kind = "a list of paths, or a text such as \"name,price\"";
+            return Err(describe_mismatch(&path.what(), kind, other));
+        }
+    };
+    for one in paths {
+        encoder.budget.take(one.len())?;
+        encoder.key(1, WireType::Bytes);
+        encoder.bytes(one.as_bytes());
+    }
+    Ok(())
+}
+
+/// Returns a path of names in camel case as one of names with underscores.
+fn snake(path: &str) -> String {
+    let mut names = String::new();
+    for c in path.chars() {
+        if c.is_ascii_uppercase() {
+            names.push('_');
+        }
+        names.push(c.to_ascii_lowercase());
+    }
+    names
 }
 
 fn write_time(
@@ -92,28 +142,38 @@ fn write_time(
     value: &Value,
     path: &FieldPath<'_>,
 ) -> Result<(), String> {
-    const NANOS: f64 = 1e9;
-    const FURTHEST: f64 = 3.2e11;
-    let (seconds, nanos) = match value {
-        Value::Integer(seconds) => (*seconds, 0),
-        Value::Number(time) if time.is_finite() && time.abs() < FURTHEST => {
-            // The nanoseconds of a time count forward; those of a duration have its sign.
-            let whole = match known {
-                WellKnown::Timestamp => time.floor(),
-                _ => time.trunc(),
-            };
-            let nanos = ((time - whole) * NANOS).round() as i64;
-            let carried = nanos / NANOS as i64;
-            (whole as i64 + carried, nanos % NANOS as i64)
+    let time = match value {
+        Value::Integer(seconds) => Some((*seconds, 0)),
+        Value::Number(time) => time_of(&time.to_string()),
+        Value::String(text) => {
+            let text = escape_invalid(text);
+            match known {
+                WellKnown::Timestamp => timestamp_of(&text),
+                _ => text.strip_suffix('s').and_then(time_of),
+            }
         }
-        other => {
-            return Err(describe_mismatch(
-                &path.what(),
-                "a number of seconds",
-                other,
-            ));
-        }
+        _ => None,
     };
+    let Some((mut seconds, mut nanos)) = time else {
+        let kind = match known {
+            WellKnown::Timestamp => {
+                "a number of seconds, or a text such as \"2026-11-30T06:45:10.5Z\""
+            }
+            _ => "a number of seconds, or a text such as \"1.5s\"",
+        };
+        return Err(match value {
+            Value::String(text) => format!(
+                "{} must be {kind}, not \"{}\"",
+                path.what(),
+                shorten(&escape_invalid(text))
+            ),
+            other => describe_mismatch(&path.what(), kind, other),
+        });
+    };
+    // The nanoseconds of a time count forward; those of a duration have its sign.
+    if known == WellKnown::Timestamp && nanos < 0 {
+        (seconds, nanos) = (seconds - 1, nanos + 1_000_000_000);
+    }
     for (number, part) in [(1, seconds), (2, nanos)] {
         if part != 0 {
             encoder.key(number, WireType::Varint);
@@ -121,6 +181,42 @@ fn write_time(
         }
     }
     Ok(())
+}
+
+/// Reads a decimal number as seconds and nanoseconds, both with its sign. A number of a plan is read by its shortest decimal, so
+/// that 1700000000.123 has 123,000,000 nanoseconds.
+fn time_of(decimal: &str) -> Option<(i64, i64)> {
+    /// The most seconds of a duration and of a time (timestamp.proto and duration.proto), about 10,000 years.
+    const FURTHEST: i64 = 320_000_000_000;
+    let (sign, digits) = match decimal.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, decimal),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(whole) || !is_number(fraction) {
+        return None;
+    }
+    let seconds: i64 = whole.parse().ok().filter(|whole| *whole <= FURTHEST)?;
+    let nanos: String = fraction
+        .chars()
+        .chain("000000000".chars())
+        .take(9)
+        .collect();
+    let mut nanos: i64 = nanos.parse().ok()?;
+    let rounds_up = fraction
+        .as_bytes()
+        .get(9)
+        .is_some_and(|digit| *digit >= b'5');
+    nanos += i64::from(rounds_up);
+    let (seconds, nanos) = (seconds + nanos / 1_000_000_000, nanos % 1_000_000_000);
+    Some((sign * seconds, sign * nanos))
+}
+
+/// Reads a time as RFC 3339 has it.
+fn timestamp_of(text: &str) -> Option<(i64, i64)> {
+    let time: jiff::Timestamp = text.parse().ok()?;
+    Some((time.as_second(), time.subsec_nanosecond().into()))
 }
 
 fn write_struct(
@@ -166,6 +262,16 @@ fn write_list(
     Ok(())
 }
 
+/// Whether a table is a list without values, as `json.array {}` makes it: its metatable says nothing else.
+fn is_empty_list(table: &Table) -> bool {
+    let is_mark = |meta: Table| {
+        let pairs = meta.pairs::<Value, Value>().flatten();
+        let pairs: Vec<_> = pairs.take(2).collect();
+        matches!(&pairs[..], [(Value::String(name), Value::Boolean(false))] if *name == "__metatable")
+    };
+    table.is_empty() && table.metatable().is_some_and(is_mark)
+}
+
 /// Writes a `google.protobuf.Value`.
 fn write_any_value(
     encoder: &mut Encoder<'_, '_>,
@@ -191,7 +297,7 @@ fn write_any_value(
             encoder.key(4, WireType::Varint);
             encoder.scalar(value, &Kind::Bool, path)
         }
-        Value::Table(table) if table.raw_len() > 0 => {
+        Value::Table(table) if table.raw_len() > 0 || is_empty_list(table) => {
             encoder.key(6, WireType::Bytes);
             encoder.nested(|encoder| write_list(encoder, table, path))
         }
@@ -216,6 +322,10 @@ fn write_any(
     let Value::Table(table) = value else {
         return Err(describe_mismatch(&path.what(), example, value));
     };
+    if table.is_empty() {
+        // One that is not set, as it is read.
+        return Ok(());
+    }
     let Ok(Value::String(kind)) = table.raw_get::<Value>(ANY_TYPE) else {
         return Err(format!("{} must be {example}", path.what()));
     };
@@ -262,6 +372,7 @@ pub(super) fn read(
         WellKnown::ListValue => Ok(Value::Table(read_list(decoder, bytes, deeper)?)),
         WellKnown::Value => read_any_value(decoder, bytes, deeper),
         WellKnown::Any => read_any(decoder, message, bytes, deeper),
+        WellKnown::FieldMask => Ok(Value::Table(decoder.table(message, bytes, deeper)?)),
     }
 }
 
@@ -295,6 +406,10 @@ fn read_struct(decoder: &Decoder<'_>, bytes: &[u8], deepest: u32) -> Result<Tabl
 
 fn read_list(decoder: &Decoder<'_>, bytes: &[u8], deepest: u32) -> Result<Table, DecodingFault> {
     let table = decoder.lua.create_table()?;
+    if bytes.is_empty() {
+        // It stays a list in JSON, and when it is sent again.
+        table.set_metatable(Some(decoder.lua.array_metatable()))?;
+    }
     let mut reader = WireReader(bytes);
     while !reader.is_empty() {
         match reader.key()? {
@@ -346,6 +461,9 @@ fn read_any(
     deeper: u32,
 ) -> Result<Value, DecodingFault> {
     let (url, value) = read_pair(bytes)?;
+    if url.is_empty() && value.is_empty() {
+        return Ok(Value::Table(decoder.lua.create_table()?));
+    }
     let url = String::from_utf8_lossy(url);
     let name = url.rsplit('/').next().unwrap_or_default();
     let found = message.parent_pool().get_message_by_name(name);

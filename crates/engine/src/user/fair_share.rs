@@ -11,6 +11,9 @@ const SHARE: u32 = 20;
 const BURST: Duration = Duration::from_millis(50);
 /// The steps after which the next tick is by chance: those of less than a millisecond mostly have none for that long.
 const RARE: u32 = 5;
+/// The time for which a user whose short turns are counted is none of those that compute little: ticks come by chance, and of
+/// users that are alike, none is to wait for the others.
+const MEMORY: Duration = Duration::from_secs(2);
 
 /// The turns of one user that computes for long, as a leaky bucket.
 #[derive(Debug, Default)]
@@ -22,16 +25,20 @@ pub(super) struct FairShare {
     seen: Option<Instant>,
     /// The processor time of its turns since any of its code has asked for something.
     computed: Duration,
+    /// When a short turn was counted last.
+    short: Option<Instant>,
     /// The steps of the user since a tick of the processor's clock came in one.
     steps: u32,
 }
 
 impl FairShare {
     fn is_heavy(&mut self) -> bool {
-        if self.paid.is_some_and(|paid| paid <= Instant::now()) {
-            self.paid = None;
+        if self.paid.is_some() || self.short.is_some() {
+            let now = Instant::now();
+            self.paid = self.paid.filter(|paid| *paid > now);
+            self.short = self.short.filter(|short| now < *short + MEMORY);
         }
-        self.paid.is_some()
+        self.paid.is_some() || self.short.is_some()
     }
 
     /// Counts a step of the user. Returns whether the user has computed for long lately.
@@ -51,7 +58,14 @@ impl FairShare {
     /// nothing by itself: of many short turns, few have one. Turns that are not short have one again and again.
     pub(super) fn is_long(&mut self, ticks: u32) -> bool {
         let steps = std::mem::take(&mut self.steps);
-        ticks >= TICKS || ticks > 0 && steps < RARE
+        if ticks >= TICKS {
+            return true;
+        }
+        let is_counted = ticks > 0 && steps < RARE;
+        if is_counted {
+            self.short = Some(Instant::now());
+        }
+        is_counted
     }
 
     /// Counts a turn that ends now and took so much processor time. `others` is the number of steps so far of those users
@@ -138,6 +152,15 @@ mod tests {
             }
             assert!(!share.is_long(1), "{gap}");
         }
+    }
+
+    #[test]
+    fn users_that_are_alike_are_none_that_compute_little() {
+        let mut share = FairShare::default();
+        assert!(!share.take_step());
+        assert!(share.is_long(1) && share.take_step(), "for a while");
+        share.short = Some(Instant::now() - MEMORY);
+        assert!(!share.take_step(), "and not for ever");
     }
 
     #[test]

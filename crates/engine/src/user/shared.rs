@@ -61,8 +61,8 @@ pub(crate) struct ShardState {
     pub(crate) paths: RefCell<Paths>,
     /// The steps that users have taken which compute little.
     pub(super) light_steps: Cell<u64>,
-    /// Whether a user that computes for long has been warned of.
-    pub(super) has_shown_heavy_user: Cell<bool>,
+    /// How long users that compute for long were made to wait in all, until there is a warning about it.
+    pub(super) heavy_waits: Cell<Option<Duration>>,
     /// Whether a response with an odd line in its head has been warned of.
     pub(crate) has_shown_malformed_header: Cell<bool>,
     /// VMs of users that were cut off.
@@ -105,7 +105,7 @@ impl ShardState {
             paths: RefCell::default(),
             late_vms: Rc::default(),
             light_steps: Cell::default(),
-            has_shown_heavy_user: Cell::default(),
+            heavy_waits: Cell::new(Some(Duration::ZERO)),
             has_shown_malformed_header: Cell::default(),
             late_reporting: Cell::default(),
             heartbeat,

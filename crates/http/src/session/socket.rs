@@ -127,8 +127,12 @@ impl Serving<'_> {
             };
             match incoming {
                 Incoming::Message { is_text, bytes } => body.push_message(is_text, bytes),
-                // The latest one gets a response (RFC 6455, section 5.5.3).
-                Incoming::Ping(payload) => self.ping = Some(payload),
+                // Each gets a response, as from browsers, and the latest one where much still waits to be sent (RFC 6455,
+                // section 5.5.3).
+                Incoming::Ping(payload) => {
+                    self.ping = Some(payload);
+                    self.respond_to_ping();
+                }
                 Incoming::Pong(payload) => body.take_pong(&payload),
                 Incoming::Close(close) => return Ok(Taken::Close(close)),
             }
@@ -137,7 +141,7 @@ impl Serving<'_> {
         Ok(Taken::Some)
     }
 
-    /// Responds to the latest ping, unless much still waits to be sent.
+    /// Responds to the latest ping without a response, unless much still waits to be sent.
     fn respond_to_ping(&mut self) {
         let mut unsent = self.socket.unsent.borrow_mut();
         if unsent.len() < MOST_UNSENT

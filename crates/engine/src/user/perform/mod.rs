@@ -30,6 +30,9 @@ const ROW_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// The most streams and sockets that a user may have open.
 const MAX_CHANNELS: usize = 100;
 
+/// How long the users of a thread that compute for long wait in all before there is a warning: a single wait is no pattern.
+const LONG_WAITS: Duration = Duration::from_millis(300);
+
 /// How long an `on_start` task waits for its jobs without a warning.
 const PATIENCE_AT_START: Duration = Duration::from_secs(5);
 
@@ -175,7 +178,11 @@ impl TaskRunner {
             tokio::task::yield_now().await;
             return;
         }
-        if !self.shared.has_shown_heavy_user.replace(true) {
+        let waits = self.shared.heavy_waits.get().map(|waits| waits + wait);
+        self.shared
+            .heavy_waits
+            .set(waits.filter(|waits| *waits < LONG_WAITS));
+        if waits.is_some_and(|waits| waits >= LONG_WAITS) {
             let line = self.vm.enter().latest_line().unwrap_or_default();
             self.shared.recorder.borrow_mut().warn(format!(
                 "a task computes for long without waiting{line}: it runs slower, since other users of its thread go first"

@@ -20,15 +20,24 @@ fn hosts_in(source: &str) -> BTreeSet<String> {
         pattern(r#"(?i)\b(?:https?|wss?)://(?:[^\s/@"']*@)?([\w.-]+|\[[0-9a-f:.]+\])(:\d+)?"#);
     let address =
         pattern(r#"^["']((?:[\w-]+\.)*[a-z][\w-]*|[\d.]+\.\d+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})["']$"#);
-    let texts = tokens(source).into_iter();
-    let texts = texts.filter(|token| token.kind == TokenKind::Text);
+    let words = tokens(source);
     let mut hosts = BTreeSet::new();
-    for text in texts {
+    for (place, text) in words.iter().enumerate() {
+        if text.kind != TokenKind::Text {
+            continue;
+        }
         for found in url.captures_iter(text.text) {
             let port = found.get(2).map_or("", |port| port.as_str());
             hosts.insert(format!("{}{port}", found[1].to_ascii_lowercase()));
         }
-        if let Some(found) = address.captures(text.text) {
+        // A name alone may be that of a user, with a password.
+        let mut before = words[..place].iter().rev();
+        let opens_socket = before
+            .find(|word| !matches!(word.text, "(" | "="))
+            .is_some_and(|word| matches!(word.text, "tcp" | "tls" | "udp" | "address"));
+        if let Some(found) = address.captures(text.text)
+            && (opens_socket || found[1].contains(['.', '[']))
+        {
             hosts.insert(format!("{}:{}", &found[1], &found[2]));
         }
     }
@@ -54,6 +63,10 @@ mod tests {
             ),
             ("-- http://comment.example\nlocal at = '10:30'", &[]),
             ("user:websocket 'wss://a.b/c'", &["a.b"]),
+            (
+                "{ address = 'cache:6379' } base64.encode 'ada:12345'",
+                &["cache:6379"],
+            ),
         ] {
             assert!(
                 hosts_in(text).iter().eq(hosts),

@@ -75,6 +75,7 @@ task { "ends that are expected", sequence = 1, function(user)
   same(refused.body, "no", "what the server says")
   same(refused.ok, false, "it is refused")
   raises("'close_code' of 'expect' is for a WebSocket", user.get, user, "/page", { expect = { close_code = 1000 } })
+  raises("the code with which a WebSocket is closed is 'close_code'", user.websocket, user, "/echo", { expect = { status = 4401 } })
   raises("17 is not a close code", user.websocket, user, "/echo", { expect = { close_code = 17 } })
 end }
 

@@ -178,6 +178,9 @@ pub(super) fn read_statuses(value: &Value) -> Result<SmallVec<[u16; 4]>, String>
     const MAX_STATUSES: usize = 900;
     let one = |value: &Value| match value {
         Value::Integer(status) if (100..1000).contains(status) => Ok(*status as u16),
+        Value::Integer(code @ 1000..5000) => Err(format!(
+            "'expect.status': {code} is not a status; the code with which a WebSocket is closed is 'close_code'"
+        )),
         Value::Integer(status) => Err(format!("'expect.status': {status} is not a status")),
         other => Err(describe_mismatch(
             "'expect.status'",

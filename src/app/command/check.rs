@@ -89,19 +89,24 @@ fn describe_files(program: &Program, settings: &mut Settings) -> String {
             .files()
             .iter()
             .skip(1)
-            .map(|file| file.display().to_string()),
+            .map(|file| one_line(&file.display().to_string())),
     );
     for SettingFile { usage, file, .. } in settings.files() {
         match usage {
-            FileUse::Read => read.insert(file.to_string()),
-            FileUse::Write => written.insert(file.to_string()),
+            FileUse::Read => read.insert(one_line(&file.to_string())),
+            FileUse::Write => written.insert(one_line(&file.to_string())),
         };
     }
-    let list = |label: &str, files: BTreeSet<String>| match files.into_iter().collect::<Vec<_>>() {
-        files if files.is_empty() => String::new(),
-        files => format!("\n{label}: {}", one_line(&files.join(", "))),
-    };
     list("files that it reads", read) + &list("files that it writes", written)
+}
+
+/// Returns a line with names after their label; nothing without any.
+fn list(label: &str, names: impl IntoIterator<Item = String>) -> String {
+    let names: Vec<String> = names.into_iter().collect();
+    match &names[..] {
+        [] => String::new(),
+        names => format!("\n{label}: {}", names.join(", ")),
+    }
 }
 
 /// Lists the hosts that a plan names, in its settings and in its text.
@@ -119,19 +124,15 @@ fn describe_hosts(program: &Program, plan: &Plan, settings: &Settings) -> String
             .map_or_else(String::new, |port| format!(":{port}"));
         Some(format!("{}{port}", base.host_str()?))
     }));
-    if hosts.is_empty() {
-        return String::new();
-    }
-    let hosts: Vec<String> = hosts.into_iter().collect();
-    format!("\nhosts that it names: {}", one_line(&hosts.join(", ")))
+    list(
+        "hosts that it names",
+        hosts.iter().map(|host| one_line(host)),
+    )
 }
 
 /// Lists the variables that a plan reads, and which of them are not set or have their defaults.
 fn describe_variables(program: &Program) -> String {
     let names = lgoose_lua::requested_variables(program);
-    if names.is_empty() {
-        return String::new();
-    }
     let (mut unset, mut defaults) = (Vec::new(), Vec::new());
     for name in names
         .iter()
@@ -143,16 +144,9 @@ fn describe_variables(program: &Program) -> String {
             VariableDefault::Constant(value) => defaults.push(format!("{name} = {value}")),
         }
     }
-    let list = |label: &str, names: &[String]| match names {
-        [] => String::new(),
-        names => format!("\n{label}: {}", names.join(", ")),
-    };
-    format!(
-        "\nenvironment variables that it reads: {}{}{}",
-        names.join(", "),
-        list("not set", &unset),
-        list("default", &defaults)
-    )
+    list("environment variables that it reads", names)
+        + &list("not set", unset)
+        + &list("default", defaults)
 }
 
 /// Describes the memory of data files; empty if the plan has none.

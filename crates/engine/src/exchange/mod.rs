@@ -222,6 +222,7 @@ impl Exchanges {
         self.note_call(vm, op, row, ended, reason.or(failure.as_deref()));
     }
 
+    /// Records a call that has ended, shows it and reports it, without counting it to the user's cycle.
     fn note_call(
         &mut self,
         vm: &mut Vm,

@@ -9,10 +9,11 @@ use tokio::time::Instant;
 const SHARE: u32 = 20;
 /// The processor time that a user may take before its share is counted, as a task does that decodes a large page.
 const BURST: Duration = Duration::from_millis(50);
-/// The steps after which the next tick is by chance: those of less than a millisecond mostly have none for that long.
+/// A single tick counts if the one before it came fewer steps ago than this. Steps of less than a millisecond rarely have a tick,
+/// so that a later one says nothing.
 const RARE: u32 = 5;
-/// The time for which a user whose short turns are counted is none of those that compute little: ticks come by chance, and of
-/// users that are alike, none is to wait for the others.
+/// How long a user whose short turns count is not among those that compute little. Since ticks come by chance, users of the
+/// same plan would otherwise wait for each other.
 const MEMORY: Duration = Duration::from_secs(2);
 
 /// The turns of one user that computes for long, as a leaky bucket.
@@ -25,7 +26,7 @@ pub(super) struct FairShare {
     seen: Option<Instant>,
     /// The processor time of its turns since any of its code has asked for something.
     computed: Duration,
-    /// When a short turn was counted last.
+    /// The time at which a short turn last counted.
     short: Option<Instant>,
     /// The steps of the user since a tick of the processor's clock came in one.
     steps: u32,
@@ -54,8 +55,8 @@ impl FairShare {
         self.computed
     }
 
-    /// Returns whether a turn in which that many ticks have come counts. A single tick may come as soon as a turn begins, and says
-    /// nothing by itself: of many short turns, few have one. Turns that are not short have one again and again.
+    /// Returns whether a turn with that many ticks counts. A single tick may come as soon as a turn begins, so it counts only if
+    /// the user had another one a few steps ago.
     pub(super) fn is_long(&mut self, ticks: u32) -> bool {
         let steps = std::mem::take(&mut self.steps);
         if ticks >= TICKS {

@@ -73,7 +73,7 @@ impl JobHandle {
         self.number
     }
 
-    /// Whether it lasts until its user stops, whatever it does then.
+    /// Whether it lasts as long as its user, and is then ended even in the middle of a request.
     pub(super) fn lasts_as_user(&self) -> bool {
         self.life == JobLife::User
     }
@@ -133,7 +133,7 @@ impl Jobs {
     /// The message for the plan.
     pub(super) fn begin(&self, life: JobLife) -> Result<Rc<JobHandle>, String> {
         let mut handles = self.handles.borrow_mut();
-        // There is one for a socket at most, and sockets are limited.
+        // A socket has one such job at most, and the number of sockets is limited.
         let is_one = |handle: &&Rc<JobHandle>| handle.life < JobLife::Sockets && !handle.over.get();
         if life < JobLife::Sockets && handles.iter().filter(is_one).count() >= MOST {
             return Err(format!(

@@ -61,7 +61,7 @@ pub(crate) struct ShardState {
     pub(crate) paths: RefCell<Paths>,
     /// The steps that users have taken which compute little.
     pub(super) light_steps: Cell<u64>,
-    /// How long users that compute for long were made to wait in all, until there is a warning about it.
+    /// The total wait of users that compute for long; `None` once a warning about it was shown.
     pub(super) heavy_waits: Cell<Option<Duration>>,
     /// Whether a response with an odd line in its head has been warned of.
     pub(crate) has_shown_malformed_header: Cell<bool>,

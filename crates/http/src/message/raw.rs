@@ -27,7 +27,7 @@ pub(crate) struct BodyLimits {
     pub(crate) retain_body: bool,
     /// The same of a response with a status of 400 or more.
     pub(crate) retain_failed: bool,
-    /// Whether redirects are followed, so that their bodies are those of no response.
+    /// Whether redirects are followed. Nobody sees their bodies then.
     pub(crate) follows: bool,
     /// The room that it shares with others, if there is one.
     pub(crate) room: Option<Rc<BodyRoom>>,
@@ -91,7 +91,7 @@ impl BodyLimits {
 
     /// The limits for a response with that status.
     pub(crate) fn of_status(&self, status: u16) -> BodyLimits {
-        /// A redirect without a place is the response, and its body is a few words.
+        /// The most bytes of a redirect's body that are kept: without a 'Location', it is the final response.
         const REDIRECT_BODY: u64 = 1 << 20;
         let is_passed = self.follows && is_redirect(status);
         BodyLimits {

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 /// The most bytes of a message that wait for the reader, unless the request says otherwise.
 pub const MAX_BUFFER: usize = 1 << 20;
 
-/// The bytes that wait for the reader before no more are read of the connection.
+/// The size of the buffer in bytes, beyond which the transport reads no more.
 const MOST_WAITING: usize = 256 << 10;
 
 /// A body on its way to its reader.
@@ -40,9 +40,9 @@ pub struct StreamedBody {
     held: Cell<usize>,
     /// The decoders of its content codings.
     decoder: RefCell<PieceDecoder>,
-    /// The beginning of a body whose head is not shown: of a redirect or a challenge that may not be the last response.
+    /// The beginning of the body of a redirect or a challenge, which is the stream's if no other response follows.
     early: RefCell<Vec<u8>>,
-    /// Whether its connection is not read, since the reader has to take more first.
+    /// Whether the transport waits for room.
     blocked: Cell<bool>,
     /// The messages that the plan has sent and that have come, as far as they are counted.
     messages: Cell<[u64; 2]>,
@@ -55,7 +55,7 @@ pub struct StreamedBody {
     /// Wakes the reader, and the request that the reader has closed.
     came: Notify,
     closing: Notify,
-    /// Wakes whoever reads the connection.
+    /// Wakes the transport, which waits for room.
     taken: Notify,
 }
 
@@ -135,7 +135,7 @@ impl StreamedBody {
             .replace(PieceDecoder::of(&codings.join(","), most));
         if !is_redirect(status) && status != 401 {
             self.opening.set(status == 101 && self.socket().is_some());
-            self.show_head(status, head);
+            self.show_head(status, head, &lines);
         }
     }
 
@@ -145,9 +145,9 @@ impl StreamedBody {
         self.came.notify_waiters();
     }
 
-    fn show_head(&self, status: u16, head: &[u8]) {
+    fn show_head(&self, status: u16, head: &[u8], lines: &[(String, Vec<u8>)]) {
         if let Some(call) = self.call() {
-            call.begin(status, &headers(head));
+            call.begin(status, lines);
         }
         self.head_at.set(Some(Instant::now()));
         self.head
@@ -214,8 +214,8 @@ impl StreamedBody {
         }
     }
 
-    /// Takes a piece. Where the connection waits for the reader, one read at most comes after its buffer is full; a
-    /// connection that is shared does not wait.
+    /// Takes a piece. HTTP/1.1 waits for room between two reads, so that one read at most comes to a full buffer; a shared
+    /// connection of HTTP/2 does not wait.
     fn add(&self, piece: StreamPiece) -> Result<(), Failure> {
         let most = || show_size(self.max_buffer as f64);
         if self.held.get() > self.max_buffer {
@@ -251,14 +251,14 @@ impl StreamedBody {
         self.pieces.borrow().len() * size_of::<StreamPiece>()
     }
 
-    /// Whether the reader has to take something before more is read of the connection.
+    /// Whether the buffer is full, so that the transport waits before its next read.
     pub(crate) fn is_full(&self) -> bool {
         self.waiting.get() >= self.max_buffer.min(MOST_WAITING)
             || self.pieces_size() >= MOST_WAITING
     }
 
-    /// Waits until there is room for more, which whoever reads the connection does before each read: a slow reader slows the
-    /// server. The time of that wait is no silence of the server.
+    /// Waits until the buffer has room. The transport calls this before each read, so that a slow reader slows the server down.
+    /// The wait does not count as silence of the server.
     pub(crate) async fn room_to_read(&self) {
         while self.is_full() && !self.closed.get() {
             self.blocked.set(true);
@@ -284,7 +284,7 @@ impl StreamedBody {
         if let Some((status, head)) = response
             && self.head.borrow().is_none()
         {
-            self.show_head(status, head);
+            self.show_head(status, head, &headers(head));
             let early = self.early.take();
             if !early.is_empty() {
                 self.keep(StreamPiece {
@@ -483,7 +483,7 @@ impl StreamedBody {
             }
             let due = || {
                 let latest = self.latest.get().unwrap_or(start);
-                // While nothing is read, nobody knows whether the server is silent.
+                // A transport that waits for room cannot tell whether the server is silent.
                 let since = if self.blocked.get() {
                     Instant::now()
                 } else {

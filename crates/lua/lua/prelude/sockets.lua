@@ -12,7 +12,8 @@ local function fail(message) error(host.here() .. message, 0) end
 -- Sockets that are being opened again.
 local reopening = setmetatable({}, { __mode = "k" })
 
--- Opens a socket again that has ended, if it is to be, and as often as it takes until then; returns whether it is open.
+-- Opens a socket with `reconnect` again once it has ended, and tries until that succeeds or the deadline passes. Returns false if it
+-- stays closed.
 local function reopen(socket, deadline)
   local open, pause = host.reopening(socket)
   if not open then return false end

@@ -17,7 +17,7 @@ const DEFAULT_KIND: &str = "RECORD";
 /// The failure of one that has no other.
 const FAILED: &str = "the plan says that it failed";
 
-/// Reads it.
+/// Reads the fields of the exchange.
 ///
 /// # Errors
 /// The message to raise at the plan's line.

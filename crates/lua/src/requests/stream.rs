@@ -70,7 +70,7 @@ impl Drop for PlanStream {
 
 impl HeapSize for PlanStream {
     fn heap_bytes(&self) -> usize {
-        /// What a hundred streams of a user may take together, and what is read ahead of one.
+        /// The bytes that are read ahead of one stream, so that a hundred fit into the usual memory of a user.
         const USUAL: usize = 320 << 10;
         size_of::<ResponseStream>() + self.shared.body.max_buffer().min(USUAL)
     }
@@ -184,7 +184,7 @@ impl ResponseStream {
             (None, Some(call)) => call.status().is_none_or(|status| status.is_ok()),
             (None, None) => {
                 let is_opened = self.body.status().is_some_and(|status| status < 400);
-                // What the plan has not read yet is no reason to take a socket for open.
+                // A socket that has failed is not ok, even if some of its messages are unread.
                 let is_lost = || self.body.socket().is_some() && self.body.has_failed();
                 is_opened && !is_lost()
             }

@@ -56,7 +56,7 @@ pub(super) fn read(
             }
         };
     }
-    // The options of a request are those of one whose response is read while it comes.
+    // `options::read` checks the options of a WebSocket by its stream; the real one needs what it has read.
     let unasked = SocketSide::new(SocketOffer::new(Vec::new(), false), Vec::new());
     op.request.extras().stream = Some(Rc::new(StreamedBody::of_socket(max_buffer, unasked)));
     match options {

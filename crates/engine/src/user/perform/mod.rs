@@ -30,7 +30,7 @@ const ROW_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// The most streams and sockets that a user may have open.
 const MAX_CHANNELS: usize = 100;
 
-/// How long the users of a thread that compute for long wait in all before there is a warning: a single wait is no pattern.
+/// The total wait of users that compute for long, on one thread, after which a warning is shown.
 const LONG_WAITS: Duration = Duration::from_millis(300);
 
 /// How long an `on_start` task waits for its jobs without a warning.
@@ -139,13 +139,13 @@ impl TaskRunner {
                         }
                     };
                 }
-                // A job that is to end need not wait for anything to do so.
+                // A cancelled job also ends where it is preempted.
                 Step::Preempted if self.job.as_ref().is_some_and(|job| job.is_cancelled()) => {
                     self.end = TaskEnd::Stopped;
                     return None;
                 }
                 Step::Preempted => {
-                    // A task and its jobs have the time of a task together while none of them asks for anything.
+                    // The task and its jobs share '--lua-time' as long as none of them performs an operation.
                     let computed = self.fair_share.borrow_mut().compute(turn);
                     let mut vm = self.vm.enter();
                     if has_jobs && computed > self.shared.config.lua_time {

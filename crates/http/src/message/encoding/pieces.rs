@@ -1,4 +1,4 @@
-//! Decoding of a body that is read while it comes: each piece gives what can be decoded of it by then.
+//! Decodes a compressed body piece by piece while it arrives.
 
 use super::{Coding, MAX_LAYERS, ZSTD_WINDOW_LOG, broken};
 use crate::failure::{ErrorClass, Failure};
@@ -18,7 +18,7 @@ struct LayerDecoder {
     most: usize,
     /// Made with the first bytes.
     decoder: Option<Box<dyn DecodingWriter>>,
-    /// Whether its data are over; what follows is ignored, as by browsers.
+    /// Whether the compressed data have ended. Bytes after the end are ignored, as by browsers.
     is_over: bool,
 }
 
@@ -33,7 +33,7 @@ trait DecodingWriter: Write {
     fn sink(&mut self) -> &mut Sink;
 }
 
-/// Decoded bytes, of which there may be so many at once.
+/// Collects decoded bytes, up to a limit.
 #[derive(Debug)]
 struct Sink {
     bytes: Vec<u8>,
@@ -87,7 +87,7 @@ impl PieceDecoder {
         PieceDecoder(layers.collect())
     }
 
-    /// Whether pieces stay as they are.
+    /// Whether there is nothing to decode.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -136,7 +136,7 @@ impl LayerDecoder {
     }
 }
 
-/// Makes the decoder of data with that first byte.
+/// Makes the decoder of a coding; `first` is the first byte of the data.
 fn decoder(coding: Coding, first: u8, most: usize) -> Result<Box<dyn DecodingWriter>, Failure> {
     /// The method of zlib's format (RFC 1950, section 2.2).
     const ZLIB: u8 = 8;
@@ -161,7 +161,7 @@ fn decoder(coding: Coding, first: u8, most: usize) -> Result<Box<dyn DecodingWri
     })
 }
 
-/// Writes a piece, and what it completes. Returns whether the data are over.
+/// Feeds a piece to the decoder and flushes its output. Returns whether the compressed data have ended.
 fn write(decoder: &mut dyn DecodingWriter, mut piece: &[u8]) -> io::Result<bool> {
     while !piece.is_empty() {
         match decoder.write(piece)? {

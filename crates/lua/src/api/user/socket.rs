@@ -203,7 +203,7 @@ fn pong(_: &Lua, (socket, ends): (Socket, Option<bool>)) -> mlua::Result<Option<
     Ok(at.map(|at| at.saturating_duration_since(shared.start).as_secs_f64()))
 }
 
-/// Notes how a socket is opened again once it has ended: by a function, after so many seconds.
+/// Sets the function that opens a socket again once it has ended, and the pause before that.
 fn set_reopening(
     lua: &Lua,
     (socket, open, pause): (AnyUserData, Function, Value),
@@ -213,8 +213,8 @@ fn set_reopening(
     socket.set_user_value(lua.create_sequence_from([Value::Function(open), Value::Number(pause)])?)
 }
 
-/// Returns the function that opens a socket again, and the seconds before it is called; nothing if it is not to be, or the plan
-/// has closed it.
+/// Returns the function that opens a socket again, and the pause before that in seconds; nothing without `reconnect`, and once the
+/// plan has closed the socket.
 fn reopening(_: &Lua, socket: AnyUserData) -> mlua::Result<(Value, Value)> {
     match socket.user_value()? {
         Value::Table(reopening) => Ok((reopening.raw_get(1)?, reopening.raw_get(2)?)),
@@ -222,7 +222,7 @@ fn reopening(_: &Lua, socket: AnyUserData) -> mlua::Result<(Value, Value)> {
     }
 }
 
-/// Gives a socket that has ended the connection of another one.
+/// Exchanges the connections of a socket that has ended and of the one that replaces it.
 fn exchange(_: &Lua, (socket, opened): (AnyUserData, AnyUserData)) -> mlua::Result<()> {
     let mut ended = socket.borrow_mut::<Held<PlanSocket>>()?;
     let mut opened = opened.borrow_mut::<Held<PlanSocket>>()?;

@@ -36,6 +36,8 @@ fn streams_of_models_are_read_as_they_are_and_their_failures_counted() {
         "comments",
         "reasoning",
         "tools",
+        "no content",
+        "a refusal",
         "choices",
         "no options",
         "no model, as expected",

@@ -112,4 +112,8 @@ fn a_site_that_refuses_what_is_too_much_for_it_holds_what_it_answers() {
     assert_eq!(capacity["limited_by"], "failures < 1%", "{capacity}");
     let rate = capacity["rate"].as_f64().expect("some rate held");
     assert!(rate <= 41.0, "{rate}");
+    // A step as short as a confirming run of this search is judged by figures, too.
+    let steps = capacity["steps"].as_array().expect("steps");
+    let measured = |step: &serde_json::Value| step["measured_s"].as_f64() >= Some(1.0);
+    assert!(steps.iter().all(measured), "{capacity}");
 }

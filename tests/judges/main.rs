@@ -21,6 +21,7 @@ mod import_curl;
 mod import_har;
 mod import_openapi;
 mod import_postman;
+mod llm;
 mod plans;
 #[path = "../it/program.rs"]
 mod program;

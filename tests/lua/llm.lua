@@ -7,6 +7,8 @@ local llm = require "lgoose.llm"
 local HELLO = { { role = "user", content = "hello" } }
 local made = llm.prompts { input_tokens = 100, output_tokens = 40, spread = 0.5 }
 local files = { llm.prompts { file = "data/prompts.jsonl" }, llm.prompts { file = "data/sharegpt.json", order = "sequential" } }
+local talks = llm.conversations { file = "data/prompts.jsonl", order = "sequential" }
+local made_talks = llm.conversations { input_tokens = 5, output_tokens = 4, turns = 2 }
 local empty = llm.prompts { file = "data/no_prompts.json" }
 
 -- The lines of a stream with these chunks.
@@ -80,6 +82,18 @@ task { "what servers send otherwise", sequence = 2, function(user)
   answer = chat_stream(user, "tools", { ROLE, delta { tool_calls = { { index = 0, ["function"] = { name = "f" } } } }, delta({}, "tool_calls"), DONE })
   same(answer.ok, true, "a call of a tool is content")
   same(answer.finish_reason, "tool_calls", "its reason")
+  same(answer.tool_calls[1].name, "f", "its name")
+  same(answer.tool_calls[1].arguments, "", "its arguments")
+  same(json.encode(answer.message.tool_calls), [=[[{"function":{"arguments":"","name":"f"},"type":"function"}]]=], "the message to go on with")
+  same(answer.message.content, json.null, "which has no text")
+  answer = chat_stream(user, "no content", { ROLE, STOP, DONE })
+  same(answer.ok, true, "nothing but an end")
+  same(answer.ttft, nil, "no first token")
+  same(answer.output_tokens, nil, "no token")
+  answer = chat_stream(user, "a refusal", { ROLE, delta { refusal = "I will" }, delta { refusal = " not" }, STOP, DONE })
+  same(answer.refusal, "I will not", "refusal")
+  same(answer.text, "", "no text")
+  same(answer.output_tokens, 2, "its tokens")
   local two = { choices = { { index = 0, delta = { content = "x" } }, { index = 1, delta = { content = "y" } } } }
   answer = chat_stream(user, "choices", { two, STOP, DONE })
   same(answer.text, "x", "of the first choice")
@@ -102,9 +116,8 @@ task { "what fails", sequence = 3, function(user)
   same(answer.error, "the stream has an error: no such thing", "in vLLM's older shape")
   answer = chat_stream(user, "not JSON", { some[2], "{oops", STOP, DONE })
   same(answer.error, "an event of the stream is not JSON: {oops", "an event that is broken")
-  answer = chat_stream(user, "no content", { ROLE, STOP, DONE })
-  same(answer.error, "the stream has no content", "nothing came")
-  same(answer.ttft, nil, "no first token")
+  answer = chat_stream(user, "two errors", { some[1], { error = "busy" }, { error = "busier" }, "{oops" })
+  same(answer.error, "the stream has an error: busy", "the first reason stays")
   answer = chat(user, "refused", { status = 404, type = "application/json", text = [[{"error":{"message":"no model 'm'"}}]] })
   same(answer.status, 404, "status")
   same(answer.ok, false, "a bad status")
@@ -186,6 +199,27 @@ task { "prompts", sequence = 7, function()
     same(prompt.output_tokens, one[3], "its reply")
   end
   same(files[2]:next().text, "first", "a list in JSON")
+  local talk = talks:next()
+  local seen = {}
+  for turn in talk:turns() do
+    local texts = {}
+    for at, message in ipairs(turn.messages) do texts[at] = message.role .. ": " .. message.content end
+    seen[#seen + 1] = ("%d %s %s %s"):format(turn.number, turn.last, turn.output_tokens, table.concat(texts, ", "))
+    if turn.number == 1 then turn:reply { ok = true, message = { role = "assistant", content = "honk" } } end
+    if turn.number == 2 then turn:reply { ok = false } end
+  end
+  same(table.concat(seen, "; "), "1 false 3 user: what is a goose?; 2 true nil user: what is a goose?, assistant: honk, user: more", "two turns")
+  for turn in talks:next():turns() do same(turn.messages[1].role, "system", "a row without a question is left out") end
+  local replies = {}
+  for turn in talks:next():turns() do replies[#replies + 1] = #turn.messages end
+  same(table.concat(replies, " "), "1 3", "with the reply of the data set")
+  local count = 0
+  for turn in made_talks:next():turns() do
+    count = count + 1
+    same(#turn.messages, count, "what was said before, without answers")
+    same(turn.output_tokens, 4, "tokens")
+  end
+  same(count, 2, "turns")
   raises("no row of 'data/no_prompts.json' has a prompt", empty.next, empty)
 end }
 
@@ -198,7 +232,7 @@ task { "mistakes", sequence = 8, function(user)
   raises("tests/lua/llm.lua:", function() llm.limits { tttf = 1 } end)
   raises("tests/lua/llm.lua:", function() local _ = llm.prompts { token = 0 } end)
   raises("tests/lua/llm.lua:", function() local _ = llm.prompts { input_tokens = 0 } end)
-  wrong("llm.chat: unknown field 'temperature'; fields: model, messages, body", { model = "m", messages = HELLO, temperature = 0 })
+  wrong("llm.chat: unknown field 'temperature'; fields: model, messages, tools, body", { model = "m", messages = HELLO, temperature = 0 })
   wrong("llm.chat: field 'model' must be the name of a model, not nil", { messages = HELLO })
   wrong("llm.chat: field 'messages' must be a list of messages, not string", { model = "m", messages = "hello" })
   wrong("llm.chat: field 'stream' must be true or false, not string", { model = "m", messages = HELLO, stream = "yes" })

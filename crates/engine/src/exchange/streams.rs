@@ -5,7 +5,7 @@ use super::flight::{Flight, aborted};
 use super::operation::Operation;
 use super::sender::Sender;
 use crate::user::ShardState;
-use lgoose_http::{Exchange, Phases, TransferMeter};
+use lgoose_http::{Exchange, Phases, Session, TransferMeter};
 use lgoose_lua::{RequestOp, ResponseStream};
 use std::cell::RefCell;
 use std::fmt::{self, Debug, Formatter};
@@ -26,6 +26,8 @@ pub(super) struct OpenStream {
     sending: Rc<Sending>,
     // Never borrowed across an await. Dropped as soon as the stream is cut off, so that all that it received is counted.
     request: Rc<RefCell<Option<SendingFuture>>>,
+    /// Of the user that has sent it.
+    session: Rc<Session>,
 }
 
 /// The streams that a user has open, which its task and its jobs share.
@@ -94,6 +96,7 @@ impl OpenStream {
             task: sender.task,
             sending,
             request: request_under_way,
+            session: sender.session.clone(),
         })
     }
 
@@ -112,6 +115,12 @@ impl OpenStream {
         drop(self.request.take());
         let exchange = self.sending.exchange.take();
         let mut exchange = exchange.unwrap_or_else(|| Box::new(self.cut_off()));
+        // Its connection may have failed before its reader came to its last message.
+        if self.stream.body.completed_at().is_some()
+            && let Some(op) = self.operation.request_at(0)
+        {
+            self.session.settle_stream(&op.request, &mut exchange);
+        }
         // The latency of a WebSocket is that of its opening; one that has failed since then took until it failed.
         if let (Some(_), Some(head_at)) = (self.stream.body.socket(), self.stream.body.head_at())
             && exchange.outcome.is_ok()

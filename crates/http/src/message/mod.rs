@@ -469,6 +469,13 @@ pub struct Exchange<T = Response, F = Transfer> {
 }
 
 impl Exchange {
+    /// Takes what came after `at` out of its times.
+    pub(crate) fn end_at(&mut self, at: Instant) {
+        let latency = at.saturating_duration_since(self.start).min(self.latency);
+        self.timings = self.timings.without(self.latency - latency);
+        self.latency = latency;
+    }
+
     /// The part of the user's cache in the response.
     pub fn cache(&self) -> CacheUse {
         let response = self.outcome.as_ref();

@@ -23,6 +23,9 @@ pub const MAX_BUFFER: usize = 1 << 20;
 /// The size of the buffer in bytes, beyond which the transport reads no more.
 const MOST_WAITING: usize = 256 << 10;
 
+/// Time for the end of a response whose reader has its last message.
+const TIME_TO_END: Duration = Duration::from_millis(50);
+
 /// A body on its way to its reader.
 #[derive(Debug)]
 pub struct StreamedBody {
@@ -48,8 +51,9 @@ pub struct StreamedBody {
     messages: Cell<[u64; 2]>,
     /// The time at which the latest byte came.
     latest: Cell<Option<Instant>>,
-    /// Whether the reader has closed it, and whether nothing more comes.
+    /// Whether the reader has closed it, or has the last message that it wants, and whether nothing more comes.
     closed: Cell<bool>,
+    complete: Cell<bool>,
     ended: Cell<bool>,
     failed: Cell<bool>,
     /// Wakes the reader, and the request that the reader has closed.
@@ -114,6 +118,7 @@ impl StreamedBody {
             messages: Cell::default(),
             latest: Cell::default(),
             closed: Cell::default(),
+            complete: Cell::default(),
             ended: Cell::default(),
             failed: Cell::default(),
             came: Notify::new(),
@@ -332,6 +337,17 @@ impl StreamedBody {
         self.taken.notify_one();
     }
 
+    /// Notes that the reader has its last message: whatever becomes of the rest is no failure. Once closed, it waits a moment for
+    /// the end, so that the connection can be used again.
+    pub fn complete(&self) {
+        self.complete.set(true);
+    }
+
+    /// When its last byte came, if the reader has its last message.
+    pub fn completed_at(&self) -> Option<Instant> {
+        self.latest.get().filter(|_| self.complete.get())
+    }
+
     /// Whether the reader has closed it.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.get()
@@ -504,6 +520,8 @@ impl StreamedBody {
             }
             if self.socket().is_some() {
                 sleep(CLOSE_TIMEOUT).await;
+            } else if self.complete.get() {
+                sleep(TIME_TO_END).await;
             }
         };
         tokio::select! {

@@ -283,17 +283,27 @@ impl Session {
             }
         };
         let mut exchange = progress.exchange(start, outcome);
-        if let Some(stream) = request.stream().filter(|stream| stream.is_closed())
-            && exchange.outcome.is_err()
-            && let Ok(target) = self.resolve(request)
-            && let Some(response) = Response::of_stream(stream, &request.method, target)
-        {
-            exchange.outcome = Ok(response);
+        if request.stream().is_some_and(|stream| stream.is_closed()) {
+            self.settle_stream(request, &mut exchange);
         }
         if let Some(cache) = cache {
             cache.record(self, request, conditional.is_some(), &mut exchange);
         }
         exchange
+    }
+
+    /// Lets a request succeed whose stream has ended as its reader wanted, whatever became of the connection.
+    pub fn settle_stream(&self, request: &Request, exchange: &mut Exchange) {
+        if let Some(stream) = request.stream()
+            && exchange.outcome.is_err()
+            && let Ok(target) = self.resolve(request)
+            && let Some(response) = Response::of_stream(stream, &request.method, target)
+        {
+            exchange.outcome = Ok(response);
+            if let Some(at) = stream.completed_at() {
+                exchange.end_at(at);
+            }
+        }
     }
 
     /// The time limit of a request.

@@ -1,5 +1,5 @@
----Chats and completions of language models behind an OpenAI-compatible API, such as that of vLLM, SGLang, llama.cpp, Ollama and many
----services, with the usual figures: time to first token, time per output token, inter-token latency, tokens, goodput.
+---Language models behind OpenAI's API, which vLLM, SGLang, llama.cpp, Ollama and many services have, or behind Anthropic's, with the
+---usual figures: time to first token, time per output token, inter-token latency, tokens, goodput.
 ---
 ---    local llm = require "lgoose.llm"
 ---    local response = llm.chat(user, { model = "demo", messages = { { role = "user", content = "hello" } }, max_tokens = 128 })
@@ -13,8 +13,8 @@ local llm = {}
 ---@field model string
 ---@field max_tokens? integer # the maximum number of tokens of the response (default: up to the server)
 ---@field stream? boolean # whether the response comes token by token (default: true)
----@field name? string # the row of the report, and the start of the metrics' names (default: "chat" or "completion")
----@field path? string # (default: "/v1/chat/completions" or "/v1/completions")
+---@field name? string # the row of the report, and the start of the metrics' names (default: that of the function, such as "chat")
+---@field path? string # (default: that of the API, such as "/v1/chat/completions")
 ---@field body? table<string, any> # additional fields of the request, such as temperature; { stream_options = false } leaves out the request for usage
 ---@field goodput? lgoose.llm.Limits # the limits of this request (default: those of `llm.limits`)
 ---@field headers? table<string, string|number|boolean>
@@ -25,9 +25,26 @@ local llm = {}
 
 ---@class lgoose.llm.ChatRequest: lgoose.llm.Request
 ---@field messages table[] # such as { { role = "user", content = "hello" } }
+---@field tools? table[] # the tools that the model may call, as the API has them
 
 ---@class lgoose.llm.CompletionRequest: lgoose.llm.Request
 ---@field prompt string|string[]
+
+---@class lgoose.llm.ResponseRequest: lgoose.llm.Request
+---@field input string|table[] # a text, or a list of items
+---@field tools? table[] # the tools that the model may call, as the API has them
+
+---@class lgoose.llm.EmbeddingRequest
+---@field model string
+---@field input string|string[] # one text or several
+---@field name? string # (default: "embeddings")
+---@field path? string # (default: "/v1/embeddings")
+---@field body? table<string, any> # additional fields of the request, such as dimensions
+---@field goodput? lgoose.llm.Limits
+---@field headers? table<string, string|number|boolean>
+---@field expect? lgoose.Expect
+---@field timeout? lgoose.Duration
+---@field tags? table<string, string|number|boolean>
 
 ---Limits that a request must keep to count as good, in seconds or as "300ms".
 ---@class lgoose.llm.Limits
@@ -43,7 +60,12 @@ local llm = {}
 ---@field id? string # the ID of the completion
 ---@field text string # the text received, also if the request failed
 ---@field reasoning? string # the reasoning of the model before the text
----@field finish_reason? string # "stop", "length" …
+---@field refusal? string # the model's words if it refuses to answer
+---@field tool_calls? lgoose.llm.ToolCall[] # the tools that the model wants called
+---@field message? table # what to append to the messages to continue the conversation (`llm.chat`, `llm.message`)
+---@field output? table[] # the items to append to the input to continue the conversation (`llm.response`)
+---@field embeddings? number[][] # one for each text (`llm.embeddings`)
+---@field finish_reason? string # "stop", "length", "tool_calls", "content_filter" … as the API has it
 ---@field usage? table<string, any> # as sent by the server
 ---@field input_tokens? integer # by usage
 ---@field output_tokens? integer # by usage, else the number of events with content
@@ -54,6 +76,13 @@ local llm = {}
 ---@field tpot? number # (e2e - ttft) / (output_tokens - 1)
 ---@field e2e? number # until the last event with content; without streaming, until the last byte
 
+---A call of a tool by the model. Respond with a message such as { role = "tool", tool_call_id = call.id, content = "12 degrees" }.
+---@class lgoose.llm.ToolCall
+---@field id? string
+---@field name? string # of the tool
+---@field arguments string # as JSON: `json.decode(call.arguments)`
+---@field type string # "function", or "custom", whose arguments are any text
+
 ---A prompt to send.
 ---@class lgoose.llm.Prompt
 ---@field messages table[] # for `llm.chat`
@@ -63,6 +92,20 @@ local llm = {}
 ---@class lgoose.llm.Prompts
 ---@field next fun(self: lgoose.llm.Prompts): lgoose.llm.Prompt
 
+---@class lgoose.llm.Conversations
+---@field next fun(self: lgoose.llm.Conversations): lgoose.llm.Conversation
+
+---@class lgoose.llm.Conversation
+---@field turns fun(self: lgoose.llm.Conversation): fun(): lgoose.llm.Turn? # iterates over its turns
+
+---A turn of a conversation: what the user says, after all that was said before.
+---@class lgoose.llm.Turn
+---@field number integer # 1 for the first
+---@field last boolean # whether it is the last one
+---@field messages table[] # for `llm.chat`: all messages so far
+---@field output_tokens? integer # the number of tokens to request
+---@field reply fun(self: lgoose.llm.Turn, answer: lgoose.llm.Result) # has the next turn continue with this answer, instead of the reply of the data set
+
 ---@class lgoose.llm.PromptOptions
 ---@field file? string # JSON or JSON Lines next to the plan: rows of ShareGPT (`conversations`), or with `messages`, `prompt` or `text`
 ---@field order? "circular"|"random"|"unique"|"sequential" # of the rows (default: "circular")
@@ -70,11 +113,27 @@ local llm = {}
 ---@field output_tokens? integer # request about this many tokens
 ---@field spread? number # how much the numbers of tokens vary, as a share from 0 to 1 (default: 0)
 
-local SHARED = "body, expect, goodput, headers, max_buffer, max_tokens, name, path, stream, tags, timeout"
-local CHAT = { name = "chat", path = "/v1/chat/completions", input = "messages", fields = "model, messages, " .. SHARED }
-local COMPLETION = { name = "completion", path = "/v1/completions", input = "prompt", fields = "model, prompt, " .. SHARED }
+---@class lgoose.llm.ConversationOptions: lgoose.llm.PromptOptions
+---@field turns? integer # the turns of each generated conversation (default: 3)
+
+local STREAMED = "body, expect, goodput, headers, max_buffer, max_tokens, name, path, stream, tags, timeout"
+local CHAT = { name = "chat", path = "/v1/chat/completions", input = "messages", part = "openai", fields = "model, messages, tools, " .. STREAMED }
+local COMPLETION = { name = "completion", path = "/v1/completions", input = "prompt", part = "openai", fields = "model, prompt, " .. STREAMED }
+local RESPONSE = { name = "response", path = "/v1/responses", input = "input", part = "responses", fields = "model, input, tools, " .. STREAMED }
+local MESSAGE = { name = "message", path = "/v1/messages", input = "messages", part = "anthropic", fields = "model, messages, tools, " .. STREAMED }
+local EMBEDDINGS = {
+  name = "embeddings",
+  path = "/v1/embeddings",
+  input = "input",
+  fields = "model, input, body, expect, goodput, headers, name, path, tags, timeout",
+}
 local PASSED_ON = { "headers", "expect", "timeout", "tags" }
 local SECONDS = { us = 1e-6, ms = 1e-3, s = 1, m = 60, h = 3600 }
+
+local parts_of = require "lgoose.llm.parts"
+local text_of = parts_of.text_of
+local concat, decode, kind_of, sort = table.concat, json.decode, math.type, table.sort
+local error, ipairs, pairs, pcall, require, tostring, type = error, ipairs, pairs, pcall, require, tostring, type
 
 -- The limits that all requests must keep.
 local limits
@@ -149,175 +208,215 @@ local function measure(result, name, kept)
   if result.output_tokens then metrics.output_tokens:add(result.output_tokens) end
 end
 
--- Returns a text that is not empty; JSON's null is not one.
-local function text_of(value)
-  return type(value) == "string" and value ~= "" and value or nil
-end
-
--- Returns the message of an error in OpenAI's shape, or nil.
+-- Returns the message of an error in the shape of these APIs, or nil.
 local function error_in(value)
-  local problem = type(value) == "table" and value.error
-  if type(problem) == "table" then return text_of(problem.message) or json.encode(problem) end
-  -- older versions of vLLM and others
-  if type(value) == "table" and value.object == "error" then return text_of(value.message) or "error" end
+  if type(value) ~= "table" then return nil end
+  local problem = value.error
+  if type(problem) == "table" then return text_of(problem.message) or next(problem) ~= nil and json.encode(problem) or nil end
+  -- Older versions of vLLM and others.
+  if value.object == "error" then return text_of(value.message) or "error" end
+  if problem == true or type(problem) == "number" and problem ~= 0 then return tostring(problem) end
   return text_of(problem)
 end
 
--- Reads the fields that all kinds of responses have in the same places.
-local function note(result, chunk)
-  if type(chunk.usage) == "table" then result.usage = chunk.usage end
-  result.id = result.id or text_of(chunk.id)
-end
-
--- Reads a choice of a chunk; returns the text and the reasoning in it, and whether it has anything else that is a token.
-local function read_choice(result, choice)
-  result.finish_reason = text_of(choice.finish_reason) or result.finish_reason
-  local delta = choice.delta
-  if type(delta) ~= "table" then return text_of(choice.text) end
-  local calls = delta.tool_calls
-  return text_of(delta.content), text_of(delta.reasoning_content) or text_of(delta.reasoning), type(calls) == "table" and #calls > 0
-end
-
--- Reads a chunk of the stream into the result; returns whether it has content.
-local function read_chunk(result, parts, chunk, at)
-  note(result, chunk)
-  if type(chunk.choices) ~= "table" then return false end
-  local has_content = false
-  for _, choice in ipairs(chunk.choices) do
-    local text, reasoning, other = read_choice(result, choice)
-    has_content = has_content or text ~= nil or reasoning ~= nil or other
-    -- The first of several texts.
-    if choice.index == nil or choice.index == 0 then
-      if text then parts.text[#parts.text + 1] = text end
-      if reasoning then parts.reasoning[#parts.reasoning + 1] = reasoning end
+-- Counts tokens: by the server's usage, else by events. Anthropic counts cached tokens of the prompt for themselves.
+local function count_tokens(result, events)
+  local usage = result.usage or {}
+  local function count_of(...)
+    for _, field in ipairs { ... } do
+      if kind_of(usage[field]) == "integer" then return usage[field] end
     end
-    if (text or other) and not result.ttfo then result.ttfo = at end
   end
-  if not has_content then return false end
+  local input = count_of("prompt_tokens", "input_tokens")
+  if input then
+    result.input_tokens = input + (count_of "cache_creation_input_tokens" or 0) + (count_of "cache_read_input_tokens" or 0)
+  end
+  local output = count_of("completion_tokens", "output_tokens")
+  if output and output > 0 then
+    result.output_tokens, result.tokens_by = output, "usage"
+  elseif events > 0 then
+    result.output_tokens, result.tokens_by = events, "events"
+  end
+  if result.ttft and result.output_tokens and result.output_tokens > 1 then
+    result.tpot = (result.e2e - result.ttft) / (result.output_tokens - 1)
+  end
+end
+
+-- Returns why a response counts as failed by its status; a status that the plan expects is no failure.
+local function status_problem(result, options, body)
+  if result.status < 400 or options.expect and options.expect.status then return nil end
+  local ok, value = pcall(decode, body)
+  local message = ok and error_in(value)
+  return message and ("status %d: %s"):format(result.status, message:sub(1, 200))
+end
+
+-- Completes a result by the parts that have come.
+local function fill(result, parts, reader)
+  result.text = concat(parts.text)
+  if parts.reasoning[1] then result.reasoning = concat(parts.reasoning) end
+  if parts.refusal[1] then result.refusal = concat(parts.refusal) end
+  local places = {}
+  for place in pairs(parts.calls) do places[#places + 1] = place end
+  if places[1] then
+    sort(places)
+    result.tool_calls = {}
+    for at, place in ipairs(places) do result.tool_calls[at] = parts.calls[place] end
+  end
+  if reader.message then result.message = reader.message(result, parts) end
+end
+
+-- Notes when an event with output or reasoning has come.
+local function note_time(result, at, is_output)
+  if is_output and not result.ttfo then result.ttfo = at end
   if result.ttft then
     result.itl[#result.itl + 1] = at - result.e2e
   else
     result.ttft = at
   end
   result.e2e = at
-  return true
-end
-
--- Counts tokens: by the server's usage, else by events.
-local function count_tokens(result, events)
-  local usage = result.usage or {}
-  if math.type(usage.prompt_tokens) == "integer" then result.input_tokens = usage.prompt_tokens end
-  local output = usage.completion_tokens
-  if math.type(output) == "integer" and output > 0 then
-    result.output_tokens, result.tokens_by = output, "usage"
-  elseif events > 0 then
-    result.output_tokens, result.tokens_by = events, "events"
-  end
-  if result.ttft and result.output_tokens > 1 then result.tpot = (result.e2e - result.ttft) / (result.output_tokens - 1) end
-end
-
--- Returns why a request failed: its status, and the server's message. A status that the plan expects is no failure.
-local function status_problem(result, options, body)
-  if result.status < 400 or options.expect and options.expect.status then return nil end
-  local ok, value = pcall(json.decode, body)
-  local message = ok and error_in(value)
-  return message and ("status %d: %s"):format(result.status, message:sub(1, 200))
 end
 
 local function never() return false end
 
-local function read_events(result, stream)
-  local parts, events, done = { text = {}, reasoning = {} }, 0, false
+local function read_events(result, stream, reader)
+  local parts, events, chunks, problem = parts_of.new(), 0, 0, nil
+  local is_done = false
+  local function fail(reason)
+    -- The first reason stays.
+    if not problem then
+      problem = reason
+      stream:fail(reason)
+    end
+    return false
+  end
   local function counts(event)
-    if event.data == "[DONE]" then
-      done = true
+    if problem then return false end
+    if event.data:find("[DONE]", 1, true) == 1 then
+      is_done = true
       return false
     end
-    local ok, chunk = pcall(json.decode, event.data)
-    if not ok or type(chunk) ~= "table" then
-      stream:fail("an event of the stream is not JSON: " .. event.data:sub(1, 80))
-      return false
+    local ok, chunk = pcall(decode, event.data)
+    if not ok or type(chunk) ~= "table" then return fail("an event of the stream is not JSON: " .. event.data:sub(1, 80)) end
+    chunks = chunks + 1
+    local failed = error_in(chunk)
+    local output, reasoning = false, false
+    if not failed then
+      output, reasoning, failed = reader.event(result, parts, chunk)
     end
-    local problem = error_in(chunk)
-    if problem then
-      result.problem = problem
-      stream:fail("the stream has an error: " .. problem)
-      return false
-    end
-    if not read_chunk(result, parts, chunk, event.at) then return false end
+    if failed then return fail("the stream has an error: " .. failed) end
+    if not output and not reasoning then return false end
+    note_time(result, event.at, output)
     events = events + 1
     return true
   end
+  local function last() return is_done or problem ~= nil or reader.is_last and reader.is_last(result) end
   local function at_end()
-    if result.problem then return end
-    if not done and not result.finish_reason then
-      stream:fail "the stream ended without a finish_reason and without [DONE]"
-    elseif events == 0 then
-      stream:fail "the stream has no content"
+    if is_done then return end
+    local kind = stream.headers["content-type"] or ""
+    if chunks == 0 and kind:find("json", 1, true) then
+      fail("the response is not an event stream but " .. kind)
+    else
+      local reason = reader.incomplete(result)
+      if reason then fail(reason) end
     end
   end
-  for _ in stream:events { counts = counts, at_end = at_end, to_end = true } do end
-  result.problem = nil
-  result.text = table.concat(parts.text)
-  if #parts.reasoning > 0 then result.reasoning = table.concat(parts.reasoning) end
+  for _ in stream:events { counts = counts, last = last, at_end = at_end, to_end = true } do end
+  result.is_over = nil
+  fill(result, parts, reader)
   result.error = stream.error
   count_tokens(result, events)
 end
 
--- Reads a response that is not a stream of events: an error, or the response of a server that does not stream.
-local function read_other(result, stream, kind, options)
+-- Reads the response of an error.
+local function read_error(result, stream, options)
   local body = {}
   local function at_end()
-    local problem = status_problem(result, options, table.concat(body))
-    if stream.status < 400 then problem = "the response is not an event stream but " .. kind end
+    local problem = status_problem(result, options, concat(body))
     if problem then stream:fail(problem) end
   end
   for chunk in stream:chunks { counts = never, at_end = at_end, to_end = true } do body[#body + 1] = chunk end
   result.error = stream.error
 end
 
-local function receive_stream(user, path, options)
+local function receive_stream(user, path, options, reader)
   options.stream = true
   local stream = user:post(path, nil, options)
   local result = { status = stream.status, text = "", itl = {} }
-  local kind = stream.headers["content-type"] or ""
   if stream.status == 0 then
     result.error = stream.error
-  elseif stream.status >= 400 or kind:find("application/json", 1, true) then
-    read_other(result, stream, kind, options)
+  elseif stream.status >= 400 then
+    read_error(result, stream, options)
   else
-    read_events(result, stream)
+    read_events(result, stream, reader)
   end
   result.ok = stream.ok
   return result
 end
 
-local function receive_whole(user, path, options)
+local function receive_whole(user, path, options, reader)
   local response = user:post(path, nil, options)
   local result = { status = response.status, text = "", itl = {} }
-  if not response.ok then
-    local problem = status_problem(result, options, response.body)
+  local ok, value = pcall(decode, response.body)
+  if not response.ok or response.status >= 400 then
+    local problem = not response.ok and status_problem(result, options, response.body)
     if problem then response:fail(problem) end
-    result.ok, result.error = false, response.error
-    return result
-  end
-  local ok, whole = pcall(json.decode, response.body)
-  local choices = ok and type(whole) == "table" and whole.choices
-  local choice = type(choices) == "table" and choices[1]
-  if type(choice) == "table" then
-    local message = type(choice.message) == "table" and choice.message or {}
-    note(result, whole)
-    result.finish_reason = text_of(choice.finish_reason)
-    result.text = text_of(message.content) or text_of(choice.text) or ""
-    result.reasoning = text_of(message.reasoning_content) or text_of(message.reasoning)
+  else
+    local problem = ok and error_in(value)
+    local parts, is_right = parts_of.new(), false
+    if problem then
+      problem = "the response has an error: " .. problem
+    elseif ok and type(value) == "table" then
+      is_right, problem = reader.whole(result, parts, value)
+    end
+    if problem or not is_right then response:fail(problem or "the response is not a completion") end
+    fill(result, parts, reader)
     result.e2e = response.time
     count_tokens(result, 0)
-  else
-    local problem = ok and error_in(whole)
-    response:fail(problem and "the response has an error: " .. problem or "the response is not a completion")
   end
   result.ok, result.error = response.ok, response.error
   return result
+end
+
+-- Reads vectors: lists of numbers, or floats of four bytes in base64.
+local function read_vectors(result, list)
+  result.embeddings = {}
+  for at, item in ipairs(list) do
+    local vector = type(item) == "table" and item.embedding
+    if type(vector) == "string" then
+      local ok, bytes = pcall(base64.decode, vector)
+      if not ok then return false end
+      vector = {}
+      for place = 1, #bytes // 4 do vector[place] = (string.unpack("<f", bytes, place * 4 - 3)) end
+    end
+    if type(vector) ~= "table" then return false end
+    result.embeddings[at] = vector
+  end
+  return #list > 0
+end
+
+local embeddings = {
+  whole = function(result, _, value)
+    if type(value.usage) == "table" then result.usage = value.usage end
+    return type(value.data) == "table" and read_vectors(result, value.data)
+  end,
+}
+
+-- The readers of the APIs, loaded when they are first used: a user's VM has only what its plan needs.
+local function reader_of(kind)
+  if kind == EMBEDDINGS then return embeddings end
+  return require("lgoose.llm." .. kind.part)
+end
+
+local function is_input(kind, input)
+  if kind == CHAT or kind == MESSAGE then return type(input) == "table", "a list of messages" end
+  return type(input) == "string" or type(input) == "table", "a string"
+end
+
+-- Adds the version of Anthropic's API to headers that have none.
+local function with_version(headers)
+  local own = { ["anthropic-version"] = "2023-06-01" }
+  for name, value in pairs(type(headers) == "table" and headers or {}) do own[tostring(name):lower()] = value end
+  return own
 end
 
 -- Sends a request of that kind and measures its response.
@@ -329,27 +428,32 @@ local function send(kind, owner, user, options)
   local function refuse(field, what) error(("%s: field '%s' must be %s, not %s"):format(owner, field, what, type(options[field])), 4) end
   if type(options.model) ~= "string" then refuse("model", "the name of a model") end
   local input = options[kind.input]
-  if kind == CHAT and type(input) ~= "table" then refuse("messages", "a list of messages") end
-  if kind == COMPLETION and type(input) ~= "string" and type(input) ~= "table" then refuse("prompt", "a string") end
+  local is_right, what = is_input(kind, input)
+  if not is_right then refuse(kind.input, what) end
   if options.body ~= nil and type(options.body) ~= "table" then refuse("body", "a table of fields") end
+  if options.tools ~= nil and type(options.tools) ~= "table" then refuse("tools", "a list of tools") end
   if options.name ~= nil and type(options.name) ~= "string" then refuse("name", "a string") end
   if options.stream ~= nil and type(options.stream) ~= "boolean" then refuse("stream", "true or false") end
   local kept = limits
   if options.goodput ~= nil then kept = read_limits(owner .. ", goodput", options.goodput, 4) end
 
-  local is_streamed, name = options.stream ~= false, options.name or kind.name
+  local is_streamed, name = kind ~= EMBEDDINGS and options.stream ~= false, options.name or kind.name
   local body = {}
-  if is_streamed then body.stream, body.stream_options = true, { include_usage = true } end
+  if is_streamed then
+    body.stream = true
+    if kind.part == "openai" then body.stream_options = { include_usage = true } end
+  end
   for field, value in pairs(options.body or {}) do body[field] = value end
   if not body.stream_options then body.stream_options = nil end
-  body.model, body[kind.input] = options.model, input
-  if options.max_tokens ~= nil then body.max_tokens = options.max_tokens end
+  body.model, body[kind.input], body.tools = options.model, input, options.tools or body.tools
+  if options.max_tokens ~= nil then body[kind == RESPONSE and "max_output_tokens" or "max_tokens"] = options.max_tokens end
 
   local request = { json = body, name = name }
   for _, field in ipairs(PASSED_ON) do request[field] = options[field] end
+  if kind == MESSAGE then request.headers = with_version(options.headers) end
   if is_streamed then request.max_buffer = options.max_buffer end
   local receive = is_streamed and receive_stream or receive_whole
-  local result = receive(user, options.path or kind.path, request)
+  local result = receive(user, options.path or kind.path, request, reader_of(kind))
   measure(result, name, kept)
   return result
 end
@@ -372,92 +476,50 @@ function llm.completion(user, request)
   return result
 end
 
-local function words(text)
-  local _, count = text:gsub("%S+", "")
-  return count
+---Sends an input to OpenAI's Responses API and reads the response. The conversation goes on with the `output` of the result, or with
+---its `id` as `body = { previous_response_id = … }`.
+---@param user lgoose.User
+---@param request lgoose.llm.ResponseRequest
+---@return lgoose.llm.Result
+function llm.response(user, request)
+  local result = send(RESPONSE, "llm.response", user, request)
+  return result
 end
 
--- The words of generated prompts: each is one token for most models, with the space before it.
-local VOCABULARY = [[
-  the of and to in is that for it was on are as with at be this have from or had by not but what all were when we there can an your
-  which their said if do will each about how up out them then she many some so these would other into has more her two like him see
-  time could no make than first been its who now people my made over did down only way find use may water long little very after words
-  called just where most know get through back much before go good new write our used me man too any day same right look think also
-  around another came come work three word must because does part even place well such here take why things help put years different
-  away again off went old number great tell men say small every found still between name should home big give air line set own under]]
-
--- The words one by one, once a prompt is made.
-local vocabulary
-
--- Returns a number around another, from the user's own random numbers.
-local function around(tokens, spread)
-  if spread == 0 then return tokens end
-  return math.max(1, math.floor(tokens * (1 + spread * (2 * random.float() - 1)) + 0.5))
+---Sends messages to Anthropic's Messages API and reads the response. The API wants `max_tokens`, and its key as a header:
+---`headers = { ["x-api-key"] = env "KEY" }`.
+---@param user lgoose.User
+---@param request lgoose.llm.ChatRequest
+---@return lgoose.llm.Result
+function llm.message(user, request)
+  local result = send(MESSAGE, "llm.message", user, request)
+  return result
 end
 
-local function made_prompt(options)
-  if not vocabulary then
-    vocabulary = {}
-    for word in VOCABULARY:gmatch "%a+" do vocabulary[#vocabulary + 1] = word end
+---Sends texts and reads a vector for each, in `embeddings` of the result.
+---@param user lgoose.User
+---@param request lgoose.llm.EmbeddingRequest
+---@return lgoose.llm.Result
+function llm.embeddings(user, request)
+  local result = send(EMBEDDINGS, "llm.embeddings", user, request)
+  return result
+end
+
+-- Checks the options for prompts or conversations.
+local function check_source(owner, options, fields)
+  if type(options) ~= "table" then error(owner .. " takes a table, such as { input_tokens = 512 }", 3) end
+  local function refuse(field, what) error(("%s: option '%s' must be %s"):format(owner, field, what), 4) end
+  refuse_unknown(owner, "option", options, fields, 4)
+  if (options.file == nil) == (options.input_tokens == nil) then
+    error(owner .. " takes either a 'file' or a number of 'input_tokens'", 3)
   end
-  local spread, list = options.spread or 0, {}
-  for at = 1, around(options.input_tokens, spread) do list[at] = random.choice(vocabulary) end
-  local text = table.concat(list, " ")
-  local output = options.output_tokens and around(options.output_tokens, spread)
-  return { messages = { { role = "user", content = text } }, text = text, output_tokens = output }
-end
-
-local ROLES = { human = "user", user = "user", system = "system", gpt = "assistant", chatgpt = "assistant", assistant = "assistant" }
-
--- Returns the messages up to the first reply, and that reply.
-local function first_turn(turns, role_of, content_of)
-  local messages, has_question = {}, false
-  for at = 1, #turns do
-    local role, content = ROLES[turns[at][role_of]], turns[at][content_of]
-    if role == "assistant" and has_question then return messages, content end
-    if role and role ~= "assistant" then
-      messages[#messages + 1] = { role = role, content = content }
-      has_question = has_question or role == "user"
-    end
+  if options.file ~= nil and type(options.file) ~= "string" then refuse("file", "the name of a file") end
+  for _, field in ipairs { "input_tokens", "output_tokens", "turns" } do
+    local count = options[field]
+    if count ~= nil and (kind_of(count) ~= "integer" or count < 1) then refuse(field, "a whole number from 1 on") end
   end
-  return has_question and messages or nil
-end
-
--- Returns all messages before a last reply, and that reply.
-local function whole_chat(given)
-  local messages = json.copy(given)
-  local last = messages[#messages]
-  if last and last.role == "assistant" then
-    messages[#messages] = nil
-    return #messages > 0 and messages or nil, last.content
-  end
-  return last and messages
-end
-
--- Returns the prompt of a row, or nil if it has none.
-local function prompt_of(row)
-  local messages, reply = nil, nil
-  if type(row) == "string" then row = { prompt = row } end
-  if type(row) ~= "table" then return nil end
-  if type(row.conversations) == "table" then
-    messages, reply = first_turn(row.conversations, "from", "value")
-  elseif type(row.messages) == "table" then
-    messages, reply = whole_chat(row.messages)
-  else
-    local text = text_of(row.prompt) or text_of(row.text)
-    messages = text and { { role = "user", content = text } }
-  end
-  if not messages then return nil end
-  local texts = {}
-  for _, message in ipairs(messages) do texts[#texts + 1] = text_of(message.content) end
-  local output = math.type(row.output_tokens) == "integer" and row.output_tokens or text_of(reply) and words(reply) or nil
-  return { messages = messages, text = table.concat(texts, "\n"), output_tokens = output }
-end
-
-local function rows_of(file, order)
-  local is_lines = file:find "%.jsonl$" or file:find "%.jsonl%.gz$"
-  local read = is_lines and data.jsonl or data.json
-  return read(file, { order = order or "circular" })
+  local spread = options.spread or 0
+  if type(spread) ~= "number" or not (spread >= 0 and spread <= 1) then refuse("spread", "a number from 0 to 1") end
 end
 
 ---Returns prompts: those of a file, or generated ones of random words, the same again with the same seed. `prompts:next()` returns the
@@ -465,34 +527,20 @@ end
 ---@param options lgoose.llm.PromptOptions
 ---@return lgoose.llm.Prompts
 function llm.prompts(options)
-  local owner = "llm.prompts"
-  if type(options) ~= "table" then error(owner .. " takes a table, such as { input_tokens = 512 }", 2) end
-  local function refuse(field, what) error(("%s: option '%s' must be %s"):format(owner, field, what), 3) end
-  refuse_unknown(owner, "option", options, "file, order, input_tokens, output_tokens, spread", 3)
-  if (options.file == nil) == (options.input_tokens == nil) then
-    error(owner .. " takes either a 'file' or a number of 'input_tokens'", 2)
-  end
-  local prompts = {}
-  if options.file then
-    if type(options.file) ~= "string" then refuse("file", "the name of a file") end
-    local rows = rows_of(options.file, options.order)
-    function prompts.next()
-      for _ = 1, #rows do
-        local prompt = prompt_of(rows:next())
-        if prompt then return prompt end
-      end
-      error(("%s: no row of '%s' has a prompt: 'conversations', 'messages', 'prompt' or 'text'"):format(owner, options.file), 2)
-    end
-    return prompts
-  end
-  for _, field in ipairs { "input_tokens", "output_tokens" } do
-    local tokens = options[field]
-    if tokens ~= nil and (math.type(tokens) ~= "integer" or tokens < 1) then refuse(field, "a whole number from 1 on") end
-  end
-  local spread = options.spread or 0
-  if type(spread) ~= "number" or not (spread >= 0 and spread <= 1) then refuse("spread", "a number from 0 to 1") end
-  function prompts.next() return made_prompt(options) end
-  return prompts
+  check_source("llm.prompts", options, "file, order, input_tokens, output_tokens, spread")
+  return { next = require("lgoose.llm.prompts").prompts(options) }
+end
+
+---Returns conversations of several turns: those of a file, or generated ones. Call it at the top level of the file.
+---
+---    for turn in conversations:next():turns() do
+---      turn:reply(llm.chat(user, { model = "demo", messages = turn.messages, max_tokens = turn.output_tokens }))
+---    end
+---@param options lgoose.llm.ConversationOptions
+---@return lgoose.llm.Conversations
+function llm.conversations(options)
+  check_source("llm.conversations", options, "file, order, input_tokens, output_tokens, spread, turns")
+  return { next = require("lgoose.llm.prompts").conversations(options) }
 end
 
 return llm

@@ -36,6 +36,7 @@ function Stream:close() end
 
 ---@class lgoose.MessageOptions
 ---@field counts? fun(message: any): any # whether an event, line or piece counts as a message of the request and makes its `first_event` and `event_gap`; the loop gets all of them (default: all count)
+---@field last? fun(message: any): any # whether this message is the last one, such as `[DONE]`: the loop ends with it, and the request succeeds even if its connection stays open or breaks then
 ---@field to_end? boolean # when the user has to stop, read to the end of the response, just as other requests are finished (default: false)
 ---@field at_end? fun() # called at the end of the response, before the request is counted: the last moment for `stream:fail`
 

@@ -1,6 +1,6 @@
 -- The waiting methods of a stream: its events, lines and chunks, and its close. A part of the prelude.
 
-local yield, RECEIVE, END_STREAM, take, event_meta, read_options, count = ...
+local yield, RECEIVE, END_STREAM, take, event_meta, read_options, count, complete = ...
 local setmetatable = setmetatable
 
 -- Returns the next message, or nil at the end, where the request is counted after `at_end`.
@@ -19,16 +19,27 @@ end
 
 -- Iterates over messages, of which only those count for which `counts` returns true.
 local function messages_with(stream, kind, options)
-  local counts, at_end = read_options(stream, kind, options)
+  local counts, at_end, is_last = read_options(stream, kind, options)
   local taken = counts and "uncounted " .. kind or kind
+  local is_over = false
   return function()
-    local message = next_of(stream, taken, at_end)
+    local message = nil
+    if is_over then
+      if at_end then at_end() end
+      yield(END_STREAM, stream)
+    else
+      message = next_of(stream, taken, at_end)
+    end
     if message == nil then
       at_end = nil
       return nil
     end
     if kind == "event" then setmetatable(message, event_meta) end
     if counts and counts(message) then count(stream) end
+    if is_last and is_last(message) then
+      complete(stream)
+      is_over = true
+    end
     return message
   end
 end

@@ -26,6 +26,30 @@ pub(crate) const BUILT_IN: [(&str, &str); 9] = [
     ("lgoose.totp", include_str!("../../lua/lgoose/totp.lua")),
 ];
 
+/// Parts of these modules, which they load when they need them.
+const PARTS: [(&str, &str); 5] = [
+    (
+        "lgoose.llm.anthropic",
+        include_str!("../../lua/lgoose/llm/anthropic.lua"),
+    ),
+    (
+        "lgoose.llm.openai",
+        include_str!("../../lua/lgoose/llm/openai.lua"),
+    ),
+    (
+        "lgoose.llm.parts",
+        include_str!("../../lua/lgoose/llm/parts.lua"),
+    ),
+    (
+        "lgoose.llm.prompts",
+        include_str!("../../lua/lgoose/llm/prompts.lua"),
+    ),
+    (
+        "lgoose.llm.responses",
+        include_str!("../../lua/lgoose/llm/responses.lua"),
+    ),
+];
+
 /// The modules that have been compiled so far.
 #[derive(Debug)]
 pub(crate) struct Modules {
@@ -74,7 +98,8 @@ impl Modules {
         if let Some(code) = compiled.code.get(name) {
             return Ok(code.clone());
         }
-        let code = match BUILT_IN.iter().find(|(own, _)| *own == name) {
+        let mut own = BUILT_IN.iter().chain(&PARTS);
+        let code = match own.find(|(own, _)| *own == name) {
             // Not one of the plan's files: errors are placed at the line that called into it. Its own lines
             // would only take memory in every VM.
             Some((_, text)) => compile(&format!("={name}"), text, true),
@@ -205,7 +230,7 @@ mod tests {
     #[test]
     fn lgooses_own_modules_compile_and_are_compiled_once() {
         let (modules, sources) = (modules("plan.lua"), Sources::default());
-        for (name, _) in BUILT_IN {
+        for (name, _) in BUILT_IN.into_iter().chain(PARTS) {
             let first = modules.find(name, &sources).expect("it compiles");
             let second = modules.find(name, &sources).expect("it compiles");
             assert!(Arc::ptr_eq(&first, &second));

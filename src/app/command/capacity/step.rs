@@ -126,8 +126,6 @@ struct WatchedStep<'a> {
     confirms: bool,
     /// Whether iterations are started at a rate.
     by_rate: bool,
-    /// The judgement if the run ended now.
-    at_end: Judgement,
     judgement: Option<Judgement>,
     step: CapacityStep,
     /// Successful requests per second in the last seconds.
@@ -169,7 +167,6 @@ impl StepRunner<'_> {
             watch: StepWatch::new(lengths, &slo, rate),
             confirms,
             by_rate: rate.is_some(),
-            at_end: Judgement::default(),
             judgement: None,
             step: CapacityStep {
                 load,
@@ -193,7 +190,7 @@ impl StepRunner<'_> {
                 None => watched.look(now, points, iterations.current()),
             }
         })?;
-        let mut judgement = watched.judged(&ended);
+        let mut judgement = watched.judged(&ended, iterations.current());
         let iteration_s = iteration_s(&ended.outcome.report);
         if judgement.result == StepResult::TooShort {
             let short = ShortStep {
@@ -504,7 +501,6 @@ impl WatchedStep<'_> {
             iterations,
         };
         let decision = self.watch.look(&look);
-        self.at_end = self.watch.at_end(&look);
         match decision {
             Decision::GoOn => StepAction::GoOn,
             Decision::Anew => StepAction::Anew,
@@ -550,16 +546,38 @@ impl WatchedStep<'_> {
         step.figures = now.thresholds.iter().map(|row| row.value).collect();
     }
 
+    /// Judges a confirming run whose time is up, by all of its whole seconds: the latest look was up to a second before its end.
+    fn at_end(
+        &mut self,
+        ended: &SearchRun,
+        iterations: StepIterations<'_>,
+    ) -> Option<Judgement> {
+        let latest = ended.handle.snapshots().borrow().clone()?;
+        let now = latest.ended(&ended.outcome.report);
+        let points = whole_seconds(&ended.outcome.report.series);
+        let points: Vec<SeriesPoint> = points.cloned().collect();
+        self.note(&now, &points, iterations);
+        Some(self.watch.at_end(&StepWindow {
+            elapsed_s: now.progress.elapsed.as_secs_f64(),
+            points: &points,
+            limits: &now.thresholds,
+            dropped: now.arrivals.dropped,
+            iterations,
+        }))
+    }
+
     /// Returns the judgement of the run once it is over.
-    fn judged(&mut self, ended: &SearchRun) -> Judgement {
+    fn judged(&mut self, ended: &SearchRun, iterations: StepIterations<'_>) -> Judgement {
         let report = &ended.outcome.report;
         let ending = report.ending.as_ref();
         let text = ending.map(|ending| ending.text.clone());
         let cause = ending.map(|ending| ending.cause);
         let broken = report.thresholds.iter().find(|row| !row.passed);
         let by_itself = self.confirms && cause == Some(Cause::TimeUp);
-        let judgement = self.judgement.take();
-        let judgement = judgement.or_else(|| by_itself.then(|| self.at_end.clone()));
+        let judgement = match self.judgement.take() {
+            None if by_itself => self.at_end(ended, iterations),
+            judgement => judgement,
+        };
         let none = |reason| Judgement {
             reason,
             ..Judgement::default()
@@ -586,6 +604,11 @@ impl WatchedStep<'_> {
     }
 }
 
+/// Returns the seconds of a run that are over.
+fn whole_seconds(points: &[SeriesPoint]) -> impl Iterator<Item = &SeriesPoint> {
+    points.iter().filter(|point| point.seconds > 0.99)
+}
+
 /// Passes each snapshot of a run to `act` and takes the action that it returns. Never ends.
 async fn watch(
     handle: Handle,
@@ -602,7 +625,7 @@ async fn watch(
             points.clear();
             start = start_now;
         }
-        for point in now.recent.iter().filter(|point| point.seconds > 0.99) {
+        for point in whole_seconds(&now.recent) {
             if points.last().is_none_or(|last| last.second < point.second) {
                 points.push(point.clone());
             }

@@ -33,7 +33,7 @@ static METHODS: PreludePart = prelude_part!("streams");
 static MESSAGE: PreludePart = prelude_part!("message");
 
 /// The options of `stream:events`, `stream:lines` and `stream:chunks`.
-pub(crate) const MESSAGE_OPTIONS: [&str; 3] = ["at_end", "counts", "to_end"];
+pub(crate) const MESSAGE_OPTIONS: [&str; 4] = ["at_end", "counts", "last", "to_end"];
 
 /// The members of an event.
 #[cfg(test)]
@@ -53,6 +53,7 @@ pub(crate) fn make(lua: &Lua, shared: Rc<ResponseStream>) -> mlua::Result<AnyUse
             message_meta(lua, "event")?,
             function(lua, read_options)?,
             function(lua, count)?,
+            function(lua, complete)?,
         );
         type Methods = (Function, Function, Function, Function);
         let (events, lines, chunks, close): Methods = METHODS.load(lua)?.call(part)?;
@@ -119,11 +120,11 @@ pub(crate) fn note_line(lua: &Lua, stream: AnyUserData) -> mlua::Result<()> {
     Ok(())
 }
 
-/// Reads the options for a kind of messages of a stream; returns the functions `counts` and `at_end`.
+/// Reads the options for a kind of messages of a stream; returns the functions `counts`, `at_end` and `last`.
 fn read_options(
     _: &Lua,
     (stream, kind, options): (UserDataRef<Held<PlanStream>>, String, Value),
-) -> mlua::Result<(Option<Function>, Option<Function>)> {
+) -> mlua::Result<(Option<Function>, Option<Function>, Option<Function>)> {
     let owner = format!("stream:{kind}s");
     let Value::Table(table) = &options else {
         let example = format!("a table such as {{ counts = function({kind}) return true end }}");
@@ -131,13 +132,14 @@ fn read_options(
         let problem = describe_mismatch(&what, &example, &options);
         return Err(mlua::Error::runtime(problem));
     };
-    let (mut counts, mut at_end) = (None, None);
+    let (mut counts, mut at_end, mut last) = (None, None, None);
     for pair in table.pairs::<Value, Value>() {
         let (key, value) = pair?;
         let key = key.to_string().unwrap_or_default();
         let option = match key.as_str() {
             "counts" => &mut counts,
             "at_end" => &mut at_end,
+            "last" => &mut last,
             "to_end" => {
                 let reads_on = read_flag(&value, "option 'to_end'");
                 let reads_on = reads_on.map_err(mlua::Error::runtime)?;
@@ -155,12 +157,18 @@ fn read_options(
         };
         *option = Some(function);
     }
-    Ok((counts, at_end))
+    Ok((counts, at_end, last))
 }
 
 /// Counts the message that was taken last.
 fn count(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
     stream.shared.count_latest();
+    Ok(())
+}
+
+/// Notes that the message that was taken last is the last one.
+fn complete(_: &Lua, stream: UserDataRef<Held<PlanStream>>) -> mlua::Result<()> {
+    stream.shared.body.complete();
     Ok(())
 }
 

@@ -132,7 +132,9 @@ fn lgoose(cases: &[Answer]) -> Vec<Reading> {
     let read = site.asked_for("/read");
     assert_eq!(read.len(), cases.len(), "{}\n{}", ran.stdout, ran.stderr);
     let readings = read.iter().map(|asked| serde_json::from_slice(&asked.body));
-    readings.map(|reading| reading.expect("a reading")).collect()
+    readings
+        .map(|reading| reading.expect("a reading"))
+        .collect()
 }
 
 /// Asks the clients for their versions and readings; `None` with a printed reason where they are not installed.

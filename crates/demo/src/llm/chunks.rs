@@ -1,7 +1,7 @@
 //! Completions as they are sent: whole, or in chunks, one for each token.
 
 use super::super::events::SiteEvent;
-use super::completion::{CompletionKind, CompletionRequest, CompletionText};
+use super::completion::{CompletionKind, CompletionRequest, CompletionText, ToolCall};
 use super::models::TokenPace;
 use super::under_way::UnderWay;
 use serde_json::{Value, json};
@@ -34,18 +34,26 @@ enum ChunkKind {
 impl Completion {
     /// Returns the whole completion.
     pub(super) fn whole(&self) -> Value {
-        let (reasoning, text) = self.text.whole();
+        let (reasoning, text) = match &self.request.tool {
+            Some(_) => Default::default(),
+            None => self.text.whole(),
+        };
         let mut choice = match self.request.kind {
             CompletionKind::Chat => {
                 let mut message = json!({ "role": "assistant", "content": text });
                 if self.text.reasoning > 0 {
                     message["reasoning_content"] = json!(reasoning);
                 }
+                if let Some(tool) = &self.request.tool {
+                    let arguments = tool.tokens.concat();
+                    message["content"] = Value::Null;
+                    message["tool_calls"] = json!([self.tool_call(tool, &arguments)]);
+                }
                 json!({ "index": 0, "message": message, "logprobs": null })
             }
             CompletionKind::Text => json!({ "index": 0, "text": text, "logprobs": null }),
         };
-        choice["finish_reason"] = json!(self.text.finish_reason());
+        choice["finish_reason"] = json!(self.finish_reason());
         let mut whole = self.head(match self.request.kind {
             CompletionKind::Chat => "chat.completion",
             CompletionKind::Text => "text_completion",
@@ -101,6 +109,15 @@ impl Completion {
         let mut text = String::new();
         match *kind {
             ChunkKind::Role => delta = json!({ "role": "assistant", "content": "" }),
+            ChunkKind::Token(number) if let Some(tool) = &self.request.tool => {
+                let token = &tool.tokens[number as usize];
+                let mut call = match number {
+                    0 => self.tool_call(tool, token),
+                    _ => json!({ "function": { "arguments": token } }),
+                };
+                call["index"] = json!(0);
+                delta["tool_calls"] = json!([call]);
+            }
             ChunkKind::Token(number) => {
                 text = self.text.token(number);
                 let is_reasoning = number < self.text.reasoning;
@@ -111,7 +128,7 @@ impl Completion {
                 };
                 delta[field] = json!(text);
             }
-            ChunkKind::Finish => finish = json!(self.text.finish_reason()),
+            ChunkKind::Finish => finish = json!(self.finish_reason()),
             ChunkKind::Usage | ChunkKind::Done => {}
         }
         let choice = match self.request.kind {
@@ -132,6 +149,18 @@ impl Completion {
             };
         }
         chunk
+    }
+
+    fn tool_call(&self, tool: &ToolCall, arguments: &str) -> Value {
+        let function = json!({ "name": tool.name, "arguments": arguments });
+        json!({ "id": format!("call-{}", self.id), "type": "function", "function": function })
+    }
+
+    fn finish_reason(&self) -> &'static str {
+        match self.request.tool {
+            Some(_) => "tool_calls",
+            None => self.text.finish_reason(),
+        }
     }
 
     fn head(&self, object: &str) -> Value {

@@ -34,8 +34,17 @@ pub(super) struct CompletionRequest {
     pub(super) includes_usage: bool,
     max_tokens: Option<u32>,
     ignores_end: bool,
+    /// The call of a tool that the model makes in place of a text.
+    pub(super) tool: Option<ToolCall>,
     /// The seed of the text.
     seed: u64,
+}
+
+/// A call of a tool: its name, and its arguments as JSON, by tokens.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ToolCall {
+    pub(super) name: String,
+    pub(super) tokens: Vec<String>,
 }
 
 /// The text that a request gets, as the numbers of its tokens.
@@ -96,12 +105,21 @@ impl CompletionRequest {
             includes_usage: body["stream_options"]["include_usage"] == json!(true),
             max_tokens: max_tokens.transpose()?,
             ignores_end: body["ignore_eos"] == json!(true),
+            tool: ToolCall::for_request(body, prompt.seed),
             seed: prompt.seed,
         })
     }
 
     /// Returns the text: 16 to 127 tokens if the request does not limit it, as many as it allows if it ignores the end.
     pub(super) fn text(&self) -> CompletionText {
+        if let Some(tool) = &self.tool {
+            return CompletionText {
+                reasoning: 0,
+                text: tool.tokens.len() as u32,
+                is_whole: true,
+                seed: self.seed,
+            };
+        }
         let most = self.max_tokens.unwrap_or(MAX_TOKENS).min(MAX_TOKENS);
         let natural = self.model.reasoning + 16 + (self.seed >> 7) as u32 % 112;
         let all = match self.max_tokens {
@@ -129,6 +147,38 @@ impl CompletionRequest {
             usage["completion_tokens_details"] = json!({ "reasoning_tokens": text.reasoning });
         }
         usage
+    }
+}
+
+impl ToolCall {
+    /// Returns a call of the first of the tools, with arguments of the types that it takes. The model makes one after each
+    /// message of the user.
+    fn for_request(body: &Value, seed: u64) -> Option<ToolCall> {
+        let last = body["messages"].as_array()?.last()?;
+        if last["role"] != json!("user") || body["tool_choice"] == json!("none") {
+            return None;
+        }
+        let function = &body["tools"].as_array()?.first()?["function"];
+        let properties = function["parameters"]["properties"].as_object();
+        let arguments = properties.into_iter().flatten().zip(0..);
+        let arguments = arguments.map(|((name, schema), place)| {
+            let chance = mix(seed ^ place) as usize;
+            let value = match schema["type"].as_str() {
+                _ if schema["enum"].is_array() => schema["enum"][0].clone(),
+                Some("integer" | "number") => json!(chance % 100),
+                Some("boolean") => json!(chance % 2 == 0),
+                Some("array") => json!([]),
+                Some("object") => json!({}),
+                _ => json!(ENGLISH[chance % ENGLISH.len()]),
+            };
+            (name.clone(), value)
+        });
+        let arguments = Value::Object(arguments.collect()).to_string();
+        let characters: Vec<char> = arguments.chars().collect();
+        Some(ToolCall {
+            name: function["name"].as_str()?.to_owned(),
+            tokens: characters.chunks(4).map(String::from_iter).collect(),
+        })
     }
 }
 

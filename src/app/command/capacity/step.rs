@@ -547,11 +547,7 @@ impl WatchedStep<'_> {
     }
 
     /// Judges a confirming run whose time is up, by all of its whole seconds: the latest look was up to a second before its end.
-    fn at_end(
-        &mut self,
-        ended: &SearchRun,
-        iterations: StepIterations<'_>,
-    ) -> Option<Judgement> {
+    fn at_end(&mut self, ended: &SearchRun, iterations: StepIterations<'_>) -> Option<Judgement> {
         let latest = ended.handle.snapshots().borrow().clone()?;
         let now = latest.ended(&ended.outcome.report);
         let points = whole_seconds(&ended.outcome.report.series);

@@ -125,15 +125,47 @@ local EMBEDDINGS = {
   name = "embeddings",
   path = "/v1/embeddings",
   input = "input",
+  part = "embeddings",
   fields = "model, input, body, expect, goodput, headers, name, path, tags, timeout",
 }
 local PASSED_ON = { "headers", "expect", "timeout", "tags" }
 local SECONDS = { us = 1e-6, ms = 1e-3, s = 1, m = 60, h = 3600 }
 
-local parts_of = require "lgoose.llm.parts"
-local text_of = parts_of.text_of
 local concat, decode, kind_of, sort = table.concat, json.decode, math.type, table.sort
-local error, ipairs, pairs, pcall, require, tostring, type = error, ipairs, pairs, pcall, require, tostring, type
+local error, ipairs, pairs, pcall, tostring, type = error, ipairs, pairs, pcall, tostring, type
+
+-- Loads a part of this module.
+local _, part = ...
+
+-- The parts of a response as they come.
+local parts_of = {}
+
+-- Returns the parts of a response of which nothing has come.
+function parts_of.new() return { text = {}, reasoning = {}, refusal = {}, calls = {}, blocks = {} } end
+
+-- Returns a text that is not empty; JSON's null is not one.
+function parts_of.text_of(value) return type(value) == "string" and value ~= "" and value or nil end
+
+-- Adds a text to those of a response; returns whether there is one.
+function parts_of.add(all, field, text)
+  if type(text) ~= "string" or text == "" then return false end
+  local list = all[field]
+  list[#list + 1] = text
+  return true
+end
+
+-- Returns the call of a tool at that place of the response.
+function parts_of.call_at(all, place)
+  local at = kind_of(place) == "integer" and place or 0
+  local call = all.calls[at]
+  if not call then
+    call = { type = "function", arguments = "" }
+    all.calls[at] = call
+  end
+  return call
+end
+
+local text_of = parts_of.text_of
 
 -- The limits that all requests must keep.
 local limits
@@ -377,34 +409,16 @@ local function receive_whole(user, path, options, reader)
   return result
 end
 
--- Reads vectors: lists of numbers, or floats of four bytes in base64.
-local function read_vectors(result, list)
-  result.embeddings = {}
-  for at, item in ipairs(list) do
-    local vector = type(item) == "table" and item.embedding
-    if type(vector) == "string" then
-      local ok, bytes = pcall(base64.decode, vector)
-      if not ok then return false end
-      vector = {}
-      for place = 1, #bytes // 4 do vector[place] = (string.unpack("<f", bytes, place * 4 - 3)) end
-    end
-    if type(vector) ~= "table" then return false end
-    result.embeddings[at] = vector
-  end
-  return #list > 0
-end
-
-local embeddings = {
-  whole = function(result, _, value)
-    if type(value.usage) == "table" then result.usage = value.usage end
-    return type(value.data) == "table" and read_vectors(result, value.data)
-  end,
-}
-
 -- The readers of the APIs, loaded when they are first used: a user's VM has only what its plan needs.
+local readers = {}
+
 local function reader_of(kind)
-  if kind == EMBEDDINGS then return embeddings end
-  return require("lgoose.llm." .. kind.part)
+  local reader = readers[kind.part]
+  if not reader then
+    reader = part(kind.part)(parts_of)
+    readers[kind.part] = reader
+  end
+  return reader
 end
 
 local function is_input(kind, input)
@@ -528,7 +542,7 @@ end
 ---@return lgoose.llm.Prompts
 function llm.prompts(options)
   check_source("llm.prompts", options, "file, order, input_tokens, output_tokens, spread")
-  return { next = require("lgoose.llm.prompts").prompts(options) }
+  return { next = part "prompts"(text_of).prompts(options) }
 end
 
 ---Returns conversations of several turns: those of a file, or generated ones. Call it at the top level of the file.
@@ -540,7 +554,7 @@ end
 ---@return lgoose.llm.Conversations
 function llm.conversations(options)
   check_source("llm.conversations", options, "file, order, input_tokens, output_tokens, spread, turns")
-  return { next = require("lgoose.llm.prompts").conversations(options) }
+  return { next = part "prompts"(text_of).conversations(options) }
 end
 
 return llm

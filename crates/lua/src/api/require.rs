@@ -2,7 +2,7 @@
 
 use super::shared;
 use crate::diagnostics::here;
-use crate::plan_files::{ModuleError, compile};
+use crate::plan_files::{ModuleError, compile, has_parts};
 use crate::sandbox::{ENVIRONMENT, VmHost};
 use crate::values::escape_invalid;
 use mlua::{Function, Lua, Table, Value};
@@ -41,8 +41,9 @@ pub(super) fn function(lua: &Lua) -> mlua::Result<Function> {
         .call((lua.create_function(find)?, lua.create_function(cycle)?))
 }
 
-/// A module as a function, or the message with its location; and the part in Rust of a module of lgoose's own.
-type LocatedModule = (Option<Function>, Option<String>, Option<Table>);
+/// A module as a function, or the message with its location; and what a module of lgoose's own gets: its part in Rust, or a
+/// function that loads one of its parts.
+type LocatedModule = (Option<Function>, Option<String>, Value);
 
 /// Finds a module.
 fn find(lua: &Lua, name: Value) -> mlua::Result<LocatedModule> {
@@ -51,7 +52,7 @@ fn find(lua: &Lua, name: Value) -> mlua::Result<LocatedModule> {
             "require takes the name of a module, not {}",
             name.type_name()
         );
-        return Ok((None, Some(here(lua) + &message), None));
+        return Ok((None, Some(here(lua) + &message), Value::Nil));
     };
     let program = &VmHost::of(lua).program;
     match program
@@ -59,20 +60,39 @@ fn find(lua: &Lua, name: Value) -> mlua::Result<LocatedModule> {
         .find(&escape_invalid(name), &program.sources)
     {
         Ok(code) => {
-            let module = lua
-                .load(code.as_slice())
-                .set_mode(mlua::chunk::ChunkMode::Binary)
-                .set_environment(lua.named_registry_value(ENVIRONMENT)?)
-                .into_function()?;
             let library = match &*name.as_bytes() {
-                b"lgoose.shared" => Some(shared::library(lua)?),
-                _ => None,
+                b"lgoose.shared" => Value::Table(shared::library(lua)?),
+                own if has_parts(own) => {
+                    let module = escape_invalid(name);
+                    let part = lua.create_function(move |lua, part: String| {
+                        find_part(lua, &format!("{module}.{part}"))
+                    })?;
+                    Value::Function(part)
+                }
+                _ => Value::Nil,
             };
-            Ok((Some(module), None, library))
+            Ok((Some(compiled(lua, &code)?), None, library))
         }
-        Err(ModuleError::Invalid(message)) => Ok((None, Some(message), None)),
-        Err(ModuleError::Rejected(message)) => Ok((None, Some(here(lua) + &message), None)),
+        Err(ModuleError::Invalid(message)) => Ok((None, Some(message), Value::Nil)),
+        Err(ModuleError::Rejected(message)) => Ok((None, Some(here(lua) + &message), Value::Nil)),
     }
+}
+
+/// Makes a function of compiled code, in the plan's environment.
+fn compiled(lua: &Lua, code: &[u8]) -> mlua::Result<Function> {
+    lua.load(code)
+        .set_mode(mlua::chunk::ChunkMode::Binary)
+        .set_environment(lua.named_registry_value(ENVIRONMENT)?)
+        .into_function()
+}
+
+/// Finds a part of a module of lgoose's own, as a function. The VM keeps it no longer than the module does: what a user needs once,
+/// such as a login, is memory for that time only.
+fn find_part(lua: &Lua, name: &str) -> mlua::Result<Function> {
+    let program = &VmHost::of(lua).program;
+    let code = program.modules.find(name, &program.sources);
+    let code = code.map_err(|_| mlua::Error::runtime(format!("there is no part '{name}'")))?;
+    compiled(lua, &code)
 }
 
 /// Formats the message for a circle: `a → b → a`.

@@ -25,6 +25,7 @@ pub(super) use json_tree::{JsonNode, JsonTree, JsonValue};
 #[cfg(test)]
 pub(super) use modules::BUILT_IN;
 pub(super) use modules::ModuleError;
+pub(super) use modules::has_parts;
 pub use patterns::CompiledRegex;
 pub(super) use patterns::Pattern;
 pub use program::Program;

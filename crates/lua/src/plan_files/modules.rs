@@ -33,12 +33,12 @@ const PARTS: [(&str, &str); 5] = [
         include_str!("../../lua/lgoose/llm/anthropic.lua"),
     ),
     (
-        "lgoose.llm.openai",
-        include_str!("../../lua/lgoose/llm/openai.lua"),
+        "lgoose.llm.embeddings",
+        include_str!("../../lua/lgoose/llm/embeddings.lua"),
     ),
     (
-        "lgoose.llm.parts",
-        include_str!("../../lua/lgoose/llm/parts.lua"),
+        "lgoose.llm.openai",
+        include_str!("../../lua/lgoose/llm/openai.lua"),
     ),
     (
         "lgoose.llm.prompts",
@@ -49,6 +49,12 @@ const PARTS: [(&str, &str); 5] = [
         include_str!("../../lua/lgoose/llm/responses.lua"),
     ),
 ];
+
+/// Whether a module of that name is one of lgoose's own that has parts.
+pub(crate) fn has_parts(name: &[u8]) -> bool {
+    let mut modules = PARTS.iter().filter_map(|(part, _)| part.rsplit_once('.'));
+    modules.any(|(module, _)| module.as_bytes() == name)
+}
 
 /// The modules that have been compiled so far.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 -- Anthropic's Messages API: what the events of a stream and a whole message say. A part of `lgoose.llm`.
 
-local parts_of = require "lgoose.llm.parts"
+local parts_of = ...
 
 local add, text_of, call_at = parts_of.add, parts_of.text_of, parts_of.call_at
 local ipairs, pairs, type = ipairs, pairs, type

@@ -1,6 +1,6 @@
 -- Chats and completions as OpenAI's API has them: what a chunk of a stream and a whole response say. A part of `lgoose.llm`.
 
-local parts_of = require "lgoose.llm.parts"
+local parts_of = ...
 
 local add, text_of, call_at = parts_of.add, parts_of.text_of, parts_of.call_at
 local ipairs, type = ipairs, type

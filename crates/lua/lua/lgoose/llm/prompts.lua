@@ -1,6 +1,6 @@
 -- Prompts and conversations: those of a file, or made of random words. A part of `lgoose.llm`.
 
-local text_of = require("lgoose.llm.parts").text_of
+local text_of = ...
 
 local floor, max, kind_of = math.floor, math.max, math.type
 local concat, ipairs, type = table.concat, ipairs, type

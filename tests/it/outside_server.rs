@@ -82,6 +82,11 @@ impl OutsideServer {
         Some(OutsideServer { script, port })
     }
 
+    /// Has it do what it does for a line of its input, and waits until it has.
+    pub(crate) fn ask(&mut self) -> String {
+        self.script.ask()
+    }
+
     /// Has it end. Returns what it has printed since, each line a value of JSON.
     pub(crate) fn finish(mut self) -> Vec<Value> {
         drop(self.script.child.stdin.take());

@@ -4,10 +4,12 @@
 //! the program of Autobahn's test suite, which runs on Python 2.7.
 
 use crate::outside_server::{OutsideServer, found, python};
+use crate::program::scratch;
 use crate::report::iterate_at;
 use crate::secure::Authority;
 use crate::skipping::skip;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 const PLAN: &str = "tests/websockets/judge.lua";
 const ALL: &str = "PATHS=echo ping pieces close/1000 close/4321";
@@ -63,6 +65,53 @@ fn a_server_of_the_package_websockets_has_what_was_sent() {
 fn a_server_of_the_package_ws_has_what_was_sent() {
     let Some(server) = ws(&[]) else { return };
     judge(server);
+}
+
+/// How many sockets talk to a server that is started again and again.
+const SOCKETS: u32 = 200;
+
+#[test]
+fn report_request_log_and_server_count_the_same_while_the_server_starts_again() {
+    let python = python("WEBSOCKETS_PYTHON", "websockets");
+    let skipped = [
+        "WebSockets with the server 'websockets'",
+        "a Python that has 'websockets', named by WEBSOCKETS_PYTHON",
+    ];
+    let script = "tests/websockets/server.py";
+    let Some(mut server) = OutsideServer::start(&python, script, &["restarting"], skipped) else {
+        return;
+    };
+    let url = format!("http://127.0.0.1:{}", server.port);
+    let log = scratch("websockets_restarts.csv");
+    let log = log.display().to_string();
+    let more = ["--request-log", &log];
+    let (report, server) = std::thread::scope(|scope| {
+        let restarts = scope.spawn(move || {
+            for _ in 0..3 {
+                std::thread::sleep(Duration::from_secs(1));
+                server.ask();
+            }
+            server
+        });
+        let report = iterate_at("tests/websockets/restarts.lua", &url, SOCKETS, 1, &more);
+        (report, restarts.join().expect("it starts again"))
+    });
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    let [seen] = &server.finish()[..] else {
+        panic!("it prints one line");
+    };
+    let row = &report.json["requests"][0];
+    let messages = &row["messages"];
+    assert_eq!(seen["messages"], messages["sent"], "{row}");
+    assert_eq!(seen["sent"], messages["received"], "{row}");
+    let text = std::fs::read_to_string(&log).expect("a log");
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    assert_eq!(row["count"], lines.len(), "{row}");
+    // One that the server has closed is a failure, in the words for that.
+    let is_opened = |line: &&&str| line.contains(",101,") || line.contains("closed the socket");
+    let opened = lines.iter().filter(is_opened).count();
+    assert_eq!(seen["opened"], opened, "{row}");
+    assert!(opened > SOCKETS as usize, "they open again");
 }
 
 /// The parameters that a server may answer an offer of permessage-deflate with.

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A server of WebSockets on a free port of 127.0.0.1, for the tests: of the package `websockets`, or of `hypercorn` over HTTP/2.
 
-Called with the name of the package; hypercorn takes the files of its certificate and key, too, and websockets the parameters of
+Called with the name of the package, or `restarting` for a server of `websockets` that starts again on its port with each line of
+standard input, prints how often it has then, and counts the sockets that were opened and the messages that it has sent, too. hypercorn takes the files of its certificate and key, too, and websockets the parameters of
 permessage-deflate as their header has them, such as `server_max_window_bits=9`. When it is ready it prints its port. When standard input is closed, it prints what it has seen as JSON, and ends: how many messages and bytes it has received, and the
 codes with which sockets were closed. Exits with 77 and says why if the package is missing.
 
@@ -64,6 +65,36 @@ async def serve_websockets(*parameters):
         await end_of_input()
 
 
+async def serve_restarting():
+    from websockets.asyncio.server import serve
+    from websockets.exceptions import ConnectionClosed
+
+    SEEN.update(opened=0, sent=0)
+
+    async def handle(connection):
+        SEEN["opened"] += 1
+        try:
+            async for message in connection:
+                count(message)
+                await connection.send(message)
+                SEEN["sent"] += 1
+        except ConnectionClosed:
+            pass
+
+    port, starts = 0, 0
+    while True:
+        async with serve(handle, "127.0.0.1", port, backlog=4096) as server:
+            if starts == 0:
+                port = server.sockets[0].getsockname()[1]
+                ready(port)
+            else:
+                print(starts, flush=True)
+            line = await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
+        starts += 1
+        if not line:
+            return
+
+
 async def serve_hypercorn(cert, key):
     from hypercorn.asyncio import serve
     from hypercorn.config import Config
@@ -95,7 +126,8 @@ async def serve_hypercorn(cert, key):
 
 async def main():
     try:
-        await {"websockets": serve_websockets, "hypercorn": serve_hypercorn}[sys.argv[1]](*sys.argv[2:])
+        servers = {"websockets": serve_websockets, "restarting": serve_restarting, "hypercorn": serve_hypercorn}
+        await servers[sys.argv[1]](*sys.argv[2:])
     except ImportError:
         print(f"{sys.executable} has no {sys.argv[1]} ('pip install {sys.argv[1]}' for it)", file=sys.stderr)
         sys.exit(77)

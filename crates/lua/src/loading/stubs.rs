@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with the installed functions.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub const STUBS: [(&str, &str); 18] = [
+pub const STUBS: [(&str, &str); 19] = [
     ("plan.lua", include_str!("../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../lua/meta/options.lua")),
@@ -23,6 +23,10 @@ pub const STUBS: [(&str, &str); 18] = [
     ("lgoose/fake.lua", include_str!("../../lua/lgoose/fake.lua")),
     ("lgoose/jwt.lua", include_str!("../../lua/lgoose/jwt.lua")),
     ("lgoose/llm.lua", include_str!("../../lua/lgoose/llm.lua")),
+    (
+        "lgoose/postgres.lua",
+        include_str!("../../lua/lgoose/postgres.lua"),
+    ),
     (
         "lgoose/redis.lua",
         include_str!("../../lua/lgoose/redis.lua"),

@@ -14,12 +14,16 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The modules that lgoose brings, by name.
-pub(crate) const BUILT_IN: [(&str, &str); 9] = [
+pub(crate) const BUILT_IN: [(&str, &str); 10] = [
     ("lgoose.aws", include_str!("../../lua/lgoose/aws.lua")),
     ("lgoose.drupal", include_str!("../../lua/lgoose/drupal.lua")),
     ("lgoose.fake", include_str!("../../lua/lgoose/fake.lua")),
     ("lgoose.jwt", include_str!("../../lua/lgoose/jwt.lua")),
     ("lgoose.llm", include_str!("../../lua/lgoose/llm.lua")),
+    (
+        "lgoose.postgres",
+        include_str!("../../lua/lgoose/postgres.lua"),
+    ),
     ("lgoose.redis", include_str!("../../lua/lgoose/redis.lua")),
     ("lgoose.shared", include_str!("../../lua/lgoose/shared.lua")),
     ("lgoose.smtp", include_str!("../../lua/lgoose/smtp.lua")),

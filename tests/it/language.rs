@@ -59,6 +59,7 @@ const OTHERS: &[&str] = &[
     "llm",
     "measures",
     "orders",
+    "postgres",
     "raising",
     "redis",
     "run",

@@ -79,6 +79,7 @@ mod parts;
 mod places;
 mod plan_paths;
 mod plans;
+mod postgres;
 mod program;
 mod prometheus;
 mod proxy;

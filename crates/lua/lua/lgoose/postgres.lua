@@ -112,6 +112,15 @@ local TOO_LARGE = "too large: a message of the server is larger than 'max_buffer
 local IN_USE = "in use: another function that runs beside this one waits for a reply over this connection, or was cancelled while it did; "
   .. "give each its own"
 
+local function check_names(owner, options, known, level)
+  if type(options) ~= "table" then error(owner .. ": the options are a table", level + 1) end
+  for name in pairs(options) do
+    if type(name) ~= "string" or not find(", " .. known .. ",", ", " .. name .. ",", 1, true) then
+      error(format("%s: unknown option '%s'; options: %s", owner, tostring(name), known), level + 1)
+    end
+  end
+end
+
 -- Messages -----------------------------------------------------------------------------------------------
 
 local function message(kind, body) return kind .. pack(">I4", #body + 4) .. body end
@@ -236,7 +245,10 @@ end
 local function bytes_of(text)
   if find(text, "^\\x") and not find(text, "%X", 3) and #text % 2 == 0 then return hex.decode(sub(text, 3)) end
   -- With bytea_output = escape.
-  return (text:gsub("\\(%d?%d?%d?)\\?", function(digits) return digits == "" and "\\" or string.char(tonumber(digits, 8) & 255) end))
+  return (text:gsub("\\([\\0-7])([0-7]?[0-7]?)", function(first, rest)
+    if first == "\\" then return first .. rest end
+    return string.char(tonumber(first .. rest, 8) & 255)
+  end))
 end
 
 -- What makes a Lua value of a text, by the number of the type.
@@ -427,15 +439,24 @@ local function read_results(db, timeout, statement)
   end
 end
 
+-- Ends an exchange by its outcome.
+local function over(db, ok, result, ...)
+  db.is_in_use = false
+  if ok then return result, ... end
+  if not find(tostring(result), "not enough memory", 1, true) then
+    broken(db, "closed early: an exchange over this connection was interrupted by an error")
+    error(result, 0)
+  end
+  return broken(db, "too large: the result does not fit into the memory of the user ('--lua-memory')")
+end
+
 -- Counts an exchange as a request.
 local function timed(db, name, fn)
   return db.plan_user:timed(name, function()
     if not db.ok then return nil, db.error end
     if db.is_in_use then return nil, IN_USE end
     db.is_in_use, db.left = true, db.most
-    local result, problem, detail = fn()
-    db.is_in_use = false
-    return result, problem, detail
+    return over(db, pcall(fn))
   end, db.row)
 end
 
@@ -466,15 +487,10 @@ function methods.query(db, sql, parameters, options)
   if parameters ~= nil and type(parameters) ~= "table" then error("db:query: the parameters are a list: { 7 }", 2) end
   local name, timeout
   if options ~= nil then
-    if type(options) ~= "table" then error("db:query: the options are a table: { name = \"row\" }", 2) end
-    for key in pairs(options) do
-      if key ~= "name" and key ~= "timeout" then
-        error("db:query: unknown option '" .. tostring(key) .. "'; options: name, timeout", 2)
-      end
-    end
+    check_names("db:query", options, "name, timeout", 2)
     name, timeout = options.name, options.timeout
   end
-  name = name or (match(sql, "^[%s(]*(%a+)") or "query"):upper()
+  if not name then name = (match(sql, "^[%s(]*(%a+)") or "query"):upper() end
   if not parameters then return run(db, name, timeout, sql) end
   return run(db, name, timeout, sql, texts_of(parameters))
 end
@@ -508,11 +524,8 @@ end
 function methods.transaction(db, fn, options)
   if type(fn) ~= "function" then error("db:transaction takes a function: db:transaction(function() … end)", 2) end
   options = options or {}
-  if type(options) ~= "table" then error("db:transaction: the options are a table: { name = \"order\" }", 2) end
+  check_names("db:transaction", options, "begin, name", 2)
   for key, value in pairs(options) do
-    if key ~= "name" and key ~= "begin" then
-      error("db:transaction: unknown option '" .. tostring(key) .. "'; options: begin, name", 2)
-    end
     if type(value) ~= "string" then error("db:transaction: option '" .. key .. "' must be a string, not " .. type(value), 2) end
   end
   local user, name, begin = db.plan_user, options.name, options.begin or "BEGIN"
@@ -701,11 +714,8 @@ local function login(db)
 end
 
 local function check(options)
-  if type(options) ~= "table" then error("postgres.connect: the options are a table", 3) end
+  check_names("postgres.connect", options, OPTIONS, 3)
   for name, value in pairs(options) do
-    if type(name) ~= "string" or not find(", " .. OPTIONS .. ",", ", " .. name .. ",", 1, true) then
-      error("postgres.connect: unknown option '" .. tostring(name) .. "'; options: " .. OPTIONS, 3)
-    end
     local expected, kind = TYPES[name], type(value)
     if expected and kind ~= expected then error(format("postgres.connect: option '%s' must be a %s, not %s", name, expected, kind), 3) end
     if kind == "string" and find(value, "\0", 1, true) then error("postgres.connect: option '" .. name .. "' has a zero byte", 3) end

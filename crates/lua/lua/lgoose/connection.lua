@@ -50,7 +50,7 @@ function connection.seconds(call, duration, level)
   return rule[1]
 end
 
--- Whether the WebSocket has ended: one that the server has closed cleanly is still ok.
+-- Whether the WebSocket has ended, though messages may be left to read: one that the server has closed cleanly is still ok.
 local function has_ended(socket) return not socket.ok or socket.close_reason ~= nil end
 
 -- Ends a wait.
@@ -85,10 +85,19 @@ function connection.fail(c, reason)
   end
 end
 
--- Fails the connection if its WebSocket has ended.
+local function read(c, message)
+  -- A message that a waiting function has read, but not waited for, comes to the handler, too.
+  if message.is_read then return end
+  message.is_read = true
+  c.heard = clock()
+  if not c.error then c:on_message(message) end
+end
+
+-- Fails the connection if its WebSocket has ended, once all messages before the end are read.
 local function look(c)
   local socket = c.socket
   if c.error or not has_ended(socket) then return end
+  socket:receive { match = function(message) read(c, message) end, deadline = 1 }
   local reason = c.reason_of_end and c.reason_of_end(socket) or socket.error
   connection.fail(c, reason or "closed early: the server has closed the connection")
 end
@@ -97,14 +106,6 @@ end
 function connection.problem(c)
   look(c)
   return c.error
-end
-
-local function read(c, message)
-  -- A message that a waiting function has read, but not waited for, comes to the handler, too.
-  if message.is_read then return end
-  message.is_read = true
-  c.heard = clock()
-  if not c.error then c:on_message(message) end
 end
 
 ---Opens the WebSocket of a connection: a table with the `user`, the `row` of its requests (kind and tags) and `on_message(c, message)`. It has

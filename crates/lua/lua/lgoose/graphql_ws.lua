@@ -96,12 +96,18 @@ local function problem_of(client) return connection.problem(client.c) end
 -- Sends a message, whose payload may be nil.
 local function send(c, kind, id, payload) return c.socket:send(json.encode { type = kind, id = id, payload = payload }) end
 
--- Returns the first message of the errors of a result; nil if it has none.
+-- Returns the first message of a list of errors.
 local function message_of(errors)
-  if type(errors) ~= "table" or errors == json.null then return nil end
-  local first = errors[1]
+  local first = type(errors) == "table" and errors[1]
   local message = type(first) == "table" and first.message
-  return type(message) == "string" and message or first ~= nil and "the result has errors" or nil
+  return type(message) == "string" and message or "the server names no error"
+end
+
+-- Returns why a result counts as failed; nil if it does not.
+local function problem_in(result)
+  local errors = result.errors
+  if errors ~= nil and errors ~= json.null then return message_of(errors) end
+  if result.data == nil then return "protocol: the result has neither data nor errors" end
 end
 
 local function record(operation, problem)
@@ -123,9 +129,9 @@ local function take(operation, kind, payload)
   if kind == "complete" then return finish(operation, "complete") end
   local problem
   if kind == "error" then
-    problem = message_of(payload) or "the server refuses the operation"
+    problem = message_of(payload)
   else
-    problem = message_of(payload.errors)
+    problem = problem_in(payload)
   end
   if operation.is_query then
     -- Later results add to the first one.
@@ -279,7 +285,7 @@ function methods.next(subscription, timeout)
   timeout = seconds("subscription:next", timeout, 2) or subscription.timeout
   local result, missing = connection.take(subscription.c, subscription.queue, timeout, end_of, subscription)
   if not result then return nil, missing end
-  local problem = message_of(result.errors)
+  local problem = problem_in(result)
   if problem then return nil, problem, result end
   return result.data
 end

@@ -331,8 +331,9 @@ local function read_packet(c, text)
     return wake(c, socket.joining)
   elseif kind == 52 and socket.joining then -- CONNECT_ERROR
     socket.refusal = values
-    local data = values.data
-    return leave(socket, "refused: " .. tostring(values.message) .. (data ~= nil and data ~= null and " " .. json.encode(data) or ""))
+    local reason, data = values.message, values.data
+    reason = "refused: " .. (type(reason) == "string" and reason or "the server gives no reason")
+    return leave(socket, data ~= nil and data ~= null and reason .. " " .. json.encode(data) or reason)
   end
   local is_reply = kind == 51 or kind == 54
   local is_known = is_reply and id or (kind == 50 or kind == 53) and type(values[1]) == "string"
@@ -540,15 +541,14 @@ function socketio.connect(user, options)
   })
   local socket = new_socket(c, namespace, connection.seconds("socketio.connect", options.timeout, 2))
   if c.error then return socket end
-  user:timed("connect", function()
-    local ok, problem = true, nil
+  local _, problem = user:timed("connect", function()
+    local ok, missing = true, nil
     if c.opening then
-      ok, problem = wait_for(c, c.opening, socket.timeout)
+      ok, missing = wait_for(c, c.opening, socket.timeout)
     end
-    if not ok then return nil, problem end
+    if not ok then return nil, missing end
     return join(socket, options.auth)
   end, c.row)
-  local problem = problem_of(socket)
   if problem then
     fail(c, problem)
   else

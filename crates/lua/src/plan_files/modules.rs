@@ -14,7 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The modules that lgoose brings, by name.
-pub(crate) const BUILT_IN: [(&str, &str); 13] = [
+pub(crate) const BUILT_IN: [(&str, &str); 15] = [
     ("lgoose.aws", include_str!("../../lua/lgoose/aws.lua")),
     (
         "lgoose.connection",
@@ -28,6 +28,11 @@ pub(crate) const BUILT_IN: [(&str, &str); 13] = [
     ),
     ("lgoose.jwt", include_str!("../../lua/lgoose/jwt.lua")),
     ("lgoose.llm", include_str!("../../lua/lgoose/llm.lua")),
+    ("lgoose.mqtt", include_str!("../../lua/lgoose/mqtt.lua")),
+    (
+        "lgoose.mqtt_more",
+        include_str!("../../lua/lgoose/mqtt_more.lua"),
+    ),
     (
         "lgoose.postgres",
         include_str!("../../lua/lgoose/postgres.lua"),

@@ -582,7 +582,7 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
 /// What a server of a case sends: each part after it has received something more, the last one again and again if it is endless.
 struct Faulty {
     expected: &'static str,
-    options: &'static str,
+    with_tls: bool,
     parts: Vec<Vec<u8>>,
     is_endless: bool,
 }
@@ -590,7 +590,7 @@ struct Faulty {
 fn faulty(expected: &'static str, parts: &[Vec<u8>]) -> Faulty {
     Faulty {
         expected,
-        options: "",
+        with_tls: false,
         parts: parts.to_vec(),
         is_endless: false,
     }
@@ -634,8 +634,8 @@ fn faults() -> Vec<Faulty> {
         fault.is_endless = true;
         fault
     };
-    let with = |options, mut fault: Faulty| {
-        fault.options = options;
+    let with_tls = |mut fault: Faulty| {
+        fault.with_tls = true;
         fault
     };
     vec![
@@ -689,12 +689,16 @@ fn faults() -> Vec<Faulty> {
             BROKEN,
             &[scram, sasl(11, "r=NONCEmore,s=AAAA,i=1"), sasl(0, "")],
         ),
-        with("tls = true", faulty(BROKEN, &[b"E".to_vec()])),
-        with(
-            "tls = true",
-            faulty("tls: the server does not support TLS", &[b"N".to_vec()]),
-        ),
-        with("tls = true", faulty("timeout", &[vec![]])),
+        with_tls(faulty(BROKEN, &[b"E".to_vec()])),
+        with_tls(faulty(
+            "tls: the server does not support TLS",
+            &[b"N".to_vec()],
+        )),
+        with_tls(faulty("timeout", &[vec![]])),
+        with_tls(faulty(
+            "protocol: the peer has sent more before the TLS handshake",
+            &[b"Smore".to_vec()],
+        )),
         after_login("timeout", &[vec![]]),
         after_login("timeout", &[column("a", 23)]),
         after_login("timeout", &[done[..7].to_vec()]),
@@ -771,7 +775,7 @@ fn what_no_server_sends_is_a_failure_with_its_reason() {
     let faults = faults();
     let cases: Vec<Value> = faults
         .iter()
-        .map(|fault| json!({ "expected": fault.expected, "tls": fault.options != "" }))
+        .map(|fault| json!({ "expected": fault.expected, "tls": fault.with_tls }))
         .collect();
     fs::write(scratch("postgres_faults.json"), json!(cases).to_string()).expect("a file");
     let text = r#"local postgres = require "lgoose.postgres"

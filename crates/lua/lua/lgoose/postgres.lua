@@ -33,7 +33,7 @@ local postgres = {}
 ---@field application_name? string # (default: "lgoose")
 ---@field parameters? table<string, string|number> # settings of the session, such as { search_path = "shop" }
 ---@field statements? integer # the most statements that are kept prepared; 0 prepares each anew, as some poolers require (default: 100)
----@field timeout? lgoose.Duration # how long to wait for the server each time (default: the plan's timeout)
+---@field timeout? lgoose.Duration # for the login and for each query (default: the plan's timeout, for each wait)
 ---@field max_buffer? integer # the most bytes of a message of the server, such as a row (default: 1 MiB)
 ---@field tags? table<string, string|number|boolean> # of all its rows
 
@@ -101,7 +101,7 @@ local OPTIONS = "address, application_name, database, max_buffer, name, paramete
 
 local find, format, match, sub = string.find, string.format, string.match, string.sub
 local pack, unpack = string.pack, string.unpack
-local concat, kind_of = table.concat, math.type
+local concat, kind_of, clock = table.concat, math.type, os.clock
 local error, pairs, pcall, setmetatable, tonumber, tostring, type = error, pairs, pcall, setmetatable, tonumber, tostring, type
 local null = json.null
 
@@ -134,15 +134,30 @@ local function broken(db, problem, detail)
   return nil, problem, detail
 end
 
+-- Returns a duration in seconds.
+local function seconds(owner, duration, level)
+  local is_valid, rule = pcall(wait.constant, duration)
+  if not is_valid then error(owner .. ": option 'timeout' is a number of seconds, or a text such as '500ms'", level + 1) end
+  return rule[1]
+end
+
+-- Receives what has come, or so many bytes. Without a limit for the whole exchange, that of the plan applies each time.
+local function receive(db, what)
+  local deadline = db.deadline
+  if not deadline then return db.socket:receive(what) end
+  local rest = deadline - clock()
+  if rest <= 0 then return nil, "timeout" end
+  return db.socket:receive(what, { timeout = rest })
+end
+
 -- Reads the next message. Returns its kind, the text in which it is, and its first and its last place there; nil and a reason if none comes.
-local function next_message(db, timeout)
-  local rule = timeout and { timeout = timeout }
+local function next_message(db)
   while true do
     local text, at = db.received, db.at
     local there = #text - at + 1
     local more, problem
     if there < 5 then
-      more, problem = db.socket:receive("some", rule)
+      more, problem = receive(db, "some")
     else
       local kind, length = unpack(">c1I4", text, at)
       -- Only some kinds are ever long. Anything else is the beginning of another protocol.
@@ -157,7 +172,7 @@ local function next_message(db, timeout)
         end
         return kind, text, at + 5, at + length
       end
-      more, problem = db.socket:receive(length + 1 - there, rule)
+      more, problem = receive(db, length + 1 - there)
     end
     if not more then return nil, problem end
     db.received, db.at = sub(text, at) .. more, 1
@@ -207,9 +222,9 @@ local function read_error(db, text, at, last)
 end
 
 -- Reads the next message that is no notice and no setting, which may come at any time.
-local function next_reply(db, timeout, is_idle)
+local function next_reply(db, is_idle)
   while true do
-    local kind, text, at, last = next_message(db, timeout)
+    local kind, text, at, last = next_message(db)
     if not kind then
       -- What has arrived of a message by then is kept.
       if is_idle and text == "timeout" then return nil, text end
@@ -387,11 +402,11 @@ local STATUS = { I = "idle", T = "open", E = "failed" }
 local EMPTY = { names = {}, converters = {} }
 
 -- Reads all up to the end of an exchange. Returns the result of the last statement, or nil, the reason of the failure and its parts.
-local function read_results(db, timeout, statement)
+local function read_results(db, statement)
   local columns, rows = statement and statement.columns, {}
   local results, problem, detail = {}, nil, nil
   while true do
-    local kind, text, at, last = next_reply(db, timeout)
+    local kind, text, at, last = next_reply(db)
     if not kind then return nil, text end
     if kind == "D" then
       local row = columns and read_row(columns, text, at, last)
@@ -416,6 +431,8 @@ local function read_results(db, timeout, statement)
       local _, failed, parts = read_error(db, text, at, last)
       if not db.ok then return nil, failed, parts end
       if not problem then problem, detail = failed, parts end
+      -- All further ones only say that the transaction has failed.
+      if db.status == "open" then db.failure = failed end
     elseif kind == "Z" then
       db.status = STATUS[sub(text, at, last)]
       if not db.status or (#results == 0 and not problem) then return broken(db, BROKEN) end
@@ -450,19 +467,26 @@ local function over(db, ok, result, ...)
   return broken(db, "too large: the result does not fit into the memory of the user ('--lua-memory')")
 end
 
+-- Begins an exchange that ends within so many seconds.
+local function begin(db, timeout)
+  db.is_in_use, db.left = true, db.most
+  -- What has arrived is received in no time.
+  db.deadline = timeout and clock() + math.max(timeout, 0.001)
+end
+
 -- Counts an exchange as a request.
-local function timed(db, name, fn)
+local function timed(db, name, timeout, fn)
   return db.plan_user:timed(name, function()
     if not db.ok then return nil, db.error end
     if db.is_in_use then return nil, IN_USE end
-    db.is_in_use, db.left = true, db.most
+    begin(db, timeout or db.timeout)
     return over(db, pcall(fn))
   end, db.row)
 end
 
 -- Sends a query in the name of a row.
 local function run(db, name, timeout, sql, texts, count)
-  return timed(db, name, function()
+  return timed(db, name, timeout, function()
     local messages, statement
     if texts then
       messages, statement = execution(db, sql, texts, count)
@@ -471,7 +495,7 @@ local function run(db, name, timeout, sql, texts, count)
     end
     local sent, unsent = db.socket:send(messages)
     if not sent then return broken(db, unsent) end
-    local result, problem, detail = read_results(db, timeout or db.options.timeout, statement)
+    local result, problem, detail = read_results(db, statement)
     -- One that was not prepared, that something else has deallocated, or whose columns have changed is prepared anew.
     if statement and (not statement.is_parsed or (detail and (detail.code == "26000" or detail.code == "0A000"))) then
       statement.is_parsed, statement.columns = false, nil
@@ -489,6 +513,7 @@ function methods.query(db, sql, parameters, options)
   if options ~= nil then
     check_names("db:query", options, "name, timeout", 2)
     name, timeout = options.name, options.timeout
+    if timeout ~= nil then timeout = seconds("db:query", timeout, 2) end
   end
   if not name then name = (match(sql, "^[%s(]*(%a+)") or "query"):upper() end
   if not parameters then return run(db, name, timeout, sql) end
@@ -499,7 +524,7 @@ end
 local function finish(db, ok, value, problem, ...)
   if db.ok and db.status ~= "idle" then
     if ok and db.status == "failed" and (value or problem == nil) then
-      value, problem = nil, db.last_error and db.last_error.code .. ": " .. db.last_error.message
+      value, problem = nil, db.failure
     end
     if not ok or (not value and problem ~= nil) then
       run(db, "ROLLBACK", nil, "ROLLBACK")
@@ -543,11 +568,12 @@ end
 
 function methods.notified(db, timeout)
   local waiting = db.notifications
+  if timeout ~= nil then timeout = seconds("db:notified", timeout, 2) end
   if #waiting == 0 then
     if not db.ok then return nil, db.error end
     if db.is_in_use then return nil, IN_USE end
-    db.is_in_use, db.left = true, db.most
-    local kind, text, at, last = next_reply(db, timeout, true)
+    begin(db, timeout)
+    local kind, text, at, last = next_reply(db, true)
     db.is_in_use = false
     if not kind then return nil, text end
     if kind == "E" then
@@ -574,7 +600,7 @@ local connection_meta = { __name = "postgres connection", __index = methods }
 -- Reads the next message about the login. Returns the number of the method and its data.
 local function read_login(db)
   while true do
-    local kind, text, at, last = next_reply(db, db.options.timeout)
+    local kind, text, at, last = next_reply(db)
     if not kind then return nil, text end
     if kind == "E" then
       local _, problem = read_error(db, text, at, last)
@@ -666,7 +692,7 @@ local function start_tls(db)
   local ok, problem = socket:send "\0\0\0\8\4\210\22\47"
   if not ok then return broken(db, problem) end
   local reply
-  reply, problem = socket:receive(1, options.timeout and { timeout = options.timeout })
+  reply, problem = receive(db, 1)
   if not reply then return broken(db, problem) end
   if reply == "S" then
     ok, problem = socket:start_tls { server_name = options.server_name, timeout = options.timeout }
@@ -698,7 +724,7 @@ local function login(db)
   ok, problem = authenticate(db)
   if not ok then return nil, problem end
   while true do
-    local kind, reply, at, last = next_reply(db, options.timeout)
+    local kind, reply, at, last = next_reply(db)
     if not kind then return nil, reply end
     if kind == "Z" then
       return true
@@ -713,6 +739,7 @@ local function login(db)
   end
 end
 
+-- Checks the options of a connection. Returns its timeout in seconds.
 local function check(options)
   check_names("postgres.connect", options, OPTIONS, 3)
   for name, value in pairs(options) do
@@ -732,7 +759,8 @@ local function check(options)
     end
   end
   local tls = options.tls
-  if tls ~= nil and type(tls) ~= "boolean" and tls ~= "prefer" then error("postgres.connect: option 'tls' is true, false or \"prefer\"", 3) end
+  if tls ~= nil and type(tls) ~= "boolean" and tls ~= "prefer" then error("postgres.connect: option 'tls' is true, false or 'prefer'", 3) end
+  return options.timeout ~= nil and seconds("postgres.connect", options.timeout, 3) or nil
 end
 
 ---Opens a connection.
@@ -742,7 +770,7 @@ end
 function postgres.connect(user, options)
   options = options or {}
   if type(user) ~= "table" then error("postgres.connect takes the user: postgres.connect(user, { … })", 2) end
-  check(options)
+  local timeout = check(options)
   local socket = user:tcp(options.address, {
     name = options.name or "postgres",
     timeout = options.timeout,
@@ -766,10 +794,11 @@ function postgres.connect(user, options)
     at = 1,
     is_in_use = false,
     most = options.max_buffer or 1 << 20,
+    timeout = timeout,
     plan_user = user,
     row = { kind = "SQL", tags = options.tags },
   }, connection_meta)
-  if db.ok then timed(db, "connect", function() return login(db) end) end
+  if db.ok then timed(db, "connect", nil, function() return login(db) end) end
   return db
 end
 

@@ -782,7 +782,9 @@ fn what_no_server_sends_is_a_failure_with_its_reason() {
         local cases = data.json "postgres_faults.json"
         task { function(user)
           for number, case in ipairs(cases) do
-            local db = postgres.connect(user, { password = "secret", timeout = "300ms", tls = case.tls })
+            -- A busy machine may be slow where something is to come.
+            local timeout = case.expected == "timeout" and "300ms" or "60s"
+            local db = postgres.connect(user, { password = "secret", timeout = timeout, tls = case.tls })
             local rows, problem = db:query "select 1"
             local got = rows and rows[1].a or problem
             if got ~= case.expected then error(number .. ": " .. tostring(got) .. ", not " .. case.expected) end

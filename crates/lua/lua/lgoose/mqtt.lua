@@ -450,7 +450,7 @@ local function await(client, timeout, ready, argument)
       -- Whoever reads hands over what the others wait for.
       park(client, left)
     else
-      local done, problem = read(client, left and max(left, 0))
+      local done, problem = read(client, left and max(left, 0.001))
       has_read = true
       wake(client)
       if not done and not left then return nil, problem end

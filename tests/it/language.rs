@@ -58,6 +58,8 @@ const OTHERS: &[&str] = &[
     "hooks",
     "llm",
     "measures",
+    "mqtt",
+    "mqtt_garbage",
     "orders",
     "postgres",
     "raising",

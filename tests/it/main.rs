@@ -66,6 +66,7 @@ mod machine;
 mod malformed;
 mod measures;
 mod mistakes;
+mod mqtt;
 mod naming;
 mod nginx;
 mod one_page;

@@ -217,11 +217,13 @@ fn every_message_of_a_load_is_counted_once_on_both_sides() {
     server.keep("load/#");
     let before = server.received();
     let text = r#"local mqtt = require "lgoose.mqtt"
+        local subscribed = require("lgoose.shared").counter "subscribed"
         task { "connect", on_start = true, function(user)
           local client = mqtt.connect(user, { version = user.id % 2 == 0 and 3 or 5 })
           client:subscribe("load/" .. user.id % 5 + 1, { qos = 2 })
           user.data.client = client
-          run.ready()
+          subscribed:incr()
+          while subscribed:get() < 5 do user:wait "5ms" end
         end }
         task { "exchange", function(user)
           local client = user.data.client

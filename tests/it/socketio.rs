@@ -248,7 +248,7 @@ fn send_garbage(stream: TcpStream) {
     let Ok(mut socket) = accept(stream) else {
         return;
     };
-    let mut send = |socket: &mut tungstenite::WebSocket<TcpStream>, texts: &[&str]| {
+    let send = |socket: &mut tungstenite::WebSocket<TcpStream>, texts: &[&str]| {
         for text in texts {
             let message = match *text {
                 "binary" => Message::binary(vec![1, 2, 3]),

@@ -209,10 +209,17 @@ end
 
 local function call_later(socket, event)
   local c, calls = socket.c, socket.calls
-  if push(c, calls, event) > c.most then return fail(c, ("too many events: %d wait for the function of '%s'"):format(c.most, event[1])) end
+  push(c, calls, event)
   if not calls.runs then
     calls.runs = true
     c.user:spawn(function() call_handlers(socket) end, { life = "user" })
+  end
+  -- A burst is read faster than functions are called.
+  local tries = 0
+  while calls.last - calls.first >= c.most do
+    if tries == 1000 then return fail(c, ("too many events: %d ('max_events') wait for the function of '%s'"):format(c.most, event[1])) end
+    tries = tries + 1
+    c.user:wait(0.001)
   end
 end
 

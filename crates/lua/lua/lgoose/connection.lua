@@ -159,16 +159,16 @@ end
 
 -- Waits while another function reads.
 local function follow(c, item, deadline)
-  local user = c.user
+  local user, sleepers = c.user, c.sleepers
   local sleeper = user:spawn(function()
-    -- The one that reads may have been cancelled, and wakes nobody then.
-    while c.leader and clock() < deadline do
+    -- Whoever is cancelled wakes nobody, be it the function that reads or this one.
+    while sleepers[item] and c.leader and clock() < deadline do
       user:wait(min(0.1, deadline - clock()))
     end
-  end)
-  c.sleepers[item] = sleeper
+  end, { life = "user" })
+  sleepers[item] = sleeper
+  local _ <close> = setmetatable({}, { __close = function() sleepers[item] = nil end })
   sleeper:join()
-  c.sleepers[item] = nil
 end
 
 ---Waits until `connection.wake` is called with the item. Returns true, or nil and the reason.

@@ -70,6 +70,8 @@ local OPTIONS = {
 
 local NAMESPACE_OPTIONS = { auth = "table", timeout = "duration" }
 
+local REQUEST_OPTIONS = { name = "string", timeout = "duration" }
+
 -- Names that are not those of events.
 local RESERVED = { connect = true, connect_error = true, disconnect = true, disconnecting = true }
 
@@ -446,8 +448,11 @@ function methods.request(socket, name, ...)
   local row = name
   if type(name) == "table" then
     values = event_of("request", unpack(name))
+    for key, value in pairs(name) do
+      if type(key) == "string" then connection.check("socket:request", { [key] = value }, REQUEST_OPTIONS, 2) end
+    end
     row = name.name or name[1]
-    if name.timeout ~= nil then timeout = connection.seconds("socket:request", name.timeout, 2) end
+    timeout = connection.seconds("socket:request", name.timeout, 2) or timeout
   else
     values = event_of("request", name, ...)
   end

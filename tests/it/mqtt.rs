@@ -2,13 +2,14 @@
 //! "skipped" and passes, and fails with `LGOOSE_NEED_MOSQUITTO=1`. What was sent is judged by the server's own counts and by
 //! `mosquitto_sub`. What no server would send comes from one that is made here.
 
-use crate::program::{Lgoose, empty_folder, plan, wait_until};
+use crate::program::{Lgoose, empty_folder, plan, scratch, wait_until};
 use crate::report::{iterate_at, read, run};
 use crate::secure::Authority;
 use crate::skipping::skip;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
@@ -117,23 +118,29 @@ protocol websockets
         String::from_utf8_lossy(&ended.stdout).into_owned()
     }
 
-    /// Keeps the messages of these topics from now on.
-    fn keep(&self, topics: &str) {
-        self.client(
-            "mosquitto_sub",
-            &["-c", "-i", "judge", "-q", "2", "-t", topics, "-E"],
-        );
-    }
-
-    /// Returns so many of the messages that it has kept, as topic, QoS, bytes, type of the content and other properties, sorted.
-    fn kept(&self, topics: &str, count: usize) -> Vec<String> {
-        let (count, format) = (count.to_string(), "%t %q %l %C %P");
-        let mut arguments = vec!["-c", "-i", "judge", "-q", "2", "-t", topics];
-        arguments.extend(["-C", &count, "-W", "20", "-F", format]);
-        let text = self.client("mosquitto_sub", &arguments);
-        let mut lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
-        lines.sort();
-        lines
+    /// Starts a subscriber of all topics below a level.
+    fn subscriber(&self, level: &str) -> Subscriber {
+        let file = scratch(&format!("mqtt_{level}_{}", self.ports[0]));
+        let client = Command::new("mosquitto_sub")
+            .args(["-V", "mqttv5", "-p", &self.ports[0].to_string()])
+            .args(["-q", "2", "-t", &format!("{level}/#")])
+            .args(["-F", "%t %q %l %C %P"])
+            .stdin(Stdio::null())
+            .stdout(File::create(&file).expect("it is ours"))
+            .spawn()
+            .expect("the clients come with the server");
+        let mut subscriber = Subscriber {
+            file,
+            client,
+            probes: 0,
+        };
+        let probe = format!("{level}/probe");
+        wait_until("the subscriber is there", || {
+            self.client("mosquitto_pub", &["-t", &probe, "-m", "x"]);
+            subscriber.probes += 1;
+            !subscriber.lines().is_empty()
+        });
+        subscriber
     }
 
     /// Returns the number of messages that were published to it, by its own count of some moment in the last second.
@@ -141,6 +148,42 @@ protocol websockets
         let topic = "$SYS/broker/publish/messages/received";
         let text = self.client("mosquitto_sub", &["-t", topic, "-C", "1", "-W", "5"]);
         text.trim().parse().unwrap_or(0)
+    }
+}
+
+/// A subscriber that did not come from here; killed when this is dropped.
+struct Subscriber {
+    file: PathBuf,
+    client: Child,
+    /// The number of messages that were published to see whether it is there.
+    probes: u64,
+}
+
+impl Subscriber {
+    /// Returns the messages so far, as topic, QoS, bytes, type of the content and other properties, sorted.
+    fn lines(&self) -> Vec<String> {
+        let text = fs::read_to_string(&self.file).expect("it is ours");
+        let mut lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
+        lines.sort();
+        lines
+    }
+
+    /// Waits for so many messages, and returns them without the first ones.
+    fn finish(self, count: usize) -> Vec<String> {
+        let received = || {
+            let mut lines = self.lines();
+            lines.retain(|line| !line.contains("/probe "));
+            lines
+        };
+        wait_until("all messages have come", || received().len() >= count);
+        received()
+    }
+}
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        let _gone = self.client.kill();
+        let _gone = self.client.wait();
     }
 }
 
@@ -166,7 +209,7 @@ fn messages_go_in_both_directions_at_each_qos() {
         let options = ["-r", "-q", qos, "-t", topic];
         server.client("mosquitto_pub", &[&options[..], &payload].concat());
     }
-    server.keep("judged/#");
+    let subscriber = server.subscriber("judged");
     let [_, users, tls, web] = server.ports;
     let ca = server.authority.file("mqtt_ca.pem");
     let ports = [("USERS", users), ("TLS", tls), ("WEB", web)];
@@ -187,7 +230,7 @@ fn messages_go_in_both_directions_at_each_qos() {
         "judged/5 2 300000".to_owned(),
     ]);
     expected.sort();
-    assert_eq!(server.kept("judged/#", expected.len()), expected);
+    assert_eq!(subscriber.finish(expected.len()), expected);
     for (row, count, failures) in [
         ("TCP v3", 1, 0),
         ("TLS mqtt", 2, 0),
@@ -214,8 +257,7 @@ fn every_message_of_a_load_is_counted_once_on_both_sides() {
     let Some(server) = Mosquitto::start("load") else {
         return;
     };
-    server.keep("load/#");
-    let before = server.received();
+    let subscriber = server.subscriber("load");
     let text = r#"local mqtt = require "lgoose.mqtt"
         local subscribed = require("lgoose.shared").counter "subscribed"
         task { "connect", on_start = true, function(user)
@@ -250,11 +292,10 @@ fn every_message_of_a_load_is_counted_once_on_both_sides() {
     ] {
         assert_eq!(report.count(row), count, "{row}");
     }
-    assert_eq!(server.kept("load/#", 600).len(), 600);
-    wait_until("the server has counted", || {
-        server.received() >= before + 600
-    });
-    assert_eq!(server.received(), before + 600);
+    let published = subscriber.probes + 600;
+    assert_eq!(subscriber.finish(600).len(), 600);
+    wait_until("the server has counted", || server.received() >= published);
+    assert_eq!(server.received(), published);
 }
 
 #[test]

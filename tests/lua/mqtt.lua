@@ -224,7 +224,10 @@ task { "jobs that share a connection", sequence = 9, function(user)
   -- What the cancelled one was waiting for goes to the next.
   client:publish("shared", "later", { qos = 1 })
   same(next_of(client), "shared later 1", "others can receive")
+  local waiting = user:spawn(function() return client:receive(20) end)
+  user:wait "10ms"
   client:disconnect()
+  same(select(2, waiting:join()), "closed early: the plan has closed the connection", "which is no failure")
 end }
 
 task { "pings are sent in the background", sequence = 10, function(user)
@@ -243,6 +246,7 @@ task { "mistakes", sequence = 11, function(user)
   raises("option 'keep_alive' must be a duration", mqtt.connect, user, { keep_alive = "soon" })
   raises("option 'keep_alive' is 65535 seconds at most", mqtt.connect, user, { keep_alive = "20h" })
   raises("option 'session_expiry' is for version 5", mqtt.connect, user, { session_expiry = 5 })
+  raises("option 'websocket' has the address, and TLS by wss://", mqtt.connect, user, { websocket = "/mqtt", tls = true })
   raises("a password needs a user", mqtt.connect, user, { password = "x" })
   raises("mqtt.connect: will: the topic is empty", mqtt.connect, user, { will = { topic = "" } })
   raises("mqtt.connect: will: unknown option 'delay'", mqtt.connect, user, { will = { topic = "a", delay = 3 } })

@@ -320,6 +320,7 @@ local function next_packet(client, seconds)
   end
 end
 
+local CLOSED <const> = "closed early: the plan has closed the connection"
 local MALFORMED <const> = "protocol: a packet is malformed"
 
 -- Returns about how much memory a message takes that waits for the plan.
@@ -593,7 +594,8 @@ function methods.receive(client, timeout)
   local ready, problem = await(client, seconds, has_message)
   if not ready then
     -- No exchange that is measured fails, nor does the socket where the end comes between two packets.
-    if was_open and problem ~= "timeout" and client.error == problem then
+    if was_open and not client.ok and problem ~= CLOSED and not client.is_counted then
+      client.is_counted = true
       client.plan_user:record { kind = "MQTT", name = "receive", time = 0, error = problem, tags = client.row.tags }
     end
     return nil, problem
@@ -618,7 +620,7 @@ function methods.ping(client)
   end)
 end
 
-function methods.close(client) broken(client, "closed early: the plan has closed the connection") end
+function methods.close(client) broken(client, CLOSED) end
 
 function methods.disconnect(client)
   if client.ok then send(client, "\xE0\0") end
@@ -704,6 +706,9 @@ function mqtt.connect(user, options)
   local version, will = options.version or 3, options.will
   if version ~= 3 and version ~= 5 then error("mqtt.connect: option 'version' is 3, for MQTT 3.1.1, or 5", 2) end
   if version == 3 and options.session_expiry then error("mqtt.connect: option 'session_expiry' is for version 5", 2) end
+  if options.websocket and (options.address or options.tls) then
+    error("mqtt.connect: option 'websocket' has the address, and TLS by wss://", 2)
+  end
   if version == 3 and options.password and not options.user then error("mqtt.connect: a password needs a user", 2) end
   local id = options.client_id or ("lgoose%dx%08x"):format(user.id, random.int(0, 0xFFFFFFFF))
   local keep_alive = math.ceil(seconds_of(options.keep_alive or 60))

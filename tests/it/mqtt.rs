@@ -292,7 +292,8 @@ fn every_message_of_a_load_is_counted_once_on_both_sides() {
     ] {
         assert_eq!(report.count(row), count, "{row}");
     }
-    let published = subscriber.probes + 600;
+    // Its count leaves out QoS 2.
+    let published = subscriber.probes + 400;
     assert_eq!(subscriber.finish(600).len(), 600);
     wait_until("the server has counted", || server.received() >= published);
     assert_eq!(server.received(), published);

@@ -80,7 +80,7 @@ local mqtt = {}
 
 -- The options of each call, with the type of each.
 local CONNECT_OPTIONS <const> = " address=string clean=boolean client_id=string keep_alive=duration max_buffer=count name=string password=string "
-  .. "properties=table server_name=string session_expiry=duration tags=table timeout=duration tls=boolean user=string version=count "
+  .. "properties=table server_name=string session_expiry=duration tags=table timeout=duration tls=boolean user=string version=version "
   .. "websocket=string will=table"
 local WILL_OPTIONS <const> = " payload=payload properties=table qos=qos retain=boolean topic=string"
 local PUBLISH_OPTIONS <const> = " name=string properties=table qos=qos retain=boolean"
@@ -97,7 +97,7 @@ local MESSAGE_COST <const> = 400
 local LONGEST_PARKED <const> = 0.25
 -- After this time a job beside which another one reads gives up if the connection has no 'timeout'.
 local DEFAULT_TIMEOUT <const> = 60
--- One less than there are identifiers of packets: some are for subscriptions.
+-- Fewer than there are identifiers of packets, since subscriptions have some of them.
 local MOST_IN_FLIGHT <const> = 65000
 
 local byte, char, find, match, sub, pack, unpack =
@@ -132,6 +132,7 @@ end
 
 local function is_option(kind, value)
   if kind == "duration" then return seconds_of(value), 'a duration such as 5 or "500ms"' end
+  if kind == "version" then return value == 3 or value == 5, "3, for MQTT 3.1.1, or 5" end
   if kind == "qos" then return value == 0 or value == 1 or value == 2, "0, 1 or 2" end
   if kind == "count" then return kind_of(value) == "integer" and value > 0, "a whole number, at least 1" end
   if kind == "payload" then return payload_of(value), "a string, a number or a table" end
@@ -271,12 +272,15 @@ local function broken(client, problem)
 end
 
 local function send(client, data)
-  local socket = client.socket
+  local socket, begin = client.socket, clock()
   -- Another job's packet is sent to its end. Where that job was cancelled, the socket is closed.
-  while client.is_sending and socket.ok do park(client, LONGEST_PARKED) end
+  while client.is_sending and socket.ok do
+    if clock() - begin > (client.timeout or DEFAULT_TIMEOUT) then return broken(client, "timeout") end
+    park(client, LONGEST_PARKED)
+  end
   if not client.ok then return nil, client.error end
   client.is_sending = true
-  local sent, problem = socket:send(data)
+  local sent, problem = socket:send(data, client.send_options)
   client.is_sending, client.sent_at = false, clock()
   if not sent then return broken(client, problem) end
   wake(client)
@@ -548,7 +552,11 @@ function methods.subscribe(client, topics, options)
   local filters, parts = filters_of("client:subscribe", topics), {}
   local properties = write_properties("client:subscribe", client.version, options.properties)
   local flags = options.qos or 0
-  if client.version == 5 then
+  if client.version == 3 then
+    if options.no_local or options.retain_as_published or options.retain_handling then
+      error("client:subscribe: only version 5 has such options", 2)
+    end
+  else
     flags = flags
       | (options.no_local and 4 or 0)
       | (options.retain_as_published and 8 or 0)
@@ -704,7 +712,6 @@ function mqtt.connect(user, options)
   if type(user) ~= "table" then error("mqtt.connect takes the user: mqtt.connect(user, { … })", 2) end
   check_options("mqtt.connect", options, CONNECT_OPTIONS)
   local version, will = options.version or 3, options.will
-  if version ~= 3 and version ~= 5 then error("mqtt.connect: option 'version' is 3, for MQTT 3.1.1, or 5", 2) end
   if version == 3 and options.session_expiry then error("mqtt.connect: option 'session_expiry' is for version 5", 2) end
   if options.websocket and (options.address or options.tls) then
     error("mqtt.connect: option 'websocket' has the address, and TLS by wss://", 2)
@@ -756,6 +763,7 @@ function mqtt.connect(user, options)
     server = {},
     keep_alive = keep_alive,
     timeout = options.timeout and seconds_of(options.timeout),
+    send_options = options.timeout and { timeout = options.timeout },
     most = options.max_buffer or 1 << 20,
     plan_user = user,
     row = { kind = "MQTT", tags = options.tags },

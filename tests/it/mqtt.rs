@@ -404,10 +404,10 @@ fn repeat_identifiers(listener: &TcpListener) {
                 };
                 let digits = String::from_utf8_lossy(identifier).into_owned();
                 let digits = digits.split('-').next_back().unwrap_or_default().to_owned();
-                let answer = (0..digits.len() / 2)
+                let response = (0..digits.len() / 2)
                     .map(|n| u8::from_str_radix(&digits[2 * n..2 * n + 2], 16).expect("digits"));
-                let answer: Vec<u8> = answer.collect();
-                let _gone = stream.write_all(&answer);
+                let response: Vec<u8> = response.collect();
+                let _gone = stream.write_all(&response);
                 break;
             }
             // A client that gives up closes it.

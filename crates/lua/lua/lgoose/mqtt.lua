@@ -16,7 +16,7 @@ local mqtt = {}
 ---@field address? string # host:port (default: the host of the user, and its port)
 ---@field name? string # the row of the connection (default: "mqtt")
 ---@field version? 3|5 # 3 is MQTT 3.1.1 (default: 3)
----@field client_id? string # (default: one by chance)
+---@field client_id? string # (default: a random one)
 ---@field user? string
 ---@field password? string
 ---@field keep_alive? lgoose.Duration # after this time without a packet, a ping is sent, also between tasks; 0 for none (default: 60)
@@ -47,14 +47,14 @@ local mqtt = {}
 ---@field error? string # why it is not ok
 ---@field client_id string # its own, or the one that the server has assigned
 ---@field session_present boolean # whether the server had a session of this client
----@field server lgoose.mqtt.Properties # with version 5: what the server says of itself, such as `receive_maximum`
+---@field server lgoose.mqtt.Properties # with version 5: the properties of CONNACK, such as `receive_maximum`
 ---@field publish fun(self: lgoose.mqtt.Client, topic: string, payload?: string|number|table, options?: lgoose.mqtt.PublishOptions): true?, string? # publishes a message, a table as JSON; returns nil and the reason if that failed
 ---@field subscribe fun(self: lgoose.mqtt.Client, topics: string|string[], options?: lgoose.mqtt.SubscribeOptions): (integer|integer[])?, string? # returns the granted QoS, of a list of topics a list; nil and the reason if the server refuses one
 ---@field unsubscribe fun(self: lgoose.mqtt.Client, topics: string|string[], options?: { name: string }): true?, string?
 ---@field receive fun(self: lgoose.mqtt.Client, timeout?: lgoose.Duration): lgoose.mqtt.Message?, string? # waits for the next message, and acknowledges it; nil and the reason if none arrived in time or the connection has ended
 ---@field ping fun(self: lgoose.mqtt.Client): true?, string? # sends a ping, and waits for the response
----@field disconnect fun(self: lgoose.mqtt.Client) # says goodbye, and closes the connection
----@field close fun(self: lgoose.mqtt.Client) # closes the connection without a word, so that the server publishes the will
+---@field disconnect fun(self: lgoose.mqtt.Client) # sends DISCONNECT, and closes the connection
+---@field close fun(self: lgoose.mqtt.Client) # closes the connection without DISCONNECT, so that the server publishes the will
 
 ---@class lgoose.mqtt.PublishOptions
 ---@field qos? 0|1|2 # (default: 0)

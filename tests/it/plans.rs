@@ -6,9 +6,13 @@ use crate::report::read;
 use std::path::{Path, PathBuf};
 
 /// Plans that need more than a built-in site or more than a second, and the test that runs each instead.
-const ELSEWHERE: [(&str, &str); 3] = [
+const ELSEWHERE: [(&str, &str); 7] = [
     ("plans/llm.lua", "tests/it/llm.rs"),
     ("plans/wordpress.lua", "tests/it/wordpress.rs"),
+    ("examples/iot.lua", "tests/it/mqtt.rs"),
+    ("examples/postgres.lua", "tests/it/postgres.rs"),
+    ("examples/socketio_chat.lua", "tests/it/socketio.rs"),
+    ("examples/subscriptions.lua", "tests/it/graphql_ws.rs"),
     ("examples/from/k6_scenarios.lua", "tests/it/from.rs"),
 ];
 

@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with the installed functions.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub const STUBS: [(&str, &str); 18] = [
+pub const STUBS: [(&str, &str); 24] = [
     ("plan.lua", include_str!("../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../lua/meta/options.lua")),
@@ -17,12 +17,29 @@ pub const STUBS: [(&str, &str); 18] = [
     ),
     ("lgoose/aws.lua", include_str!("../../lua/lgoose/aws.lua")),
     (
+        "lgoose/connection.lua",
+        include_str!("../../lua/lgoose/connection.lua"),
+    ),
+    (
         "lgoose/drupal.lua",
         include_str!("../../lua/lgoose/drupal.lua"),
     ),
     ("lgoose/fake.lua", include_str!("../../lua/lgoose/fake.lua")),
+    (
+        "lgoose/graphql_ws.lua",
+        include_str!("../../lua/lgoose/graphql_ws.lua"),
+    ),
     ("lgoose/jwt.lua", include_str!("../../lua/lgoose/jwt.lua")),
     ("lgoose/llm.lua", include_str!("../../lua/lgoose/llm.lua")),
+    ("lgoose/mqtt.lua", include_str!("../../lua/lgoose/mqtt.lua")),
+    (
+        "lgoose/mqtt_more.lua",
+        include_str!("../../lua/lgoose/mqtt_more.lua"),
+    ),
+    (
+        "lgoose/postgres.lua",
+        include_str!("../../lua/lgoose/postgres.lua"),
+    ),
     (
         "lgoose/redis.lua",
         include_str!("../../lua/lgoose/redis.lua"),
@@ -32,6 +49,10 @@ pub const STUBS: [(&str, &str); 18] = [
         include_str!("../../lua/lgoose/shared.lua"),
     ),
     ("lgoose/smtp.lua", include_str!("../../lua/lgoose/smtp.lua")),
+    (
+        "lgoose/socketio.lua",
+        include_str!("../../lua/lgoose/socketio.lua"),
+    ),
     ("lgoose/totp.lua", include_str!("../../lua/lgoose/totp.lua")),
 ];
 

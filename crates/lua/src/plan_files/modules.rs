@@ -14,15 +14,36 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The modules that lgoose brings, by name.
-pub(crate) const BUILT_IN: [(&str, &str); 9] = [
+pub(crate) const BUILT_IN: [(&str, &str); 15] = [
     ("lgoose.aws", include_str!("../../lua/lgoose/aws.lua")),
+    (
+        "lgoose.connection",
+        include_str!("../../lua/lgoose/connection.lua"),
+    ),
     ("lgoose.drupal", include_str!("../../lua/lgoose/drupal.lua")),
     ("lgoose.fake", include_str!("../../lua/lgoose/fake.lua")),
+    (
+        "lgoose.graphql_ws",
+        include_str!("../../lua/lgoose/graphql_ws.lua"),
+    ),
     ("lgoose.jwt", include_str!("../../lua/lgoose/jwt.lua")),
     ("lgoose.llm", include_str!("../../lua/lgoose/llm.lua")),
+    ("lgoose.mqtt", include_str!("../../lua/lgoose/mqtt.lua")),
+    (
+        "lgoose.mqtt_more",
+        include_str!("../../lua/lgoose/mqtt_more.lua"),
+    ),
+    (
+        "lgoose.postgres",
+        include_str!("../../lua/lgoose/postgres.lua"),
+    ),
     ("lgoose.redis", include_str!("../../lua/lgoose/redis.lua")),
     ("lgoose.shared", include_str!("../../lua/lgoose/shared.lua")),
     ("lgoose.smtp", include_str!("../../lua/lgoose/smtp.lua")),
+    (
+        "lgoose.socketio",
+        include_str!("../../lua/lgoose/socketio.lua"),
+    ),
     ("lgoose.totp", include_str!("../../lua/lgoose/totp.lua")),
 ];
 

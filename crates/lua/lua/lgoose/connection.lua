@@ -1,0 +1,256 @@
+---What `lgoose.socketio` and `lgoose.graphql_ws` have in common: a WebSocket for whose messages several functions of a plan wait at a time.
+---Each message is read once, by a waiting function or, while none waits, by the handler of the socket.
+---@class lgoose.connection
+local connection = {}
+
+local clock = os.clock
+local error, next, pairs, setmetatable, tostring, type = error, next, pairs, setmetatable, tostring, type
+local max, min = math.max, math.min
+
+-- How long a wait without a limit of its own lasts at most while messages for others never cease, in seconds.
+local LONGEST = 600
+
+---Checks the options of a call: their names and types.
+---@param call string # its name, for messages
+---@param options any
+---@param types table<string, string> # the type of each option; "duration", "count", and "any" are types, too
+---@param level integer # of the caller
+function connection.check(call, options, types, level)
+  if type(options) ~= "table" then error(call .. ": the options are a table", level + 1) end
+  for name, value in pairs(options) do
+    local expected = types[name]
+    if not expected then
+      local names = {}
+      for known in pairs(types) do
+        names[#names + 1] = known
+      end
+      table.sort(names)
+      error(("%s: unknown option '%s'; options: %s"):format(call, tostring(name), table.concat(names, ", ")), level + 1)
+    elseif expected == "count" then
+      if math.type(value) ~= "integer" or value < 1 then
+        error(("%s: option '%s' is a whole number, at least 1, not %s"):format(call, name, tostring(value)), level + 1)
+      end
+    elseif expected == "duration" then
+      connection.seconds(call, value, level + 1)
+    elseif expected ~= "any" and type(value) ~= expected then
+      error(("%s: option '%s' must be a %s, not %s"):format(call, name, expected, type(value)), level + 1)
+    end
+  end
+end
+
+---Returns a duration in seconds; nil for nil.
+---@param call string
+---@param duration? lgoose.Duration
+---@param level integer
+---@return number?
+function connection.seconds(call, duration, level)
+  if duration == nil then return nil end
+  local ok, rule = pcall(wait.constant, duration)
+  if not ok then error(('%s: the timeout is a number of seconds, or a text such as "500ms", not %s'):format(call, tostring(duration)), level + 1) end
+  return rule[1]
+end
+
+-- Whether the WebSocket has ended, though messages may be left to read: one that the server has closed cleanly is still ok.
+local function has_ended(socket) return not socket.ok or socket.close_reason ~= nil end
+
+-- Ends a wait.
+local function wake(c, item)
+  item.done = true
+  local sleeper = c.sleepers[item]
+  if sleeper then
+    c.sleepers[item] = nil
+    sleeper:cancel()
+  end
+end
+
+---Ends the connection for a reason, which those who wait for something get. The first reason counts.
+function connection.fail(c, reason)
+  if c.error then return end
+  c.error = reason
+  local item = next(c.sleepers)
+  while item do
+    wake(c, item)
+    item = next(c.sleepers)
+  end
+  local socket = c.socket
+  local is_counted = not socket.ok
+  if not has_ended(socket) then
+    -- The close may take a while.
+    c.user:spawn(function() socket:close() end, { life = "user" })
+  end
+  if c.on_end then is_counted = c:on_end(reason) or is_counted end
+  -- What has made the WebSocket itself fail is counted in its row.
+  if c.is_open and not is_counted then
+    c.user:record { kind = c.row.kind, name = "disconnect", time = 0, error = reason, tags = c.row.tags }
+  end
+end
+
+local function read(c, message)
+  -- A message that a waiting function has read, but not waited for, comes to the handler, too.
+  if message.is_read then return end
+  message.is_read = true
+  c.heard = clock()
+  if not c.error then c:on_message(message) end
+end
+
+-- Fails the connection if its WebSocket has ended, once all messages before the end are read.
+local function look(c)
+  local socket = c.socket
+  if c.error or not has_ended(socket) then return end
+  socket:receive { match = function(message) read(c, message) end, deadline = 1 }
+  local reason = c.reason_of_end and c.reason_of_end(socket) or socket.error
+  connection.fail(c, reason or "closed early: the server has closed the connection")
+end
+
+---Returns why the connection is not open; nil if it is.
+function connection.problem(c)
+  look(c)
+  return c.error
+end
+
+---Opens the WebSocket of a connection: a table with the `user`, the `row` of its requests (kind and tags) and `on_message(c, message)`. It has
+---an `error` if that fails.
+---@param c table
+---@param path string
+---@param options lgoose.WebSocketOptions
+---@return table c
+function connection.open(c, path, options)
+  local socket = c.user:websocket(path, options)
+  c.socket, c.heard, c.sleepers = socket, clock(), {}
+  if socket.status == 101 and socket.ok then
+    socket:on_message(function(message) read(c, message) end)
+  else
+    c.error = socket.error or "closed early: the server has closed the connection"
+  end
+  return c
+end
+
+-- Reads messages until the one comes that the item waits for. Returns the reason if it does not.
+local function lead(c, item, timeout, deadline)
+  c.leader = item
+  local _ <close> = setmetatable({}, { __close = function() c.leader = nil end })
+  local socket = c.socket
+  local options = {
+    match = function(message)
+      read(c, message)
+      return item.done or c.error
+    end,
+  }
+  while true do
+    local now = clock()
+    options.deadline = deadline - now
+    if timeout then
+      if deadline <= now then return "timeout" end
+      options.timeout = deadline - now
+    end
+    -- A connection is silent no longer than that.
+    if timeout and c.patience then options.deadline = max(0.001, min(options.deadline, c.heard + c.patience - now)) end
+    socket:receive(options)
+    if item.done then return end
+    look(c)
+    if c.error then return c.error end
+    if c.patience and clock() - c.heard >= c.patience then
+      connection.fail(c, "ping timeout: nothing has come for " .. c.patience .. " s")
+      return c.error
+    end
+    if not timeout then return "timeout" end
+  end
+end
+
+-- Waits while another function reads.
+local function follow(c, item, deadline)
+  local user, sleepers = c.user, c.sleepers
+  local sleeper = user:spawn(function()
+    -- Whoever is cancelled wakes nobody, be it the function that reads or this one.
+    while sleepers[item] and c.leader and clock() < deadline do
+      user:wait(min(0.1, deadline - clock()))
+    end
+  end, { life = "user" })
+  sleepers[item] = sleeper
+  local _ <close> = setmetatable({}, { __close = function() sleepers[item] = nil end })
+  sleeper:join()
+end
+
+---Waits until `connection.wake` is called with the item. Returns true, or nil and the reason.
+---@param c table
+---@param item table # its own table for each wait
+---@param timeout? number # in seconds (default: the plan's timeout)
+---@return true?, string?
+function connection.wait(c, item, timeout)
+  local deadline = clock() + (timeout or LONGEST)
+  look(c)
+  while not item.done do
+    if c.error then return nil, c.error end
+    if not c.leader then
+      local problem = lead(c, item, timeout, deadline)
+      -- Another one reads from now on.
+      local follower, sleeper = next(c.sleepers)
+      if follower then
+        c.sleepers[follower] = nil
+        sleeper:cancel()
+      end
+      if problem then return nil, problem end
+    elseif clock() >= deadline then
+      return nil, "timeout"
+    else
+      follow(c, item, deadline)
+    end
+  end
+  return true
+end
+
+connection.wake = wake
+
+---Wakes those who wait for a value of a queue.
+function connection.wake_all(c, queue)
+  local items = queue.items
+  queue.items = nil
+  for i = 1, items and #items or 0 do
+    wake(c, items[i])
+  end
+end
+
+---Appends a value to a queue, which begins as { first = 1, last = 0 }. Returns how many it has now.
+function connection.push(c, queue, value)
+  local last = queue.last + 1
+  queue.last, queue[last] = last, value
+  if queue.items then connection.wake_all(c, queue) end
+  return last - queue.first + 1
+end
+
+-- Removes the first value of a queue.
+local function shift(queue)
+  local first = queue.first
+  if first > queue.last then return nil end
+  local value = queue[first]
+  queue.first, queue[first] = first + 1, nil
+  return value
+end
+
+connection.shift = shift
+
+---Removes the first value of a queue, for which it waits. Returns nil and the reason if none comes.
+---@param c table
+---@param queue table
+---@param timeout? number # in seconds
+---@param problem_of fun(owner: any): string? # returns why none can come
+---@param owner any
+function connection.take(c, queue, timeout, problem_of, owner)
+  local due = timeout and clock() + timeout
+  while queue.first > queue.last do
+    local problem = problem_of(owner)
+    if problem then return nil, problem end
+    local item, items = {}, queue.items or {}
+    queue.items, items[#items + 1] = items, item
+    local ok, missing = connection.wait(c, item, due and due - clock())
+    if not ok then
+      for i = #items, 1, -1 do
+        if items[i] == item then table.remove(items, i) end
+      end
+      return nil, missing
+    end
+  end
+  return shift(queue)
+end
+
+return connection

@@ -1,4 +1,4 @@
--- Lets a language model call tools: each call is done by this plan, and its result goes back, until the model answers with a text.
+-- Shows a language model that calls tools: this plan does each call, and its result goes back, until the model answers with a text.
 
 local llm = require "lgoose.llm"
 

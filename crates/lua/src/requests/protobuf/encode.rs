@@ -1,7 +1,7 @@
 //! Tables of a plan as messages of Protocol Buffers, by the descriptor of the message. Fields are written by their
 //! numbers, so that equal tables give equal bytes.
 
-use super::kinds::{DEEPEST, int64_of, uint64_of, wire_type_of};
+use super::kinds::{DEEPEST, float_of, int64_of, uint64_of, wire_type_of};
 use super::well_known::{self, WellKnown};
 use super::wire::{WireType, write_bytes, write_key, write_varint, zigzag};
 use crate::limits::{Budget, TABLE_LOOK};
@@ -371,11 +371,7 @@ impl Encoder<'_, '_> {
         };
         let int64 = || int64_of(value).ok_or_else(wrong);
         let uint64 = || uint64_of(value).ok_or_else(wrong);
-        let float = || match value {
-            Value::Integer(number) => Ok(*number as f64),
-            Value::Number(number) => Ok(*number),
-            _ => Err(wrong()),
-        };
+        let float = || float_of(value).ok_or_else(wrong);
         match kind {
             Kind::Double => self.out.extend_from_slice(&float()?.to_le_bytes()),
             Kind::Float => self.out.extend_from_slice(&(float()? as f32).to_le_bytes()),

@@ -29,6 +29,21 @@ pub(super) fn uint64_of(value: &Value) -> Option<u64> {
     }
 }
 
+/// Returns a number, also of a text, the form of what JSON has no number for.
+pub(super) fn float_of(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(number) => Some(*number as f64),
+        Value::Number(number) => Some(*number),
+        Value::String(text) => match &*text.to_str().ok()? {
+            "NaN" => Some(f64::NAN),
+            "Infinity" => Some(f64::INFINITY),
+            "-Infinity" => Some(f64::NEG_INFINITY),
+            text => text.parse().ok().filter(|number: &f64| number.is_finite()),
+        },
+        _ => None,
+    }
+}
+
 /// Returns the wire type of a kind's values; for a message, that of one that is not a group.
 pub(super) fn wire_type_of(kind: &Kind) -> WireType {
     match kind {

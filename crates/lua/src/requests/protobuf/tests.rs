@@ -321,6 +321,7 @@ fn well_known_messages_have_the_forms_of_json_and_stay_what_they_are() {
           google.protobuf.Value value = 4;
           google.protobuf.Any any = 5;
           repeated google.protobuf.Value values = 6;
+          double number = 7;
         }
     "#;
     struct Only;
@@ -375,6 +376,17 @@ fn well_known_messages_have_the_forms_of_json_and_stay_what_they_are() {
             "{ at = '2024-01-01T01:00:00+01:00' }",
             "at{seconds:1704067200}",
         ),
+        (
+            "{ at = '9999-12-31T23:59:59.999999999Z' }",
+            "at{seconds:253402300799,nanos:999999999}",
+        ),
+        (
+            "{ at = '0001-01-01T00:00:00.123Z' }",
+            "at{seconds:-62135596800,nanos:123000000}",
+        ),
+        ("{ number = 'NaN' }", "number:NaN"),
+        ("{ number = '-Infinity' }", "number:-inf"),
+        ("{ number = '1e3' }", "number:1000.0"),
         ("{ took = '1.5s' }", "took{seconds:1,nanos:500000000}"),
         ("{ took = '-0.000000001s' }", "took{nanos:-1}"),
         ("{ took = -1.5 }", "took{seconds:-1,nanos:-500000000}"),
@@ -398,6 +410,12 @@ fn well_known_messages_have_the_forms_of_json_and_stay_what_they_are() {
             "or a text such as \"1.5s\", not \"1.5\"",
         ),
         ("{ took = 1e300 }", "must be a number of seconds"),
+        (
+            "{ at = '2024-01-01T00:00:00' }",
+            "must be a number of seconds",
+        ),
+        ("{ number = 'nan' }", "must be a number, not \"nan\""),
+        ("{ number = '1e999' }", "must be a number, not \"1e999\""),
         ("{ at = 0/0 }", "must be a number of seconds"),
         ("{ mask = 7 }", "must be a list of paths"),
     ] {

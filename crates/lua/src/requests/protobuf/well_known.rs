@@ -8,6 +8,8 @@ use super::wire::{Malformed, WireReader, WireType};
 use crate::limits::TABLE_LOOK;
 use crate::sandbox;
 use crate::values::{describe_mismatch, escape_invalid, list_values, read_string, shorten};
+use jiff::civil::date;
+use jiff::fmt::temporal::{Pieces, PiecesOffset};
 use mlua::{LuaSerdeExt as _, Table, Value};
 use prost_reflect::{Kind, MessageDescriptor};
 
@@ -213,10 +215,23 @@ fn time_of(decimal: &str) -> Option<(i64, i64)> {
     Some((sign * seconds, sign * nanos))
 }
 
-/// Reads a time as RFC 3339 has it.
+/// Reads a time as RFC 3339 has it. A timestamp of jiff ends a day before the year 9999 does.
 fn timestamp_of(text: &str) -> Option<(i64, i64)> {
-    let time: jiff::Timestamp = text.parse().ok()?;
-    Some((time.as_second(), time.subsec_nanosecond().into()))
+    let pieces = Pieces::parse(text).ok()?;
+    let offset = match pieces.offset()? {
+        PiecesOffset::Zulu => 0,
+        PiecesOffset::Numeric(numeric) => numeric.offset().seconds(),
+        _ => return None,
+    };
+    let time = pieces.date().to_datetime(pieces.time()?);
+    let since = time.duration_since(date(1970, 1, 1).at(0, 0, 0, 0));
+    let seconds = since.as_secs().checked_sub(offset.into())?;
+    let nanos = i64::from(since.subsec_nanos());
+    Some(if nanos < 0 {
+        (seconds - 1, nanos + 1_000_000_000)
+    } else {
+        (seconds, nanos)
+    })
 }
 
 fn write_struct(

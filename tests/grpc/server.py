@@ -12,6 +12,7 @@ from concurrent import futures
 
 try:
     import grpc
+    from google.protobuf import descriptor_pool, json_format, message_factory
     from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
     from grpc_tools import protoc
 except ImportError as missing:
@@ -44,6 +45,8 @@ class Kinds(kinds_pb2_grpc.KindsServicer):
         code = next(code for code in grpc.StatusCode if code.value[0] == request.code)
         context.set_code(code)
         context.set_details(request.message)
+        if request.details:
+            context.set_trailing_metadata([("grpc-status-details-bin", request.details)])
         return kinds_pb2.All()
 
     def Sleep(self, request, context):
@@ -71,6 +74,17 @@ class Kinds(kinds_pb2_grpc.KindsServicer):
         context.send_initial_metadata(own)
         context.set_trailing_metadata(own)
         return request
+
+
+    def Judge(self, request, context):
+        found = descriptor_pool.Default().FindMessageTypeByName(request.type)
+        message = message_factory.GetMessageClass(found)()
+        if request.json:
+            json_format.Parse(request.json, message)
+        else:
+            message.ParseFromString(request.bytes)
+        text = json_format.MessageToJson(message, preserving_proto_field_name=True, sort_keys=True, indent=None)
+        return kinds_pb2.Coded(type=request.type, bytes=message.SerializeToString(), json=text)
 
 
 class Echo:

@@ -17,6 +17,7 @@ use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -36,11 +37,11 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// Starts the server, which ends with the process.
 fn faulty() -> SocketAddr {
-    faulty_with(h2::server::Builder::new())
+    faulty_with(h2::server::Builder::new(), Arc::default())
 }
 
-/// Starts it with the settings of `builder`.
-fn faulty_with(builder: h2::server::Builder) -> SocketAddr {
+/// Starts it with the settings of `builder`; it counts its connections in `opened`.
+fn faulty_with(builder: h2::server::Builder, opened: Arc<AtomicU64>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.set_nonblocking(true).expect("it may wait");
     let address = listener.local_addr().expect("an address");
@@ -52,6 +53,7 @@ fn faulty_with(builder: h2::server::Builder) -> SocketAddr {
             let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
             let seen = Arc::<Mutex<HashSet<String>>>::default();
             while let Ok((tcp, _)) = listener.accept().await {
+                opened.fetch_add(1, Ordering::Relaxed);
                 let (seen, builder) = (seen.clone(), builder.clone());
                 tokio::spawn(async move {
                     let Ok(mut connection) = builder.handshake(tcp).await else {
@@ -255,9 +257,29 @@ fn assert_all_are_taken(url: &str) {
 fn calls_that_begin_together_wait_for_the_streams_that_a_server_allows() {
     let mut builder = h2::server::Builder::new();
     builder.max_concurrent_streams(2);
-    assert_all_are_taken(&format!("http://{}", faulty_with(builder)));
+    assert_all_are_taken(&format!("http://{}", faulty_with(builder, Arc::default())));
     if let Some(server) = grpcio(None, &["--streams=2"]) {
         assert_all_are_taken(&format!("http://127.0.0.1:{}", server.port));
+    }
+}
+
+#[test]
+fn calls_take_the_connection_of_their_user_one_of_their_own_or_that_of_their_thread() {
+    for (connection, expected) in [("user", 3), ("own", 24), ("shared", 1)] {
+        let opened = Arc::default();
+        let address = faulty_with(h2::server::Builder::new(), Arc::clone(&opened));
+        let more = [
+            "--threads",
+            "1",
+            "--env",
+            &format!("CONNECTION={connection}"),
+        ];
+        let url = format!("http://{address}");
+        let report = iterate_at("tests/lua/grpc_connections.lua", &url, 3, 2, &more);
+        assert_no_task_failed(&report);
+        assert_eq!(row(&report, "echo")["count"], 24);
+        assert_eq!(row(&report, "echo")["failures"], 0, "{connection}");
+        assert_eq!(opened.load(Ordering::Relaxed), expected, "{connection}");
     }
 }
 
@@ -485,6 +507,24 @@ fn pythons_server_reads_every_message_that_is_compressed() {
     assert_no_task_failed(&report);
     let gzip = row(&report, "gzip");
     assert_eq!((&gzip["count"], &gzip["failures"]), (&57.into(), &0.into()));
+}
+
+#[test]
+fn python_reads_messages_that_no_call_has_sent_and_its_details_of_a_status_are_read() {
+    let Some(server) = grpcio(None, &[]) else {
+        return;
+    };
+    let url = format!("http://127.0.0.1:{}", server.port);
+    let report = iterate_at("tests/lua/grpc_messages.lua", &url, 2, 1, &[]);
+    assert_no_task_failed(&report);
+    let judged = row(&report, "judge");
+    assert_eq!(
+        (&judged["count"], &judged["failures"]),
+        (&48.into(), &0.into())
+    );
+    for name in ["details", "user", "own", "shared"] {
+        assert_eq!(row(&report, name)["failures"], 0, "{name}");
+    }
 }
 
 #[test]

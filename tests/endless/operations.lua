@@ -103,6 +103,8 @@ return {
   ["Regex:matches"] = { top = pattern, run = function(_, a) a:matches "a" end },
   ["Regex:test"] = { top = pattern, run = function(_, a) a:test "a" end },
   ["Regex:replace"] = { top = pattern, run = function(_, a) a:replace("a", "b") end },
+  ["grpc.encode"] = { run = function() grpc.encode("google.protobuf.Duration", 1) end },
+  ["grpc.decode"] = { run = function() grpc.decode("google.protobuf.Duration", "\8\1") end },
   ["json.encode"] = { run = function() json.encode { a = 1 } end },
   ["json.array"] = { run = function() json.array {} end },
   ["json.copy"] = { run = function() json.copy { a = 1 } end },

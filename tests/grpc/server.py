@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A server of gRPC by Python's grpcio, as the judge of lgoose's tests: PORT or PORT CERTIFICATE KEY.
+"""A server of gRPC by Python's grpcio, as the judge of lgoose's tests: [--streams=MOST] PORT [CERTIFICATE KEY].
 
 Prints the port that it has. Ends when its input is closed. Exits with 77 and says why if grpcio, grpcio-tools or
 grpcio-reflection is missing.
@@ -12,6 +12,7 @@ from concurrent import futures
 
 try:
     import grpc
+    from google.protobuf import descriptor_pool, json_format, message_factory
     from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
     from grpc_tools import protoc
 except ImportError as missing:
@@ -44,6 +45,8 @@ class Kinds(kinds_pb2_grpc.KindsServicer):
         code = next(code for code in grpc.StatusCode if code.value[0] == request.code)
         context.set_code(code)
         context.set_details(request.message)
+        if request.details:
+            context.set_trailing_metadata([("grpc-status-details-bin", request.details)])
         return kinds_pb2.All()
 
     def Sleep(self, request, context):
@@ -73,6 +76,17 @@ class Kinds(kinds_pb2_grpc.KindsServicer):
         return request
 
 
+    def Judge(self, request, context):
+        found = descriptor_pool.Default().FindMessageTypeByName(request.type)
+        message = message_factory.GetMessageClass(found)()
+        if request.json:
+            json_format.Parse(request.json, message)
+        else:
+            message.ParseFromString(request.bytes)
+        text = json_format.MessageToJson(message, preserving_proto_field_name=True, sort_keys=True, indent=None)
+        return kinds_pb2.Coded(type=request.type, bytes=message.SerializeToString(), json=text)
+
+
 class Echo:
     def Echo(self, request, context):
         return request
@@ -92,7 +106,13 @@ class Reflection(reflection.ReflectionServicer):
                 yield from super().ServerReflectionInfo(iter([request]), context)
 
 
-server = grpc.server(futures.ThreadPoolExecutor(max_workers=16), compression=grpc.Compression.Gzip)
+arguments = sys.argv[1:]
+options = []
+if arguments[0].startswith("--streams="):
+    most = int(arguments.pop(0).partition("=")[2])
+    # Without the protection, it refuses only what its own settings forbid.
+    options = [("grpc.max_concurrent_streams", most), ("grpc.http.overload_protection", 0)]
+server = grpc.server(futures.ThreadPoolExecutor(max_workers=16), options=options, compression=grpc.Compression.Gzip)
 kinds_pb2_grpc.add_KindsServicer_to_server(Kinds(), server)
 beside_pb2_grpc.add_BesideServicer_to_server(Echo(), server)
 edition_pb2_grpc.add_EditionsServicer_to_server(Echo(), server)
@@ -101,7 +121,7 @@ own = ("test.v1.Kinds", "test.v2.Editions", "test.v3.Mixed", "test.v4.Beside")
 # These are not described.
 names = own + ("test.v1.Lost", "test.v1.Refused", "test.v1.Garbled", reflection.SERVICE_NAME)
 reflection_pb2_grpc.add_ServerReflectionServicer_to_server(Reflection(names), server)
-port, *pair = sys.argv[1:]
+port, *pair = arguments
 if pair:
     certificate, key = (open(path, "rb").read() for path in pair)
     port = server.add_secure_port("127.0.0.1:" + port, grpc.ssl_server_credentials([(key, certificate)]))

@@ -17,6 +17,7 @@ use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -36,6 +37,11 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// Starts the server, which ends with the process.
 fn faulty() -> SocketAddr {
+    faulty_with(h2::server::Builder::new(), Arc::default())
+}
+
+/// Starts it with the settings of `builder`; it counts its connections in `opened`.
+fn faulty_with(builder: h2::server::Builder, opened: Arc<AtomicU64>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.set_nonblocking(true).expect("it may wait");
     let address = listener.local_addr().expect("an address");
@@ -47,9 +53,10 @@ fn faulty() -> SocketAddr {
             let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
             let seen = Arc::<Mutex<HashSet<String>>>::default();
             while let Ok((tcp, _)) = listener.accept().await {
-                let seen = seen.clone();
+                opened.fetch_add(1, Ordering::Relaxed);
+                let (seen, builder) = (seen.clone(), builder.clone());
                 tokio::spawn(async move {
-                    let Ok(mut connection) = h2::server::handshake(tcp).await else {
+                    let Ok(mut connection) = builder.handshake(tcp).await else {
                         return;
                     };
                     while let Some(Ok((request, respond))) = connection.accept().await {
@@ -234,6 +241,62 @@ fn what_a_server_does_wrong_is_a_failure_and_what_a_plan_does_wrong_raises() {
     }
 }
 
+/// Runs the calls of two users, each of which begins many at once on a new connection.
+fn assert_all_are_taken(url: &str) {
+    let report = iterate_at("tests/lua/grpc_burst.lua", url, 2, 1, &[]);
+    assert_no_task_failed(&report);
+    for name in ["unary", "stream"] {
+        let row = row(&report, name);
+        let counts = (&row["count"], &row["failures"]);
+        assert_eq!(counts, (&60.into(), &0.into()), "{:?}", report.errors());
+    }
+    assert_eq!(report.retries(), 0);
+}
+
+#[test]
+fn calls_that_begin_together_wait_for_the_streams_that_a_server_allows() {
+    let mut builder = h2::server::Builder::new();
+    builder.max_concurrent_streams(2);
+    assert_all_are_taken(&format!("http://{}", faulty_with(builder, Arc::default())));
+    if let Some(server) = grpcio(None, &["--streams=2"]) {
+        assert_all_are_taken(&format!("http://127.0.0.1:{}", server.port));
+    }
+}
+
+#[test]
+fn calls_take_the_connection_of_their_user_one_of_their_own_or_that_of_their_thread() {
+    for (connection, expected) in [("user", 3), ("own", 24), ("shared", 1)] {
+        let opened = Arc::default();
+        let address = faulty_with(h2::server::Builder::new(), Arc::clone(&opened));
+        let more = [
+            "--threads",
+            "1",
+            "--env",
+            &format!("CONNECTION={connection}"),
+        ];
+        let url = format!("http://{address}");
+        let report = iterate_at("tests/lua/grpc_connections.lua", &url, 3, 2, &more);
+        assert_no_task_failed(&report);
+        assert_eq!(row(&report, "echo")["count"], 24);
+        assert_eq!(row(&report, "echo")["failures"], 0, "{connection}");
+        assert_eq!(opened.load(Ordering::Relaxed), expected, "{connection}");
+    }
+}
+
+#[test]
+fn a_server_without_settings_holds_up_no_call_longer_than_its_time() {
+    // Connections are accepted by the system, and nobody reads them.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let report = iterate_at("tests/lua/grpc_no_settings.lua", &url, 1, 1, &[]);
+    assert_no_task_failed(&report);
+    let calls = row(&report, "calls");
+    assert_eq!(
+        (&calls["count"], &calls["failures"]),
+        (&16.into(), &16.into())
+    );
+}
+
 #[test]
 fn calls_come_over_http2_whatever_the_other_requests_speak() {
     let plan = plan(
@@ -361,15 +424,16 @@ fn calls_go_by_grpc_web_over_http1() {
     }
 }
 
-/// Starts Python's server, over TLS with a certificate and its key; `None` with a printed reason where it is missing.
-fn grpcio(identity: Option<[String; 2]>) -> Option<OutsideServer> {
+/// Starts Python's server, over TLS with a certificate and its key, with options of that program; `None` with a printed reason where it is missing.
+fn grpcio(identity: Option<[String; 2]>, options: &[&str]) -> Option<OutsideServer> {
     let python = python("GRPC_PYTHON", "grpcio");
     let skipped = [
         "gRPC with Python's grpcio",
         "the packages grpcio, grpcio-tools and grpcio-reflection; GRPC_PYTHON names a Python that has them",
     ];
     let files = identity.iter().flatten().map(String::as_str);
-    let arguments: Vec<&str> = ["0"].into_iter().chain(files).collect();
+    let options = options.iter().copied();
+    let arguments: Vec<&str> = options.chain(["0"]).chain(files).collect();
     OutsideServer::start(&python, "tests/grpc/server.py", &arguments, skipped)
 }
 
@@ -401,7 +465,7 @@ fn assert_kinds(report: &Report) {
 
 #[test]
 fn pythons_server_reads_all_kinds_of_fields_and_its_statuses_are_read() {
-    let Some(server) = grpcio(None) else {
+    let Some(server) = grpcio(None, &[]) else {
         return;
     };
     let url = format!("http://127.0.0.1:{}", server.port);
@@ -413,7 +477,7 @@ fn pythons_server_reads_all_kinds_of_fields_and_its_statuses_are_read() {
 
 #[test]
 fn what_a_server_describes_and_lgoose_cannot_read_fails_by_name_and_the_rest_is_called() {
-    let Some(server) = grpcio(None) else {
+    let Some(server) = grpcio(None, &[]) else {
         return;
     };
     let url = format!("http://127.0.0.1:{}", server.port);
@@ -435,7 +499,7 @@ fn what_a_server_describes_and_lgoose_cannot_read_fails_by_name_and_the_rest_is_
 
 #[test]
 fn pythons_server_reads_every_message_that_is_compressed() {
-    let Some(server) = grpcio(None) else {
+    let Some(server) = grpcio(None, &[]) else {
         return;
     };
     let url = format!("http://127.0.0.1:{}", server.port);
@@ -446,10 +510,28 @@ fn pythons_server_reads_every_message_that_is_compressed() {
 }
 
 #[test]
+fn python_reads_messages_that_no_call_has_sent_and_its_details_of_a_status_are_read() {
+    let Some(server) = grpcio(None, &[]) else {
+        return;
+    };
+    let url = format!("http://127.0.0.1:{}", server.port);
+    let report = iterate_at("tests/lua/grpc_messages.lua", &url, 2, 1, &[]);
+    assert_no_task_failed(&report);
+    let judged = row(&report, "judge");
+    assert_eq!(
+        (&judged["count"], &judged["failures"]),
+        (&48.into(), &0.into())
+    );
+    for name in ["details", "user", "own", "shared"] {
+        assert_eq!(row(&report, name)["failures"], 0, "{name}");
+    }
+}
+
+#[test]
 fn pythons_server_is_called_over_tls() {
     let authority = Authority::new();
     let identity = authority.sign(&["localhost"]).files("grpcio");
-    let Some(server) = grpcio(Some(identity)) else {
+    let Some(server) = grpcio(Some(identity), &[]) else {
         return;
     };
     let url = format!("https://localhost:{}", server.port);

@@ -5,7 +5,7 @@ local same = test.same
 
 if env("SCHEMA", "loaded") == "loaded" then
   local methods = grpc.load { "kinds.proto", paths = { "protos" } }
-  same(#methods, 7, "methods")
+  same(#methods, 8, "methods")
   same(grpc.load({ "kinds.proto", paths = { "protos" } })[1], methods[1], "again")
 else
   grpc.reflect()

@@ -7,7 +7,7 @@ use super::h1::WriteBuffer;
 use super::h2::{encode_field, is_connection_header};
 use super::message::{KnownHeads, write_header};
 use super::read_buffer::ReadBuffer;
-use super::session::joined_cookies;
+use super::session::{ConnectionPool, joined_cookies};
 use super::target::Target;
 use super::tracer::Tracer;
 use http::HeaderValue;
@@ -34,6 +34,8 @@ pub struct Client {
     /// The maker of trace contexts, if requests carry them.
     pub(super) tracer: Option<Tracer>,
     connection_numbers: ConnectionNumbers,
+    /// The connections of the calls of gRPC that all sessions share.
+    pub(super) shared: ConnectionPool,
     /// The latest base URL, with its target: users of one scenario share it.
     base: RefCell<Option<(String, Rc<Target>)>>,
 }
@@ -85,6 +87,7 @@ impl Client {
             known_heads: KnownHeads::default(),
             base: RefCell::default(),
             tracer,
+            shared: ConnectionPool::default(),
             connection_numbers: ConnectionNumbers {
                 next: Cell::new(index + 1),
                 step: shards.max(1),

@@ -23,6 +23,18 @@ const MOST_UNSENT: usize = 64 << 10;
 /// The reason of a stream that is reset because nobody needs it any more (RFC 9113, section 7).
 const CANCEL: u32 = 8;
 
+/// The connection that a call takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CallConnection {
+    /// The one that the calls of its user to the host share.
+    #[default]
+    User,
+    /// A new one, which is closed after the call.
+    Own,
+    /// The one that the calls of all users of its shard to the host share.
+    Shared,
+}
+
 /// The terms of a call beside its request.
 #[derive(Debug, Clone, Default)]
 pub struct CallTerms {
@@ -32,6 +44,8 @@ pub struct CallTerms {
     pub has_one_response: bool,
     /// Whether it goes by gRPC-Web, over any version of HTTP.
     pub is_web: bool,
+    /// The connection that it takes.
+    pub connection: CallConnection,
     /// Whether it ends when its time is up, however much comes.
     pub has_deadline: bool,
     /// The compression of its messages.

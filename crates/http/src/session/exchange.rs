@@ -4,7 +4,7 @@ use super::Session;
 use super::headers::HopHead;
 use super::pool::Channel;
 use crate::failure::Failure;
-use crate::grpc::GrpcCall;
+use crate::grpc::{CallConnection, GrpcCall};
 use crate::h1::{Connection, ResponseRules};
 use crate::h2::SharedConnection;
 use crate::hop::Hop;
@@ -59,8 +59,8 @@ impl<'a> OutgoingHop<'a> {
             let (mut channel, mut reused) = if self.request.socket().is_some() {
                 let opening = session.pool.for_socket(&session.client, origin, progress);
                 Box::pin(opening).await?
-            } else if call.is_some_and(|call| !call.terms.is_web) {
-                let opening = session.pool.http2(&session.client, origin, progress);
+            } else if let Some(call) = call.filter(|call| !call.terms.is_web) {
+                let opening = self.channel_of_call(call, progress);
                 Box::pin(opening).await?
             } else {
                 let channel = session
@@ -147,6 +147,21 @@ impl<'a> OutgoingHop<'a> {
                 }
                 response => return response,
             }
+        }
+    }
+
+    /// The channel of a call of gRPC, and whether its connection was open.
+    async fn channel_of_call(
+        self,
+        call: &GrpcCall,
+        progress: &mut RequestProgress<'_>,
+    ) -> Result<(Channel, bool), Failure> {
+        let (session, origin) = (self.session, &self.target.origin);
+        let client = &session.client;
+        match call.terms.connection {
+            CallConnection::User => session.pool.http2(client, origin, progress).await,
+            CallConnection::Own => session.pool.own_http2(client, origin, progress).await,
+            CallConnection::Shared => client.shared.http2(client, origin, progress).await,
         }
     }
 

@@ -13,6 +13,7 @@ mod timer;
 
 pub(super) use cookies::{CookieJar, joined_cookies};
 pub use cookies::{CookieScope, SetCookie, StoredCookie, is_cookie};
+pub(super) use pool::ConnectionPool;
 
 use super::allowed::AllowedHosts;
 use super::client::Client;
@@ -34,7 +35,6 @@ use exchange::OutgoingHop;
 use http::{HeaderName, HeaderValue, Method};
 use lgoose_base::error::masked_url;
 use lgoose_base::trace::{HopSpan, Trace};
-use pool::ConnectionPool;
 use socket::serve;
 use std::cell::{OnceCell, RefCell};
 use std::future::poll_fn;

@@ -13,6 +13,19 @@ function grpc.load(files) end
 ---Enables server reflection: a method that no loaded schema has is looked up on its server at the first call, once for all users.
 function grpc.reflect() end
 
+---Encodes a message of Protocol Buffers, for any protocol: `user:post("/items", grpc.encode("shop.Item", { name = "tea" }))`. Its type is from
+---a file of `grpc.load`, from a server that was called with `grpc.reflect`, or one of `google.protobuf`. Values are those of calls.
+---@param type string # with its package: "shop.Item"
+---@param value any # a table of the fields; what such a type has in calls, for a well-known one
+---@return string
+function grpc.encode(type, value) end
+
+---Decodes a message of Protocol Buffers. Raises an error for bytes that are no such message. Fields that the type lacks are skipped.
+---@param type string
+---@param bytes string
+---@return any
+function grpc.decode(type, bytes) end
+
 ---The files to compile by `grpc.load`.
 ---@class lgoose.GrpcLoad
 ---@field [integer] string # the files, as imports name them
@@ -26,6 +39,7 @@ function grpc.reflect() end
 ---@field status string? # the name of its status, such as "OK" or "NOT_FOUND", after its end
 ---@field code integer? # the number of its status
 ---@field details string? # the server's message for its status, or why the server sent no status
+---@field error_details table[] # the details that the server has sent with its status, as messages with their type in `["@type"]`
 ---@field message any # the response, as a table of its fields; with streams, the latest message received
 ---@field metadata table<string, string> # the response's initial metadata; names are case-insensitive, and those with '-bin' have bytes
 ---@field trailers table<string, string> # the response's trailing metadata
@@ -71,6 +85,7 @@ function Call:close() end
 ---@field count? boolean # false: leave it out of all figures and logs (default: true)
 ---@field max_buffer? integer # the longest message in bytes; with streams, the most bytes that may wait for the plan (default: 4 MiB for user:grpc, 1 MiB for streams)
 ---@field web? boolean # use gRPC-Web, over HTTP/1.1 or HTTP/2 (default: false)
+---@field connection? "user"|"own"|"shared" # "user": that of the user's calls to the host; "own": a new one, closed after the call; "shared": one for all users of a thread (default: "user")
 ---@field message? table # with user:grpc_stream over gRPC-Web: the message to send, as only servers can stream there
 
 ---Expectations about a call.

@@ -31,6 +31,6 @@ pub(super) use patterns::Pattern;
 pub use program::Program;
 pub(super) use program::{DeclarationLines, RunState, TaskLocation};
 pub use schemas::read_any_descriptions;
-pub(super) use schemas::{GrpcMethod, Schema, described_files, find_method};
+pub(super) use schemas::{GrpcMethod, Schema, described_files, find_message, find_method};
 pub(super) use sources::{SourceFile, SourceLine, Sources};
 pub use variables::EnvVariables;

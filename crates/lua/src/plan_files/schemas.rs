@@ -54,6 +54,7 @@ impl Debug for GrpcMethod {
 /// Services with their messages.
 #[derive(Debug)]
 pub(crate) struct Schema {
+    pool: DescriptorPool,
     pub(crate) methods: BTreeMap<String, Arc<GrpcMethod>>,
     /// The services that a server has and whose descriptions cannot be read, each with the reason.
     unread_services: BTreeMap<String, Arc<str>>,
@@ -81,6 +82,7 @@ impl Schema {
             }
         }
         Schema {
+            pool: pool.clone(),
             methods,
             unread_services: BTreeMap::new(),
             undecoded: None,
@@ -91,7 +93,7 @@ impl Schema {
     /// Compiles a text that lgoose has itself.
     pub(crate) fn of_text(name: &str, text: &str) -> Result<Schema, String> {
         let file = File::from_source(name, text).map_err(|error| error.to_string())?;
-        let mut pool = DescriptorPool::new();
+        let mut pool = DescriptorPool::global();
         let added = pool.add_file_descriptor_proto(file.file_descriptor_proto().clone());
         added.map_err(|error| error.to_string())?;
         Ok(Schema::of(&pool))
@@ -119,6 +121,11 @@ impl Schema {
             services.entry(service).or_insert_with(|| reason.into());
         }
         schema
+    }
+
+    /// Returns the message of that name.
+    pub(crate) fn message(&self, name: &str) -> Option<MessageDescriptor> {
+        self.pool.get_message_by_name(name)
     }
 
     /// Returns the reason why a method that is not among [`Schema::methods`] is unknown, if the server may have it.
@@ -445,6 +452,37 @@ pub(crate) fn find_method(schemas: &[Arc<Schema>], name: &str) -> Result<Arc<Grp
         }
     };
     Err(format!("there is no method '{name}'; {hint}"))
+}
+
+/// Returns the message of that name in some schemas, or among Google's own.
+///
+/// # Errors
+/// There is none; the message has the nearest one.
+pub(crate) fn find_message(
+    schemas: &[Arc<Schema>],
+    name: &str,
+) -> Result<MessageDescriptor, String> {
+    let google = DescriptorPool::global();
+    let found = schemas.iter().find_map(|schema| schema.message(name));
+    if let Some(message) = found.or_else(|| google.get_message_by_name(name)) {
+        return Ok(message);
+    }
+    let all = schemas.iter().flat_map(|schema| schema.pool.all_messages());
+    let all = all.filter(|message| !message.is_map_entry());
+    let names: Vec<String> = all.map(|one| one.full_name().to_owned()).collect();
+    let last = |name: &str| name.rsplit('.').next().map(str::to_owned);
+    let same = names.iter().find(|one| last(one) == last(name));
+    let near = same.or_else(|| {
+        let near = nearest(name, names.iter().map(String::as_str))?;
+        names.iter().find(|one| *one == near)
+    });
+    Err(match near {
+        Some(near) => format!("there is no message '{name}'; did you mean \"{near}\"?"),
+        None if schemas.is_empty() => format!(
+            "there is no message '{name}': no schema is known; write grpc.load {{ \"file.proto\" }} at the top level of the plan"
+        ),
+        None => format!("there is no message '{name}' in the schemas of the plan"),
+    })
 }
 
 #[cfg(test)]

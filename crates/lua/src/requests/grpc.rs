@@ -15,8 +15,8 @@ use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use http::{HeaderName, HeaderValue, Method, header};
 use lgoose_base::error::nearest;
 use lgoose_http::{
-    CallTerms, GrpcCode, MAX_BUFFER, MessageCoding, Redirects, StreamedBody, timeout_value,
-    write_message,
+    CallConnection, CallTerms, GrpcCode, MAX_BUFFER, MessageCoding, Redirects, StreamedBody,
+    timeout_value, write_message,
 };
 use lgoose_plan::config::unknown_word;
 use mlua::{UserData, Value};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The options of a call.
-pub(crate) const GRPC: [&str; 10] = [
+pub(crate) const GRPC: [&str; 11] = [
     "name",
     "metadata",
     "timeout",
@@ -37,6 +37,7 @@ pub(crate) const GRPC: [&str; 10] = [
     "max_buffer",
     "web",
     "message",
+    "connection",
 ];
 /// The fields of `expect` for a call.
 pub(crate) const GRPC_EXPECT: [&str; 1] = ["status"];
@@ -198,6 +199,7 @@ fn read_options(options: &Value, budget: &mut Budget) -> Result<CallOptions, Str
             "max_buffer" => read.max_buffer = Some(options::read_buffer(&value)?),
             "web" => read.terms.is_web = read_flag(&value, "option 'web'")?,
             "message" => read.message = Some(value),
+            "connection" => read.terms.connection = connection(&value)?,
             unknown => {
                 return Err(to_one_line(unknown_word(
                     "option",
@@ -208,7 +210,26 @@ fn read_options(options: &Value, budget: &mut Budget) -> Result<CallOptions, Str
             }
         }
     }
+    if read.terms.is_web && read.terms.connection != CallConnection::User {
+        let problem = "option 'connection' is for calls over gRPC's own protocol, and 'web' for those as browsers make them";
+        return Err(problem.to_owned());
+    }
     Ok(read)
+}
+
+fn connection(value: &Value) -> Result<CallConnection, String> {
+    const WHAT: &str = "option 'connection'";
+    Ok(match read_string(value, WHAT)?.as_str() {
+        "user" => CallConnection::User,
+        "own" => CallConnection::Own,
+        "shared" => CallConnection::Shared,
+        other => {
+            let other = shorten(other);
+            return Err(format!(
+                "{WHAT} knows \"user\", \"own\" and \"shared\", not \"{other}\""
+            ));
+        }
+    })
 }
 
 /// Reads metadata: each name has a text or a list of them; those that end in `-bin` hold any bytes.

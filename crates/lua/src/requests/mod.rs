@@ -42,7 +42,9 @@ pub(super) use options::{
     EVENTS, OPTIONS, REQUEST, basic, bearer, check_options, header_line, named, read_buffer,
 };
 pub use protobuf::decode_any_message;
-pub(super) use protobuf::{DecodingFault, decode as decode_message, encode as encode_message};
+pub(super) use protobuf::{
+    DecodingFault, decode as decode_message, decode_details, encode as encode_message,
+};
 pub(super) use record::RECORD;
 pub use request::RequestOp;
 pub(super) use request::plan_file;

@@ -60,7 +60,7 @@ fn take_frame(engine: &mut Engine, frame: &[u8]) -> Result<(), H2ErrorCode> {
         return Ok(());
     };
     let payload = &frame[HEAD..];
-    if !std::mem::replace(&mut engine.has_settings, true) && head.kind != SETTINGS {
+    if engine.most_streams.is_none() && head.kind != SETTINGS {
         return Err(H2ErrorCode::PROTOCOL_ERROR);
     }
     if let Some(block) = &engine.block
@@ -286,12 +286,13 @@ fn take_settings(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result
     if !rest.is_empty() {
         return Err(H2ErrorCode::FRAME_SIZE_ERROR);
     }
+    engine.most_streams.get_or_insert(usize::MAX);
     for [n1, n0, value @ ..] in settings {
         let value = u32::from_be_bytes(*value);
         match u16::from_be_bytes([*n1, *n0]) {
             // A server that enables push breaks the protocol (RFC 9113, section 6.5.2).
             frame::ENABLE_PUSH if value != 0 => return Err(H2ErrorCode::PROTOCOL_ERROR),
-            frame::MAX_CONCURRENT_STREAMS => engine.most_streams = value as usize,
+            frame::MAX_CONCURRENT_STREAMS => engine.most_streams = Some(value as usize),
             frame::INITIAL_WINDOW_SIZE => engine.change_first_window(i64::from(value))?,
             frame::MAX_FRAME_SIZE => {
                 if !(16_384..=16_777_215).contains(&value) {

@@ -26,6 +26,8 @@ const MOST_UNWRITTEN: usize = 64 * 1024;
 const MOST_IDLE_FRAMES: u32 = 10_000;
 /// The payload of lgoose's pings.
 const PING_PAYLOAD: [u8; 8] = *b"lgoose??";
+/// The most streams that are open before the server has said how many it takes, as browsers have it.
+const MOST_FIRST_STREAMS: usize = 100;
 /// The largest stream number.
 const LAST_STREAM: u32 = (1 << 31) - 1;
 
@@ -55,11 +57,10 @@ pub(super) struct Engine {
     partial: Vec<u8>,
     /// The frames since the latest one that brought a response further.
     idle_frames: u32,
-    /// Whether the server has sent its settings, which come first.
-    has_settings: bool,
     /// Whether it takes streams that carry another protocol (RFC 8441).
     takes_tunnels: bool,
-    most_streams: usize,
+    /// The most streams that the server takes at once; `None` before it has sent its settings, which come first.
+    most_streams: Option<usize>,
     first_window: i64,
     max_frame: usize,
     send_window: i64,
@@ -101,9 +102,8 @@ impl Engine {
             block: None,
             partial: Vec::new(),
             idle_frames: 0,
-            has_settings: false,
             takes_tunnels: false,
-            most_streams: usize::MAX,
+            most_streams: None,
             first_window: FIRST_WINDOW,
             max_frame: MAX_FRAME,
             send_window: FIRST_WINDOW,
@@ -151,8 +151,8 @@ impl Engine {
     /// Whether the server takes one more stream that carries another protocol, with one left for requests; `None` before it has
     /// sent its settings.
     pub(super) fn takes_tunnels(&self) -> Option<bool> {
-        let has_room = self.streams.len() + 1 < self.most_streams;
-        self.has_settings.then_some(self.takes_tunnels && has_room)
+        let has_room = self.streams.len() + 1 < self.most_streams?;
+        Some(self.takes_tunnels && has_room)
     }
 
     /// Whether nobody waits for anything.
@@ -218,7 +218,8 @@ impl Engine {
         let stream = self.streams.remove(place);
         let is_over = stream.sent && (stream.outcome.is_some() || stream.is_tunnel());
         // It may allow some again, but nobody knows when.
-        self.retired |= stream.id.is_none() && stream.outcome.is_none() && self.most_streams == 0;
+        let is_unopened = stream.id.is_none() && stream.outcome.is_none();
+        self.retired |= is_unopened && self.most_streams == Some(0);
         if let Some(id) = stream.id
             && !is_over
             && self.ended.is_none()
@@ -229,18 +230,24 @@ impl Engine {
         Some(stream)
     }
 
-    /// Opens as many of the waiting streams as the server allows.
+    /// Opens as many of the waiting streams as the server allows. Until it has sent its settings, one call of gRPC is
+    /// under way: what a call has sent cannot be sent once more if the server refuses its stream.
     fn open_streams(&mut self) {
+        // For the server, a stream is open until both sides have ended it.
         let mut open = self
             .streams
             .iter()
-            .filter(|stream| stream.id.is_some() && stream.outcome.is_none())
+            .filter(|stream| stream.id.is_some() && !(stream.outcome.is_some() && stream.sent))
             .count();
         for stream in &mut self.streams {
             if stream.id.is_some() || stream.outcome.is_some() {
                 continue;
             }
-            if open >= self.most_streams || self.next_id > LAST_STREAM {
+            let most = self.most_streams.unwrap_or(match stream.call() {
+                Some(_) => 1,
+                None => MOST_FIRST_STREAMS,
+            });
+            if open >= most || self.next_id > LAST_STREAM {
                 return;
             }
             let id = self.next_id;

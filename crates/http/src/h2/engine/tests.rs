@@ -1,11 +1,14 @@
 //! Tests with frames made by hand.
 
 use super::*;
+use crate::grpc::CallTerms;
 use crate::h2::frame::{
     ACK, CONTINUATION, END_HEADERS, FrameHead, HEAD, HEADERS, PADDED, PRIORITY, PUSH_PROMISE,
 };
+use crate::message::StreamedBody;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
+use std::rc::Rc;
 
 const LIMITS: BodyLimits = BodyLimits {
     stream: None,
@@ -18,9 +21,16 @@ const LIMITS: BodyLimits = BodyLimits {
 /// ':status: 200'.
 const OK: &[u8] = &[0x88];
 
+/// A connection whose server has sent nothing.
+fn unanswered() -> Engine {
+    let mut engine = Engine::new();
+    engine.out.clear();
+    engine
+}
+
 /// A connection whose server has sent its settings, with nothing left to write.
 fn connected() -> Engine {
-    let mut engine = Engine::new();
+    let mut engine = unanswered();
     feed(&mut engine, SETTINGS, 0, 0, &[]);
     engine.out.clear();
     engine
@@ -264,24 +274,83 @@ fn requests_wait_for_a_stream_in_their_order() {
     let mut engine = connected();
     setting(&mut engine, frame::MAX_CONCURRENT_STREAMS, 1);
     let keys = [get(&mut engine), get(&mut engine), get(&mut engine)];
-    let opened = |engine: &mut Engine| {
-        let frames = written(engine).into_iter();
-        let heads = frames.filter(|(kind, ..)| *kind == HEADERS);
-        heads.map(|(_, _, stream, _)| stream).collect::<Vec<_>>()
-    };
-    assert_eq!(opened(&mut engine), [1]);
+    assert_eq!(heads(&mut engine), [1]);
     feed(&mut engine, HEADERS, END_HEADERS | END_STREAM, 1, OK);
-    assert_eq!(opened(&mut engine), [3]);
+    assert_eq!(heads(&mut engine), [3]);
     engine.take(keys[1]);
-    assert_eq!(opened(&mut engine), [5], "one that was given up makes room");
+    assert_eq!(heads(&mut engine), [5], "one that was given up makes room");
     engine.take(keys[2]);
     setting(&mut engine, frame::MAX_CONCURRENT_STREAMS, 0);
     let none = get(&mut engine);
-    assert!(opened(&mut engine).is_empty());
+    assert!(heads(&mut engine).is_empty());
     assert!(!engine.is_closing());
     engine.take(none);
     assert!(written(&mut engine).is_empty(), "it was never sent");
     assert!(engine.is_closing(), "the next has another connection");
+}
+
+/// Begins a call of gRPC with one request.
+fn call(engine: &mut Engine) -> u64 {
+    let terms = CallTerms {
+        is_unary: true,
+        ..CallTerms::default()
+    };
+    let limits = BodyLimits {
+        stream: Some(Rc::new(StreamedBody::of_call(1000, terms))),
+        ..LIMITS
+    };
+    engine.start_request(&[0x83], Bytes::from_static(b"x"), false, limits)
+}
+
+/// The streams whose heads were written since the last call.
+fn heads(engine: &mut Engine) -> Vec<u32> {
+    let frames = written(engine).into_iter();
+    let heads = frames.filter(|(kind, ..)| *kind == HEADERS);
+    heads.map(|(_, _, stream, _)| stream).collect()
+}
+
+#[test]
+fn calls_wait_for_the_settings_of_the_server_and_requests_do_not() {
+    let mut engine = unanswered();
+    let keys = [(); 3].map(|()| call(&mut engine));
+    assert_eq!(heads(&mut engine), [1], "the first loses no round trip");
+    engine.take(keys[0]);
+    assert_eq!(heads(&mut engine), [3], "one that was given up makes room");
+    let limit = [
+        &frame::MAX_CONCURRENT_STREAMS.to_be_bytes()[..],
+        &[0, 0, 0, 2],
+    ]
+    .concat();
+    feed(&mut engine, SETTINGS, 0, 0, &limit);
+    assert_eq!(heads(&mut engine), [5]);
+    call(&mut engine);
+    assert!(heads(&mut engine).is_empty());
+    let mut engine = unanswered();
+    let keys = [(); 3].map(|()| call(&mut engine));
+    feed(&mut engine, SETTINGS, 0, 0, &[]);
+    assert_eq!(heads(&mut engine).len(), keys.len(), "there is no limit");
+    let mut engine = unanswered();
+    for _ in 0..MOST_FIRST_STREAMS + 9 {
+        get(&mut engine);
+    }
+    assert_eq!(heads(&mut engine).len(), MOST_FIRST_STREAMS);
+    feed(&mut engine, SETTINGS, 0, 0, &[]);
+    assert_eq!(heads(&mut engine).len(), 9);
+}
+
+#[test]
+fn a_stream_makes_room_once_both_sides_have_ended_it() {
+    let mut engine = connected();
+    setting(&mut engine, frame::MAX_CONCURRENT_STREAMS, 1);
+    let key = post(&mut engine, 100_000);
+    get(&mut engine);
+    assert_eq!(heads(&mut engine), [1]);
+    feed(&mut engine, HEADERS, END_HEADERS | END_STREAM, 1, OK);
+    assert!(heads(&mut engine).is_empty(), "its body is not sent");
+    engine.take(key);
+    let frames = written(&mut engine);
+    let kinds: Vec<_> = frames.iter().map(|(kind, ..)| *kind).collect();
+    assert_eq!(kinds, [RST_STREAM, HEADERS]);
 }
 
 #[test]

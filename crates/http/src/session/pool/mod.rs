@@ -30,7 +30,7 @@ const MOST_HTTP1_ONLY: usize = 256;
 
 /// The connections of one session.
 #[derive(Debug, Default)]
-pub(super) struct ConnectionPool {
+pub(crate) struct ConnectionPool {
     // None of these is borrowed across an await.
     /// Those that carry no request, the one used last at the end.
     idle: RefCell<Vec<Connection>>,
@@ -203,10 +203,24 @@ impl ConnectionPool {
         let tls = || self.on_demand().http2_tls(client);
         let (channel, was_open) = self.open_shared(client, origin, tls, progress).await?;
         if matches!(channel, Channel::Http1(_)) {
-            let detail = "the server does not speak HTTP/2, which gRPC needs";
-            return Err(Failure::new(ErrorClass::Protocol, detail));
+            return Err(lacks_http2());
         }
         Ok((channel, was_open))
+    }
+
+    /// A channel over a new HTTP/2 connection, which no other request uses and which ends with it.
+    pub(super) async fn own_http2(
+        &self,
+        client: &Client,
+        origin: &Rc<Origin>,
+        progress: &mut RequestProgress<'_>,
+    ) -> Result<(Channel, bool), Failure> {
+        let tls = || self.on_demand().http2_tls(client);
+        let connection = self.open_with(client, origin, tls, progress).await?;
+        if origin.secure && !connection.is_http2() {
+            return Err(lacks_http2());
+        }
+        Ok((Channel::Http2(over_http2(client, connection)), false))
     }
 
     /// A channel over the HTTP/2 connection that the requests to a host share, which is opened unless it is there; over
@@ -377,6 +391,22 @@ impl ConnectionPool {
     }
 }
 
+fn over_http2(client: &Client, connection: Connection) -> SharedConnection {
+    let (origin, number) = (connection.origin.clone(), connection.number);
+    SharedConnection::over(
+        &client.read_buffer,
+        origin,
+        number,
+        connection.into_stream(),
+    )
+}
+
+/// The failure of a call of gRPC to a server without HTTP/2.
+fn lacks_http2() -> Failure {
+    let detail = "the server does not speak HTTP/2, which gRPC needs";
+    Failure::new(ErrorClass::Protocol, detail)
+}
+
 /// Closes the first of the connections that `may_close` allows, until [`MOST_ELSEWHERE`] of these are left.
 fn retain_latest<C>(connections: &mut Vec<C>, may_close: impl Fn(&C) -> bool) {
     let count = connections
@@ -416,9 +446,7 @@ impl OnDemandState {
 
     /// Makes a connection one that all requests to its host share.
     fn share(&self, client: &Client, connection: Connection) -> SharedConnection {
-        let (origin, number) = (connection.origin.clone(), connection.number);
-        let stream = connection.into_stream();
-        let shared = SharedConnection::over(&client.read_buffer, origin, number, stream);
+        let shared = over_http2(client, connection);
         if client.config.keep_alive {
             self.http2.borrow_mut().push(shared.clone());
         }

@@ -1,5 +1,6 @@
 //! gRPC of a plan: `grpc.load`, `grpc.reflect`, and the calls of `user:grpc` and `user:grpc_stream`.
 
+use super::messages;
 use crate::api::function::function;
 use crate::api::names::{ValueType, refuse_unknown};
 use crate::api::parts::{PreludePart, prelude_part};
@@ -29,10 +30,20 @@ use std::sync::{Arc, OnceLock};
 pub(crate) const CALL: ValueType = ValueType {
     noun: "a call",
     fields: &[
-        "ok", "error", "status", "code", "details", "message", "metadata", "trailers",
+        "ok",
+        "error",
+        "status",
+        "code",
+        "details",
+        "error_details",
+        "message",
+        "metadata",
+        "trailers",
     ],
     methods: &["send", "receive", "messages", "close_send", "close"],
 };
+/// The trailer with the details of a status.
+const STATUS_DETAILS: &str = "grpc-status-details-bin";
 /// The options of `grpc.load`.
 pub(crate) const LOAD_OPTIONS: [&str; 1] = ["paths"];
 
@@ -51,10 +62,10 @@ const REFLECTION_VERSIONS: [&str; 2] = ["v1", "v1alpha"];
 
 /// The schemas that a VM has loaded.
 #[derive(Debug, Default)]
-struct LoadedSchemas {
-    all: Vec<Arc<Schema>>,
+pub(super) struct LoadedSchemas {
+    pub(super) all: Vec<Arc<Schema>>,
     /// Whether servers are queried for their schemas.
-    reflects: bool,
+    pub(super) reflects: bool,
 }
 
 /// Marks a VM in which the type of calls is registered.
@@ -67,10 +78,12 @@ pub(crate) fn library(lua: &Lua) -> mlua::Result<Table> {
     let library = lua.create_table()?;
     library.raw_set("load", function(lua, load)?)?;
     library.raw_set("reflect", function(lua, reflect)?)?;
+    library.raw_set("encode", function(lua, messages::encode)?)?;
+    library.raw_set("decode", function(lua, messages::decode)?)?;
     Ok(library)
 }
 
-fn with_schemas<T>(lua: &Lua, change: impl FnOnce(&mut LoadedSchemas) -> T) -> T {
+pub(super) fn with_schemas<T>(lua: &Lua, change: impl FnOnce(&mut LoadedSchemas) -> T) -> T {
     if lua.app_data_ref::<LoadedSchemas>().is_none() {
         lua.set_app_data(LoadedSchemas::default());
     }
@@ -241,7 +254,7 @@ fn plan(
 }
 
 /// Returns the address of the server that a user calls.
-fn server_of(lua: &Lua) -> mlua::Result<String> {
+pub(super) fn server_of(lua: &Lua) -> mlua::Result<String> {
     let base = VmHost::user_session(lua)?.base_target();
     Ok(base.origin.text.to_string())
 }
@@ -356,6 +369,7 @@ where
     registry.add_field_method_get("details", move |_, this| {
         Ok(status(this).map(|status| status.details))
     });
+    registry.add_field_method_get("error_details", |lua, this| error_details(lua, this));
     registry.add_field_function_get("message", |_, this| this.user_value::<Value>());
     registry.add_field_method_get("metadata", |lua, this| {
         metadata(lua, this.shared().body.headers())
@@ -371,18 +385,36 @@ where
     refuse_unknown(registry, CALL.noun, &[CALL.fields, CALL.methods]);
 }
 
-/// Makes the table of metadata, in which names that end in `-bin` have any bytes.
-fn metadata(lua: &Lua, lines: Vec<(String, Vec<u8>)>) -> mlua::Result<Table> {
+/// Makes the list of the details that the server has sent with its status.
+fn error_details(lua: &Lua, call: &PlanCall) -> mlua::Result<Table> {
+    let trailers = call
+        .shared()
+        .body
+        .call()
+        .map_or_else(Vec::new, |call| call.trailers());
+    let status = trailers.iter().find(|(name, _)| name == STATUS_DETAILS);
+    let status = status.map_or_else(Vec::new, |(_, value)| decoded(value.clone()));
+    let method = call.method.borrow();
+    let own = method.as_ref().map(|method| method.output.parent_pool());
+    messages::error_details(lua, &status, own)
+}
+
+/// Returns the bytes that a value of metadata with `-bin` has.
+fn decoded(value: Vec<u8>) -> Vec<u8> {
     const LENIENT: GeneralPurpose = GeneralPurpose::new(
         &STANDARD,
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
     );
+    LENIENT.decode(&value).unwrap_or(value)
+}
+
+/// Makes the table of metadata, in which names that end in `-bin` have any bytes.
+fn metadata(lua: &Lua, lines: Vec<(String, Vec<u8>)>) -> mlua::Result<Table> {
     let is_binary = |(name, _): &(String, Vec<u8>)| name.ends_with("-bin");
     let (binary, text): (Vec<_>, Vec<_>) = lines.into_iter().partition(is_binary);
     let table = header_table(lua, text)?;
     for (name, value) in binary {
-        let bytes = LENIENT.decode(&value).unwrap_or(value);
-        table.raw_set(name, lua.create_string(bytes)?)?;
+        table.raw_set(name, lua.create_string(decoded(value))?)?;
     }
     Ok(table)
 }

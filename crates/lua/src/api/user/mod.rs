@@ -3,6 +3,7 @@
 
 pub(super) mod cookies;
 pub(super) mod grpc;
+mod messages;
 pub(super) mod net;
 pub(super) mod session;
 pub(super) mod socket;

@@ -2,6 +2,7 @@
 //! wire format: a message in between would be made and thrown away for each request.
 
 mod decode;
+mod details;
 mod encode;
 mod kinds;
 mod well_known;
@@ -11,6 +12,7 @@ mod wire;
 mod tests;
 
 pub(crate) use decode::{DecodingFault, decode};
+pub(crate) use details::decode_details;
 pub(crate) use encode::encode;
 
 use mlua::{Lua, LuaOptions, StdLib};

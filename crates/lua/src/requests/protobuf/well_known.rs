@@ -392,7 +392,7 @@ pub(super) fn read(
 }
 
 /// Reads a message of which the fields 1 and 2 are bytes.
-fn read_pair(bytes: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
+pub(super) fn read_pair(bytes: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
     let (mut first, mut second) = (&b""[..], &b""[..]);
     let mut reader = WireReader(bytes);
     while !reader.is_empty() {
@@ -479,11 +479,28 @@ fn read_any(
     if url.is_empty() && value.is_empty() {
         return Ok(Value::Table(decoder.lua.create_table()?));
     }
+    let name = type_of(url);
+    let found = message.parent_pool().get_message_by_name(&name);
+    let table = read_typed(decoder, &name, found.as_ref(), value, deeper)?;
+    Ok(Value::Table(table))
+}
+
+/// Returns the name of the type at the end of a URL.
+pub(super) fn type_of(url: &[u8]) -> String {
     let url = String::from_utf8_lossy(url);
-    let name = url.rsplit('/').next().unwrap_or_default();
-    let found = message.parent_pool().get_message_by_name(name);
-    let known = found.as_ref().and_then(WellKnown::of);
-    let table = match (&found, known) {
+    url.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// Reads a message as the table of its fields with the name of its type.
+pub(super) fn read_typed(
+    decoder: &Decoder<'_>,
+    name: &str,
+    found: Option<&MessageDescriptor>,
+    value: &[u8],
+    deeper: u32,
+) -> Result<Table, DecodingFault> {
+    let known = found.and_then(WellKnown::of);
+    let table = match (found, known) {
         (Some(found), None) => decoder.table(found, value, deeper)?,
         (Some(found), Some(known)) => {
             let table = decoder.lua.create_table()?;
@@ -499,7 +516,7 @@ fn read_any(
         }
     };
     table.raw_set(ANY_TYPE, name)?;
-    Ok(Value::Table(table))
+    Ok(table)
 }
 
 fn read_time(bytes: &[u8]) -> Result<Value, Malformed> {

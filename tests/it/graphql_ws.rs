@@ -57,7 +57,7 @@ fn queries_and_subscriptions_have_what_the_server_gives() {
         ("GQL fails", 4, 4),
         ("GQL late", 1, 1),
         ("GQL ping", 1, 0),
-        ("GQL Say", 4, 0),
+        ("GQL Say", 3, 0),
         ("GQL Count", 20, 0),
         // The first message of each, and its error later.
         ("GQL broken", 2, 1),
@@ -88,6 +88,7 @@ fn each_of_many_subscribers_hears_what_all_say() {
     let Some(server) = server() else { return };
     let text = r#"local graphql_ws = require "lgoose.graphql_ws"
       local heard = metric.counter "heard"
+      local all = require("lgoose.shared").counter "all"
       task { "subscribe", on_start = true, function(user)
         local client = graphql_ws.connect(user, { max_messages = 100000 })
         user.data.client = client
@@ -97,10 +98,13 @@ fn each_of_many_subscribers_hears_what_all_say() {
         local client, said = user.data.client, user.data.said
         run.ready()
         local function say() return client:query('mutation Say { say(text: "line") }').say end
-        -- The last of them has subscribed, too.
-        while say() ~= 50 do user:wait(0.05) end
+        -- Until the last of them has subscribed, too.
+        while all:get() == 0 do
+          if user.id == 1 and say() == 50 then all:incr() end
+          user:wait(0.05)
+        end
         for n = 1, 5 do say() end
-        while said:next(2) do heard:add() end
+        while said:next(5) do heard:add() end
         said:stop()
       end }
       task { "leave", on_stop = true, function(user) user.data.client:close() end }"#;
@@ -112,7 +116,7 @@ fn each_of_many_subscribers_hears_what_all_say() {
     let seen = seen(server);
     assert_messages(&report, &seen);
     assert_eq!(report.json["metrics"][0]["count"], seen["said"]);
-    assert!(report.count("GQL Say") >= 300, "{:?}", report.rows());
+    assert!(report.count("GQL Say") > 250, "{:?}", report.rows());
     assert_eq!(report.count("GQL Said"), 50);
 }
 
@@ -239,7 +243,7 @@ fn what_is_no_message_fails_with_the_reason_and_ends_nothing_else() {
     let text = r#"local graphql_ws = require "lgoose.graphql_ws"
       task { "garbage", function(user)
         local number = user.iteration - 1
-        local client = graphql_ws.connect(user, { path = "/" .. number, timeout = 0.3, name = "garbage" })
+        local client = graphql_ws.connect(user, { path = "/" .. number, timeout = 1, name = "garbage" })
         local problem = client.error
         if client.ok then problem = select(2, client:query("{ hello }", nil, { name = "late" })) end
         log.warn(("<%d>%s"):format(number, problem))

@@ -48,7 +48,7 @@ fn assert_packets(report: &Report, seen: &Value) {
 
 #[test]
 fn events_acknowledgements_binary_data_and_namespaces_are_what_the_server_has() {
-    let Some(server) = server("300") else { return };
+    let Some(server) = server("1000") else { return };
     let url = format!("http://127.0.0.1:{}", server.port);
     let report = iterate_at("tests/lua/socketio.lua", &url, 1, 1, &[]);
     assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
@@ -82,6 +82,7 @@ fn of_a_hundred_users_in_a_room_each_hears_what_all_say() {
     };
     let text = r#"local socketio = require "lgoose.socketio"
       local heard = metric.counter "heard"
+      local all = require("lgoose.shared").counter "all"
       task { "enter", on_start = true, function(user)
         local socket = socketio.connect(user, { namespace = "/chat" })
         user.data.socket, user.data.heard = socket, 0
@@ -94,16 +95,17 @@ fn of_a_hundred_users_in_a_room_each_hears_what_all_say() {
       task { "say", function(user)
         local socket = user.data.socket
         run.ready()
-        -- The last of them has joined, too.
-        repeat
-          local members = socket:request("say", "hall", "is everybody there?")
-        until members == 101 or not members
+        -- Until the last of them has joined, too.
+        while all:get() == 0 do
+          if user.id == 1 and socket:request("say", "hall", "is everybody there?") == 101 then all:incr() end
+          user:wait(0.05)
+        end
         for n = 1, 5 do check(socket:request("say", "hall", "line " .. n) == 101, "all are there") end
         check(socket:request { "flood", 100, name = "flood" } == 100, "a flood of what may be lost")
         local before
         repeat
           before = user.data.heard
-          user:wait(2)
+          user:wait(5)
         until user.data.heard == before
       end }
       task { "leave", on_stop = true, function(user) user.data.socket:disconnect() end }"#;
@@ -115,13 +117,11 @@ fn of_a_hundred_users_in_a_room_each_hears_what_all_say() {
     let seen = seen(server);
     assert_packets(&report, &seen);
     let said = report.count("SIO say");
-    assert!(said >= 600, "{said}");
+    assert!(said > 500, "{said}");
     assert_eq!(seen["received"]["say"], said);
     // The client of another library hears each line once, and so does each user that is in the room.
     assert_eq!(seen["heard"], said);
-    let heard = report.json["metrics"].as_array().expect("metrics").iter();
-    let heard = heard.clone().find(|one| one["name"] == "heard");
-    let heard = heard.expect("it is counted")["count"].as_u64();
+    let heard = report.json["metrics"][0]["count"].as_u64();
     assert_eq!(heard, seen["sent"]["said"].as_u64().map(|sent| sent - said));
     for check in report.json["checks"].as_array().expect("checks") {
         assert_eq!(check["failures"], 0, "{check}");
@@ -132,7 +132,7 @@ fn of_a_hundred_users_in_a_room_each_hears_what_all_say() {
 
 #[test]
 fn the_example_of_a_chat_runs() {
-    let Some(server) = server("300") else { return };
+    let Some(server) = server("1000") else { return };
     let url = format!("http://127.0.0.1:{}", server.port);
     let limits = "-u 5 -r 100 -t 1s --wait-factor 0.05";
     let arguments = ["examples/socketio_chat.lua", "-H", &url];
@@ -270,7 +270,7 @@ fn what_is_no_packet_fails_with_the_reason_and_ends_nothing_else() {
     let text = r#"local socketio = require "lgoose.socketio"
       task { "garbage", function(user)
         local number = user.iteration - 1
-        local socket = socketio.connect(user, { path = "/" .. number, timeout = 0.3, name = "garbage" })
+        local socket = socketio.connect(user, { path = "/" .. number, timeout = 1, name = "garbage" })
         if socket.ok then socket:request { "late", timeout = 2, name = "late" } end
         log.warn(("<%d>%s"):format(number, socket.error))
         check(not socket.ok, "it has ended")

@@ -150,7 +150,7 @@ local function lead(c, item, timeout, deadline)
     look(c)
     if c.error then return c.error end
     if c.patience and clock() - c.heard >= c.patience then
-      connection.fail(c, "ping timeout: nothing has come for " .. c.patience .. " s")
+      connection.fail(c, ("ping timeout: nothing has come for %g s"):format(c.patience))
       return c.error
     end
     if not timeout then return "timeout" end

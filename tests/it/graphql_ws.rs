@@ -127,7 +127,9 @@ fn the_example_of_subscriptions_runs() {
     let limits = "-u 5 -r 100 -t 1s --wait-factor 0.05";
     let arguments = ["examples/subscriptions.lua", "-H", &url];
     let report = run(arguments.into_iter().chain(limits.split(' ')));
-    assert_eq!(report.ended.code, 0, "{}", report.ended.stderr);
+    // Its thresholds of time may be broken on a busy machine.
+    assert!(report.ended.code <= 1, "{}", report.ended.stderr);
+    assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
     // What is said while one of them leaves may be sent and not received.
     let frames = &seen(server)["frames"];
     assert_eq!(

@@ -112,7 +112,7 @@ fn call_plan(host: String, path: &str, request: &cli::OneRequest) -> Result<UrlP
     }
     let method = quoted(method.as_bytes());
     let message = match &request.body {
-        Some(text) => format!("json.decode({})", quoted(&body(text)?)),
+        Some(text) => quoted(&body(text)?),
         None => "{}".to_owned(),
     };
     let calls = if request.stream {
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(plan.host, "https://a:1");
         assert_eq!(
             plan.source,
-            "grpc.reflect()\n\nlocal message = json.decode(\"{}\")\n\n\
+            "grpc.reflect()\n\nlocal message = \"{}\"\n\n\
              task { \"b.C/D\", function(user)\n  user:grpc(\"b.C/D\", message)\nend }\n"
         );
         for url in [

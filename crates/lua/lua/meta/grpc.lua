@@ -46,7 +46,7 @@ function grpc.decode(type, bytes) end
 local Call = {}
 
 ---Sends a message. Waits while the connection cannot take more.
----@param message table
+---@param message table|string # its fields, or its text in JSON
 ---@param options? lgoose.CallSendOptions
 ---@return boolean # false if nothing can be sent any more
 function Call:send(message, options) end

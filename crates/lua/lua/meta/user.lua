@@ -151,7 +151,7 @@ function User:record(exchange) end
 ---Calls a method with one request and one response, and waits for the response: the row `GRPC package.Service/Method`. A status other than
 ---OK, an exceeded deadline and a lost connection are failures, which the returned call shows.
 ---@param method string # "package.Service/Method"
----@param message? table # the fields of the request
+---@param message? table|string # the fields of the request, or its text in JSON, in which bytes are base64
 ---@param options? lgoose.GrpcOptions
 ---@return lgoose.Call
 function User:grpc(method, message, options) end

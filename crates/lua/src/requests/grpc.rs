@@ -1,7 +1,7 @@
 //! The request of a call of gRPC, as `user:grpc(method, message, options)` and `user:grpc_stream(method, options)` make it.
 
 use super::options::{self, header_line};
-use super::protobuf::encode;
+use super::protobuf::{MessageForm, encode};
 use super::request::RequestOp;
 use super::tags::read_own_tags;
 use crate::limits::{Budget, HeapSize, Held};
@@ -82,7 +82,7 @@ struct CallOptions {
 pub(crate) fn plan_grpc(
     method: &Arc<GrpcMethod>,
     is_unary: bool,
-    message: &Value,
+    (message, form): (&Value, MessageForm),
     options: &Value,
     budget: &mut Budget,
 ) -> Result<PlannedGrpc, String> {
@@ -96,7 +96,7 @@ pub(crate) fn plan_grpc(
     request.redirects = Redirects::UpTo(0);
     request.timeout = read.timeout;
     let message = match (is_unary, read.terms.is_web, &read.message) {
-        (true, _, None) => Some(message),
+        (true, _, None) => Some((message, form)),
         (false, false, None) => None,
         (false, true, _) if method.client_streams => {
             let problem = format!(
@@ -105,7 +105,7 @@ pub(crate) fn plan_grpc(
             );
             return Err(problem);
         }
-        (false, true, Some(message)) => Some(message),
+        (false, true, Some(message)) => Some((message, MessageForm::Table)),
         (false, true, None) => {
             let problem = "a stream by gRPC-Web sends its message with the call: { web = true, message = { … } }";
             return Err(problem.to_owned());
@@ -150,8 +150,8 @@ pub(crate) fn plan_grpc(
         headers.push((HeaderName::from_static("grpc-timeout"), value));
     }
     headers.append(&mut read.metadata);
-    if let Some(message) = message.filter(|_| method.unread.is_none()) {
-        let message = encode(message, &method.input, budget)?;
+    if let Some((message, form)) = message.filter(|_| method.unread.is_none()) {
+        let message = encode(message, form, &method.input, budget)?;
         let mut body = Vec::with_capacity(message.len() + 8);
         budget.take(message.len())?;
         budget.spend(match terms.coding {

@@ -2,13 +2,15 @@
 
 use super::messages;
 use crate::api::function::function;
+use crate::api::json;
 use crate::api::names::{ValueType, refuse_unknown};
 use crate::api::parts::{PreludePart, prelude_part};
 use crate::api::response::header_table;
 use crate::limits::Held;
 use crate::plan_files::{GrpcMethod, Schema, described_files, find_method};
 use crate::requests::{
-    DecodingFault, PlanCall, PlannedGrpc, ResponseStream, decode_message, encode_message, plan_grpc,
+    DecodingFault, MessageForm, PlanCall, PlannedGrpc, ResponseStream, decode_message,
+    encode_message, is_json_text, plan_grpc,
 };
 use crate::sandbox::VmHost;
 use crate::values::{
@@ -23,6 +25,7 @@ use mlua::{
     AnyUserData, Function, IntoLua as _, Lua, LuaString, MetaMethod, Table, UserDataFields,
     UserDataMethods, UserDataRef, Value,
 };
+use prost_reflect::MessageDescriptor;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
@@ -247,10 +250,33 @@ fn plan(
         return Err(mlua::Error::runtime(problem));
     }
     let mut budget = host.budget(lua);
-    let planned = plan_grpc(&method, is_unary, &message, &options, &mut budget);
+    let (message, form) = given(lua, message, &method.input)?;
+    let planned = plan_grpc(&method, is_unary, (&message, form), &options, &mut budget);
     let planned = planned.map_err(mlua::Error::runtime)?;
     let planned = lua.create_userdata(host.held(lua, planned)?)?;
     Ok((Value::UserData(planned), None))
+}
+
+/// Reads a message that is a text in JSON; returns any other as it is.
+pub(super) fn given(
+    lua: &Lua,
+    message: Value,
+    kind: &MessageDescriptor,
+) -> mlua::Result<(Value, MessageForm)> {
+    match &message {
+        Value::String(text) if is_json_text(&message, kind) => {
+            let text = text.as_bytes();
+            VmHost::of(lua).limits.spend(lua, text.len() as u64)?;
+            let read = json::decode(lua, &text).map_err(|error| {
+                let name = kind.full_name();
+                mlua::Error::runtime(format!(
+                    "the message is neither a table of the fields of {name} nor JSON: {error}"
+                ))
+            })?;
+            Ok((read, MessageForm::Json))
+        }
+        _ => Ok((message, MessageForm::Table)),
+    }
 }
 
 /// Returns the address of the server that a user calls.
@@ -434,7 +460,8 @@ fn send(
     }
     let host = VmHost::of(lua);
     let mut budget = host.budget(lua);
-    let bytes = encode_message(&message, &method.input, &mut budget);
+    let (message, form) = given(lua, message, &method.input)?;
+    let bytes = encode_message(&message, form, &method.input, &mut budget);
     let bytes = bytes.map_err(mlua::Error::runtime)?;
     let shared = call.shared();
     let is_sent = shared.send_message(&bytes, compressed.unwrap_or(true));

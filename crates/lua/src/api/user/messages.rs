@@ -1,6 +1,6 @@
 //! Messages of Protocol Buffers by the names of their types: `grpc.encode`, `grpc.decode`, and the details of a status.
 
-use super::grpc::{server_of, with_schemas};
+use super::grpc::{given, server_of, with_schemas};
 use crate::plan_files::{Schema, find_message};
 use crate::requests::{DecodingFault, decode_details, decode_message, encode_message};
 use crate::sandbox::VmHost;
@@ -16,7 +16,8 @@ const ERROR_DETAILS: &str = include_str!("error_details.proto");
 pub(super) fn encode(lua: &Lua, (name, value): (Value, Value)) -> mlua::Result<LuaString> {
     let message = message_of(lua, &name, "grpc.encode")?;
     let mut budget = VmHost::of(lua).budget(lua);
-    let bytes = encode_message(&value, &message, &mut budget);
+    let (value, form) = given(lua, value, &message)?;
+    let bytes = encode_message(&value, form, &message, &mut budget);
     lua.create_string(bytes.map_err(mlua::Error::runtime)?)
 }
 

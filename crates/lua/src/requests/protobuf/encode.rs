@@ -6,6 +6,9 @@ use super::well_known::{self, WellKnown};
 use super::wire::{WireType, write_bytes, write_key, write_varint, zigzag};
 use crate::limits::{Budget, TABLE_LOOK};
 use crate::values::{describe_mismatch, escape_invalid, list_values, shorten};
+use base64::Engine as _;
+use base64::alphabet::{STANDARD, URL_SAFE};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use lgoose_base::error::nearest;
 use mlua::{Table, Value};
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
@@ -82,17 +85,33 @@ impl<'a> FieldPath<'a> {
     }
 }
 
+/// Form in which a plan gives a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MessageForm {
+    /// A table, whose strings are bytes where the field has bytes.
+    Table,
+    /// The table of a text in the JSON form of messages (<https://protobuf.dev/programming-guides/json/>): bytes are base64.
+    Json,
+}
+
+/// Whether a value stands for a message as a text in JSON; a message with a shorter form may be a string by itself.
+pub(crate) fn is_json_text(value: &Value, message: &MessageDescriptor) -> bool {
+    value.is_string() && WellKnown::of(message).is_none_or(|known| !known.is_meant(value))
+}
+
 /// Encodes a table as a message.
 ///
 /// # Errors
 /// The message to raise at the plan's line.
 pub(crate) fn encode(
     value: &Value,
+    form: MessageForm,
     message: &MessageDescriptor,
     budget: &mut Budget,
 ) -> Result<Vec<u8>, String> {
     let mut encoder = Encoder {
         out: Vec::new(),
+        form,
         budget,
     };
     if !value.is_nil() {
@@ -104,6 +123,7 @@ pub(crate) fn encode(
 /// Writes values one after another.
 pub(super) struct Encoder<'a, 'b> {
     pub(super) out: Vec<u8>,
+    form: MessageForm,
     pub(super) budget: &'a mut Budget<'b>,
 }
 
@@ -389,6 +409,17 @@ impl Encoder<'_, '_> {
                 Value::Boolean(flag) => self.out.push(u8::from(*flag)),
                 _ => return Err(wrong()),
             },
+            Kind::Bytes if self.form == MessageForm::Json => {
+                let text = match value {
+                    Value::String(text) => text.as_bytes(),
+                    _ => return Err(wrong()),
+                };
+                let bytes = bytes_of_base64(&text).ok_or_else(|| {
+                    format!("{} must be base64, as bytes are in JSON", path.what())
+                })?;
+                self.budget.take(bytes.len())?;
+                self.bytes(&bytes);
+            }
             Kind::String | Kind::Bytes => {
                 let Value::String(text) = value else {
                     return Err(wrong());
@@ -493,6 +524,15 @@ fn wire_type(field: &FieldDescriptor) -> WireType {
 }
 
 /// Describes the values that a kind of field takes.
+/// Reads base64 of either alphabet, with or without padding, as bytes are in the JSON form of messages.
+fn bytes_of_base64(text: &[u8]) -> Option<Vec<u8>> {
+    const ANY: GeneralPurposeConfig =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let is_url_safe = text.iter().any(|byte| matches!(byte, b'-' | b'_'));
+    let alphabet = if is_url_safe { &URL_SAFE } else { &STANDARD };
+    GeneralPurpose::new(alphabet, ANY).decode(text).ok()
+}
+
 fn kind_of(kind: &Kind) -> String {
     match kind {
         Kind::Double | Kind::Float => "a number".to_owned(),

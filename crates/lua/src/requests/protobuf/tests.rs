@@ -52,7 +52,7 @@ fn bytes_of(lua: &Lua, table: &str) -> Result<Vec<u8>, String> {
 fn encoded(table: &Value, message: &MessageDescriptor) -> Result<Vec<u8>, String> {
     let limits = VmLimits::new(Duration::from_secs(10), 64 << 20, Some(Arc::default()));
     let mut budget = Budget::new(1 << 20, &Rc::new(limits));
-    encode(table, message, &mut budget)
+    encode(table, MessageForm::Table, message, &mut budget)
 }
 
 fn lua() -> Lua {

@@ -26,11 +26,12 @@ folder = tempfile.mkdtemp()
 include = os.path.join(os.path.dirname(protoc.__file__), "_proto")
 status = protoc.main(
     ["protoc", "-I" + PROTOS, "-I" + include, "--python_out=" + folder, "--grpc_python_out=" + folder]
-    + ["parts/color.proto", "kinds.proto", "edition.proto", "mixed.proto", "beside.proto"]
+    + ["parts/color.proto", "kinds.proto", "edition.proto", "mixed.proto", "beside.proto", "edition_2023.proto", "parts/closed.proto"]
 )
 assert status == 0, "the schema compiles"
 sys.path.insert(0, folder)
 import beside_pb2_grpc  # noqa: E402
+import edition_2023_pb2_grpc  # noqa: E402
 import edition_pb2_grpc  # noqa: E402
 import kinds_pb2  # noqa: E402
 import kinds_pb2_grpc  # noqa: E402
@@ -115,9 +116,10 @@ if arguments[0].startswith("--streams="):
 server = grpc.server(futures.ThreadPoolExecutor(max_workers=16), options=options, compression=grpc.Compression.Gzip)
 kinds_pb2_grpc.add_KindsServicer_to_server(Kinds(), server)
 beside_pb2_grpc.add_BesideServicer_to_server(Echo(), server)
+edition_2023_pb2_grpc.add_FeaturedServicer_to_server(Echo(), server)
 edition_pb2_grpc.add_EditionsServicer_to_server(Echo(), server)
 mixed_pb2_grpc.add_MixedServicer_to_server(Echo(), server)
-own = ("test.v1.Kinds", "test.v2.Editions", "test.v3.Mixed", "test.v4.Beside")
+own = ("test.v1.Kinds", "test.v2.Editions", "test.v3.Mixed", "test.v4.Beside", "test.v5.Featured")
 # These are not described.
 names = own + ("test.v1.Lost", "test.v1.Refused", "test.v1.Garbled", reflection.SERVICE_NAME)
 reflection_pb2_grpc.add_ServerReflectionServicer_to_server(Reflection(names), server)

@@ -528,6 +528,20 @@ fn python_reads_messages_that_no_call_has_sent_and_its_details_of_a_status_are_r
 }
 
 #[test]
+fn python_reads_messages_of_an_edition_and_its_features() {
+    let Some(server) = grpcio(None, &[]) else {
+        return;
+    };
+    let url = format!("http://127.0.0.1:{}", server.port);
+    for schema in ["SCHEMA=loaded", "SCHEMA=reflected"] {
+        let plan = "tests/lua/grpc_edition_2023.lua";
+        let report = iterate_at(plan, &url, 1, 1, &["-e", schema]);
+        assert_no_task_failed(&report);
+        assert_eq!(row(&report, "judge")["count"], 9, "{schema}");
+    }
+}
+
+#[test]
 fn pythons_server_is_called_over_tls() {
     let authority = Authority::new();
     let identity = authority.sign(&["localhost"]).files("grpcio");

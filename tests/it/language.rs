@@ -53,6 +53,7 @@ const OTHERS: &[&str] = &[
     "grpc",
     "grpc_burst",
     "grpc_connections",
+    "grpc_edition_2023",
     "grpc_editions",
     "grpc_gzip",
     "grpc_interop",

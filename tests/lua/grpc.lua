@@ -9,7 +9,7 @@ raises("unknown option 'path' in grpc.load; did you mean 'paths'?", grpc.load, {
 raises("'kinds.proto' is not in '.'", grpc.load, { "kinds.proto" })
 raises("broken.proto:4:3: ", grpc.load, { "broken.proto", paths = { "protos/wrong" } })
 raises(
-  "'protos/wrong/edition.proto' has edition 2024 of Protocol Buffers, and lgoose reads proto2 and proto3",
+  "'protos/wrong/edition.proto' has edition 2024 of Protocol Buffers, and lgoose reads proto2, proto3 and edition 2023",
   grpc.load, { "imports.proto", paths = { "protos/wrong" } }
 )
 raises(

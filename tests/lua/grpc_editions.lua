@@ -11,7 +11,7 @@ task { "read", sequence = 1, function(user)
   end
 end }
 
-local EDITION = "has edition 2023 of Protocol Buffers, and lgoose reads proto2 and proto3"
+local EDITION = "has edition 2024 of Protocol Buffers, and lgoose reads proto2, proto3 and edition 2023"
 local LOAD = "; 'grpc.load' takes a schema from a file instead"
 
 local UNREAD = {

@@ -8,6 +8,7 @@ mod costly;
 mod data_files;
 mod descriptions;
 mod digest;
+mod edition_text;
 mod json_tree;
 mod modules;
 mod patterns;

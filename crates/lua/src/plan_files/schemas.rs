@@ -3,7 +3,8 @@
 
 use super::cache::TextCache;
 use super::data_files::{DataFiles, DataFormat, refused};
-use super::descriptions::{check_maps, read_descriptions, unread_edition};
+use super::descriptions::{check_maps, lower, read_descriptions, unread_edition};
+use super::edition_text::{READ_EDITION, edition_of, with_syntax};
 use super::schema_work::{SchemaText, check_imports, check_references, check_work, lighten};
 use lgoose_base::error::nearest;
 use lgoose_base::files::{DataCharge, FileError};
@@ -271,7 +272,8 @@ fn read_all(
         let rows = data.open(&DataFormat::Whole, &place)?;
         let bytes = rows.whole().map(|file| file.bytes).unwrap_or_default();
         let text = text_of(&place, &bytes)?;
-        if let Some(edition) = edition_of(&text) {
+        let edition = edition_of(&text);
+        if let Some(edition) = edition.filter(|edition| *edition != READ_EDITION) {
             return Err(format!("'{place}' {}", unread_edition(edition)));
         }
         if let Some(line) = too_deep_at(&text) {
@@ -281,9 +283,21 @@ fn read_all(
         }
         let kept = SchemaText::of(&text).take(charge);
         kept.map_err(|full| format!("cannot read '{place}': {full}"))?;
+        let has_edition = edition.is_some();
+        let text = if has_edition {
+            with_syntax(&text)
+        } else {
+            text
+        };
         // Messages name the file as the plan's folder has it.
         File::from_source(&place, &text).map_err(|error| described(&error))?;
-        let file = File::from_source(&name, &text).map_err(|error| described(&error))?;
+        let mut file = File::from_source(&name, &text).map_err(|error| described(&error))?;
+        if has_edition {
+            let mut proto = file.file_descriptor_proto().clone();
+            let lowered = lower(&mut proto, None);
+            lowered.map_err(|problem| format!("'{place}' {problem}"))?;
+            file = File::from_file_descriptor_proto(proto);
+        }
         let file = lighten(file);
         let work = check_work(file.file_descriptor_proto());
         work.map_err(|problem| format!("'{place}' {problem}"))?;
@@ -359,21 +373,6 @@ pub(super) fn quoted_length(text: &str, quote: char) -> usize {
         }
     }
     text.len()
-}
-
-/// Returns the edition of a file that begins with one instead of a syntax.
-fn edition_of(text: &str) -> Option<&str> {
-    let mut rest = text.trim_start();
-    while let Some(length) = comment_length(rest) {
-        rest = rest[length..].trim_start();
-    }
-    let value = rest.strip_prefix("edition")?.trim_start();
-    let value = value.strip_prefix('=')?.trim_start();
-    let quote = value
-        .chars()
-        .next()
-        .filter(|quote| "\"'".contains(*quote))?;
-    value[1..].split(quote).next()
 }
 
 /// Returns an error as `file:line:column: message`.

@@ -5,8 +5,10 @@
 //! does not know, an entry of a map without a key, options of another shape than Google's or public imports in a
 //! circle, `prost-reflect` panics or recurses without end.
 
+mod editions;
 mod reduced;
 
+pub(super) use editions::lower;
 pub(super) use reduced::check_maps;
 
 use indexmap::IndexMap;
@@ -82,6 +84,8 @@ pub(super) fn read_descriptions(descriptions: &[Vec<u8>]) -> DescribedFiles {
 
 /// The syntax of files that have an edition instead.
 const EDITIONS: &str = "editions";
+/// The number of the edition that is read.
+const EDITION_2023: i32 = 1000;
 
 /// A file as it was described.
 struct DescribedFile<'a> {
@@ -90,12 +94,11 @@ struct DescribedFile<'a> {
 }
 
 impl DescribedFile<'_> {
-    /// Returns the number of its edition, which the types of `prost` lack: 1000 is 2023.
-    fn edition(&self) -> Option<i32> {
+    /// Returns it with its edition and its features, which the types of `prost` lack.
+    fn whole(&self) -> Option<DynamicMessage> {
         let kind = "google.protobuf.FileDescriptorProto";
         let kind = DescriptorPool::global().get_message_by_name(kind)?;
-        let file = DynamicMessage::decode(kind, self.bytes).ok()?;
-        file.get_field_by_name("edition")?.as_enum_number()
+        DynamicMessage::decode(kind, self.bytes).ok()
     }
 }
 
@@ -274,11 +277,24 @@ impl DescriptionReader {
     fn reduced(&mut self, described: &DescribedFile<'_>) -> Result<FileDescriptorProto, String> {
         match described.file.syntax() {
             "" | "proto2" | "proto3" => reduce(&described.file, &mut self.room),
-            EDITIONS => Err(match described.edition() {
-                Some(1000) => unread_edition("2023"),
-                Some(1001) => unread_edition("2024"),
-                other => unread_edition(&format!("number {}", other.unwrap_or_default())),
-            }),
+            EDITIONS => {
+                let whole = described.whole();
+                let edition = whole
+                    .as_ref()
+                    .and_then(|whole| whole.get_field_by_name("edition"));
+                match edition.and_then(|edition| edition.as_enum_number()) {
+                    Some(EDITION_2023) => {
+                        let mut file = described.file.clone();
+                        lower(&mut file, whole.as_ref())?;
+                        reduce(&file, &mut self.room)
+                    }
+                    Some(1001) => Err(unread_edition("2024")),
+                    other => Err(unread_edition(&format!(
+                        "number {}",
+                        other.unwrap_or_default()
+                    ))),
+                }
+            }
             other => Err(format!("has the syntax '{other}', which is not known")),
         }
     }
@@ -286,7 +302,9 @@ impl DescriptionReader {
 
 /// The problem of a file that has an edition.
 pub(super) fn unread_edition(edition: &str) -> String {
-    format!("has edition {edition} of Protocol Buffers, and lgoose reads proto2 and proto3")
+    format!(
+        "has edition {edition} of Protocol Buffers, and lgoose reads proto2, proto3 and edition 2023"
+    )
 }
 
 #[cfg(test)]

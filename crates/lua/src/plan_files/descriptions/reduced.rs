@@ -42,7 +42,7 @@ impl NameRoom {
     }
 }
 
-/// Reduces a file of proto2 or proto3, without its imports.
+/// Reduces a file of proto2 or proto3, or one that was made such, without its imports.
 ///
 /// # Errors
 /// The problem with it, as the predicate of a sentence.

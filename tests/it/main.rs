@@ -99,6 +99,7 @@ mod signatures;
 mod skipping;
 mod smtp;
 mod sockets;
+mod sockets_unix;
 mod split_responses;
 mod steering;
 mod stopping;

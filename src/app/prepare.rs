@@ -65,6 +65,8 @@ pub(super) struct CommandOptions {
     pub(super) part: LoadPart,
     /// Whether the plan may do only what the command line allows.
     pub(super) sandbox: bool,
+    /// Whether the run belongs to `lgoose serve`, to which other people send plans.
+    pub(super) is_hosted: bool,
     /// Memory that data files may take, in bytes; `None` for all that the process may take.
     pub(super) data_memory: Option<u64>,
 }
@@ -77,6 +79,7 @@ impl Default for CommandOptions {
             paused: false,
             part: LoadPart::WHOLE,
             sandbox: false,
+            is_hosted: false,
             data_memory: None,
         }
     }
@@ -192,6 +195,7 @@ impl PreparedRun {
 /// # Errors
 /// A mistake in the plan or in an option, or trouble with a file or a site that they name.
 pub(super) fn prepare(mut test: TestInput) -> Result<PreparedRun, Error> {
+    let is_hosted = test.command.is_hosted;
     let OtherFiles {
         mut read,
         mut written,
@@ -209,7 +213,10 @@ pub(super) fn prepare(mut test: TestInput) -> Result<PreparedRun, Error> {
     written.extend(places::written_by(&config.local));
     places::apart(&read, &written)?;
     no_fixed_numbers(&config.run.load, &plan)?;
-    let (client, resolver) = client(&config)?;
+    let (mut client, resolver) = client(&config)?;
+    if is_hosted {
+        client.allowed = client.allowed.for_strangers(&config.run.allow_host);
+    }
     let mut sites = Sites::default();
     let hosts = hosts_of(&plan, &config.run, &mut sites)?;
     for host in &hosts {
@@ -336,7 +343,11 @@ fn limit_to_typed_host(typed: &mut Settings) -> Result<(), Error> {
         None => None,
         Some(host) if host.starts_with("demo:") => Some("127.0.0.1".to_owned()),
         Some(host) => {
-            let url = url::Url::parse(&checked_url(host)?).ok();
+            let url = checked_url(host)?;
+            if lgoose_http::is_unix_socket(&url) {
+                return Ok(typed.allow_host = Some(vec![url]));
+            }
+            let url = url::Url::parse(&url).ok();
             url.and_then(|url| Some(url.host_str()?.to_owned()))
         }
     };
@@ -497,7 +508,17 @@ fn checked_url(host: &str) -> Result<String, Error> {
         .help(format!("did you mean '{}'?", masked_address(&meant)))
         .into());
     }
-    let with_scheme = if host.contains("://") {
+    if let Some((_, rest)) = host.split_once("://unix:") {
+        let path = rest.split(':').next().unwrap_or_default();
+        return Err(
+            Diagnostic::new(format!("'{}' is not a host", masked_address(host)))
+                .help(format!(
+                    "write a Unix socket as 'unix:{path}'; paths are those of requests"
+                ))
+                .into(),
+        );
+    }
+    let with_scheme = if host.contains("://") || lgoose_http::is_unix_socket(host) {
         host.to_owned()
     } else {
         format!("http://{host}")
@@ -508,7 +529,7 @@ fn checked_url(host: &str) -> Result<String, Error> {
             masked_address(host),
             failure.detail
         ))
-        .help("write a base URL such as 'http://127.0.0.1:8080' or 'https://example.org'")
+        .help("write a base URL such as 'http://127.0.0.1:8080' or 'https://example.org', or a Unix socket as 'unix:/run/app.sock'")
     })?;
     Ok(with_scheme)
 }

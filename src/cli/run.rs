@@ -89,7 +89,7 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Target")]
 pub(crate) struct TargetArgs {
-    /// The site's base URL, or 'demo:drupal', 'demo:umami', 'demo:api', 'demo:llm' or 'demo:redis' for a built-in one
+    /// The site's base URL, 'unix:/run/app.sock', or 'demo:drupal', 'demo:umami', 'demo:api', 'demo:llm' or 'demo:redis' for a built-in one
     #[arg(short = 'H', long, value_name = "URL")]
     pub host: Option<String>,
     /// A request's timeout [default: 60s]
@@ -165,6 +165,7 @@ pub(crate) struct TargetArgs {
     /// Send requests to these hosts only, '*' for any text (repeatable)
     ///
     /// Requests to other hosts fail. Hosts are compared by name, so '--resolve' and '--proxy' are refused beside it.
+    /// A Unix socket has to be named as the plan names it, such as unix:/run/app.sock.
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
     /// Restrict a plan that somebody else wrote to what the command line allows

@@ -103,6 +103,7 @@ mod skipping;
 mod smtp;
 mod socketio;
 mod sockets;
+mod sockets_unix;
 mod split_responses;
 mod steering;
 mod stopping;

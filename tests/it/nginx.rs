@@ -29,6 +29,8 @@ pub(crate) struct Nginx {
     pub(crate) folder: PathBuf,
     server: Child,
     ports: [u16; 2],
+    /// The Unix socket that it listens at, too. Its path must be short.
+    socket: PathBuf,
 }
 
 impl Nginx {
@@ -47,7 +49,9 @@ impl Nginx {
             let ports = listeners.each_ref().map(port);
             drop(listeners);
             let path = folder.join("nginx.conf");
-            fs::write(&path, configuration(&folder, ports)).expect("the folder takes a file");
+            let socket = std::env::temp_dir().join(format!("lgoose-nginx-{}.sock", ports[0]));
+            fs::write(&path, configuration(&folder, ports, &socket))
+                .expect("the folder takes a file");
             let started = Command::new("nginx")
                 .arg("-p")
                 .arg(&folder)
@@ -73,6 +77,7 @@ impl Nginx {
                 folder: folder.clone(),
                 server,
                 ports,
+                socket,
             };
             let mut has_ended = false;
             wait_until("nginx is there", || {
@@ -98,6 +103,11 @@ impl Nginx {
     /// Returns the URL at which HTTP/2 is spoken, without TLS.
     pub(crate) fn http2_url(&self) -> String {
         format!("http://127.0.0.1:{}", self.ports[1])
+    }
+
+    /// Returns the Unix socket as a host.
+    pub(crate) fn socket(&self) -> String {
+        format!("unix:{}", self.socket.display())
     }
 
     /// Starts its processes anew, as a reload of its configuration does: connections that are kept alive end.
@@ -130,6 +140,7 @@ impl Nginx {
 impl Drop for Nginx {
     fn drop(&mut self) {
         self.end();
+        let _gone_with_it = fs::remove_file(&self.socket);
     }
 }
 
@@ -137,8 +148,8 @@ fn port(listener: &TcpListener) -> u16 {
     listener.local_addr().expect("it is bound").port()
 }
 
-fn configuration(folder: &Path, [http1, http2]: [u16; 2]) -> String {
-    let folder = folder.display();
+fn configuration(folder: &Path, [http1, http2]: [u16; 2], socket: &Path) -> String {
+    let (folder, socket) = (folder.display(), socket.display());
     let full = FULL.replace('"', "\\\"");
     format!(
         "daemon off;
@@ -161,7 +172,7 @@ http {{
   access_log {folder}/json.log lines;
   root {folder}/www;
   keepalive_requests 40;
-  server {{ listen 127.0.0.1:{http1}; {PAGES} }}
+  server {{ listen 127.0.0.1:{http1}; listen unix:{socket}; {PAGES} }}
   server {{ listen 127.0.0.1:{http2} http2; {PAGES} }}
 }}
 "

@@ -1,6 +1,7 @@
 //! Responses that a plan reads while they come: what it sees, and how they are counted.
 
 use crate::http2_site::Http2;
+use crate::nginx::Nginx;
 use crate::program::{Lgoose, Running, plan, wait_until};
 use crate::report::{iterate_at, iterate_with, read};
 use crate::server::Server;
@@ -242,4 +243,43 @@ fn over_http_2_a_stream_is_closed_alone_and_the_connection_goes_on() {
     assert_eq!(failures("GET large"), (1, 0));
     assert_eq!(failures("GET trailers"), (1, 0));
     assert_eq!(site.connections(), 1);
+}
+
+/// Reads two streams side by side, one of which waits for its reader, which reads as slowly as its host would like.
+const SLOW: &str = "task { 't', function(user)
+    local slow = user:get('/huge.bin', { stream = true, name = 'slow' })
+    local left = user:get('/huge.bin', { stream = true, name = 'left' })
+    user:wait(1)
+    local page = user:get('/page.html', { name = 'page' })
+    assert(page.ok and #page.body == 3000, page.error)
+    assert(user:get('/huge.bin', { discard = true, name = 'whole' }).ok)
+    local bytes, pieces = 0, 0
+    for chunk in slow:chunks() do
+        bytes, pieces = bytes + #chunk, pieces + 1
+        if pieces % 200 == 0 then user:wait(0.01) end
+    end
+    assert(bytes == 20000000 and slow.ok, slow.error)
+    left:close()
+end }";
+
+#[test]
+fn a_slow_reader_slows_the_server_down_and_gets_all_of_it() {
+    let Some(nginx) = Nginx::start("slow_reader") else {
+        return;
+    };
+    let huge = vec![b'z'; 20_000_000];
+    std::fs::write(nginx.folder.join("www/huge.bin"), huge).expect("the folder takes a file");
+    let path = plan("streams_slow.lua", SLOW);
+    let hosts = [
+        (nginx.url(), &["--http", "1.1"][..]),
+        (nginx.http2_url(), &["--http", "2"]),
+        (nginx.http2_url(), &["--http", "2", "--client", "reqwest"]),
+    ];
+    for (url, more) in hosts {
+        let report = iterate_at(&path, &url, 2, 2, more);
+        assert_eq!(report.task_failures(), 0, "{more:?}: {:?}", report.errors());
+        for row in ["GET slow", "GET left", "GET page", "GET whole"] {
+            assert_eq!((report.count(row), report.failures(row)), (4, 0), "{row}");
+        }
+    }
 }

@@ -499,3 +499,27 @@ fn a_run_that_begins_paused_sends_nothing_until_it_is_let_go() {
     }
     assert_eq!(server.received(), 4);
 }
+
+#[test]
+fn a_stream_has_its_row_as_soon_as_it_is_open() {
+    let path = plan(
+        "web_open.lua",
+        "task { 't', function(user)
+           local socket = user:websocket('/api/chat', { name = 'silent' })
+           assert(socket.ok, socket.error)
+           user:wait(60)
+         end }",
+    );
+    let Served { running, web } = Served::start(&[&path, "-H", "demo:api", "-u", "2", "-r", "100"]);
+    let rows = web.events(None).find_map(|event| {
+        let rows = event.data["requests"].as_array()?.clone();
+        (!rows.is_empty()).then_some(rows)
+    });
+    let rows = rows.expect("the run goes on");
+    assert_eq!(
+        (&rows[0]["name"], &rows[0]["count"]),
+        (&json!("silent"), &json!(0))
+    );
+    web.post("/api/v1/abort", "");
+    running.end();
+}

@@ -481,6 +481,14 @@ fn runs_have_options_of_the_environment_but_not_its_token_and_write_nothing_else
         assert!(!folder.join("log.csv").exists());
         host.end();
     }
+    // A socket of the server's machine has to be named there.
+    let host = Host::within(&folder, &[], &variables);
+    let options = json!({ "host": "unix:/run/other.sock" });
+    let body = json!({ "plan": "curious.lua", "options": options }).to_string();
+    let refused = host.web.post("/api/v1/runs", &body);
+    assert_eq!(refused.status, 422, "{}", refused.text());
+    assert!(refused.text().contains("--allow-host unix:/run/other.sock"));
+    host.end();
     let host = Host::within(&folder, &["--allow-host", "other.example"], &variables);
     let body = json!({ "plan": "curious.lua", "options": {} }).to_string();
     let refused = host.web.post("/api/v1/runs", &body);

@@ -63,6 +63,7 @@ pub use message::{
 };
 pub use session::{
     CookieScope, Session, SetCookie, StoredCookie, absolute, check_allowed, check_base, is_cookie,
+    is_unix_socket,
 };
 pub use sockets::{SocketAddress, SocketOpener, SocketStream};
 pub use target::Target;

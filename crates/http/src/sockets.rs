@@ -5,7 +5,7 @@ use super::client::Client;
 use super::connect::NetStream;
 use super::failure::{ErrorClass, Failure};
 use super::stopwatch::Stopwatch;
-use super::target::{Origin, Target};
+use super::target::{Origin, Target, UNIX};
 use lgoose_base::phases::Phases;
 use rustls::ClientConfig;
 use std::cell::OnceCell;
@@ -23,17 +23,20 @@ use url::Url;
 #[derive(Debug, Clone)]
 pub struct SocketAddress {
     origin: Rc<Origin>,
-    /// Both, as the row of the socket shows them: `example.org:25`, `[::1]:25`.
+    /// Both, as the row of the socket shows them: `example.org:25`, `[::1]:25`; or that of a Unix socket: `unix:/run/app.sock`.
     pub text: Rc<str>,
 }
 
 impl SocketAddress {
-    /// Reads `host:port`, or a URL, of which only these two count.
+    /// Reads `host:port`, or a URL, of which only these two count, or `unix:PATH`.
     ///
     /// # Errors
     /// The problem with it.
     pub fn parse(text: &str) -> Result<SocketAddress, String> {
         const EXAMPLE: &str = "write host:port, such as \"127.0.0.1:6379\"";
+        if text.starts_with(UNIX) {
+            return Origin::of_socket(text).map(SocketAddress::of_origin);
+        }
         let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         if authority.contains('@') {
@@ -71,6 +74,11 @@ impl SocketAddress {
         }
     }
 
+    /// Whether it is that of a Unix socket.
+    pub fn is_unix(&self) -> bool {
+        self.origin.socket.is_some()
+    }
+
     /// The host alone, for which a certificate must be.
     pub fn host(&self) -> &str {
         &self.origin.host
@@ -104,7 +112,7 @@ impl SocketOpener {
         server_name: Option<&str>,
         note: &dyn Fn(Phases),
     ) -> Result<SocketStream, Failure> {
-        self.client.config.allowed.check(address.host())?;
+        self.client.config.allowed.check(&address.origin)?;
         let mut noted = NotedPhases::new(note);
         let connector = &self.client.connector;
         let no_tls = || Err(Failure::new(ErrorClass::Tls, "there is no TLS yet"));
@@ -134,7 +142,7 @@ impl SocketOpener {
         address: &SocketAddress,
         note: &dyn Fn(Phases),
     ) -> Result<UdpSocket, Failure> {
-        self.client.config.allowed.check(address.host())?;
+        self.client.config.allowed.check(&address.origin)?;
         let mut noted = NotedPhases::new(note);
         let connector = &self.client.connector;
         let opened = connector.datagrams(&address.origin, &mut noted.stopwatch);
@@ -287,6 +295,8 @@ mod tests {
             ("tcp://localhost:1883", "localhost:1883"),
             ("http://localhost/page", "localhost:80"),
             ("https://localhost", "localhost:443"),
+            ("unix:/run/App.sock", "unix:/run/App.sock"),
+            ("unix:app:80", "unix:app:80"),
         ] {
             let address = SocketAddress::parse(text).expect(text);
             assert_eq!(&*address.text, shown);
@@ -302,6 +312,7 @@ mod tests {
             "u:p@host:25",
             "host:70000",
             "tcp://host",
+            "unix:",
         ] {
             assert!(SocketAddress::parse(wrong).is_err(), "{wrong}");
         }

@@ -11,6 +11,25 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use url::{ParseError, Position, Url};
 
+/// The beginning of the address of a Unix socket.
+pub(super) const UNIX: &str = "unix:";
+/// The most bytes of a socket's path that all systems take (108 on Linux, 104 on macOS, with a NUL at the end).
+const LONGEST_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+
+/// A Unix socket.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct UnixSocket {
+    /// Its address, such as `unix:/run/app.sock`.
+    pub(super) shown: String,
+}
+
+impl UnixSocket {
+    /// Its path, relative to the working directory unless it begins with a slash.
+    pub(super) fn path(&self) -> &str {
+        &self.shown[UNIX.len()..]
+    }
+}
+
 /// A scheme, host and port, with values that are derived from them once.
 #[derive(Debug)]
 pub struct Origin {
@@ -22,6 +41,8 @@ pub struct Origin {
     pub port: u16,
     /// `scheme://host[:port]`, without a slash at the end.
     pub text: String,
+    /// The Unix socket that connections go to, in place of host and port.
+    pub(super) socket: Option<Box<UnixSocket>>,
     /// The `Host` header.
     pub(super) host_header: HeaderValue,
     /// The `Authorization` header for the user name and password in its URL.
@@ -62,31 +83,76 @@ impl Origin {
                 .to_owned(),
             port,
             text: format!("{}://{authority}", url.scheme()),
+            socket: None,
             host_header: HeaderValue::try_from(authority)
                 .map_err(|_| bad("its host is not valid"))?,
             credentials: credentials(url),
         })
     }
 
+    /// The origin that is reached by a Unix socket at `unix:PATH`. To the server and in URLs, it is `http://localhost`, as
+    /// with curl.
+    ///
+    /// # Errors
+    /// The problem with the address.
+    pub(super) fn of_socket(address: &str) -> Result<Origin, String> {
+        let path = address.strip_prefix(UNIX).unwrap_or_default();
+        if path.trim_matches('/').is_empty() {
+            return Err("it has no path; write unix:/run/app.sock".to_owned());
+        }
+        if path.contains('\0') {
+            return Err("its path has a NUL character".to_owned());
+        }
+        if path.len() > LONGEST_PATH {
+            return Err(format!(
+                "a socket's path may have {LONGEST_PATH} bytes, and this one has {}; name it relative to the working \
+                 directory",
+                path.len()
+            ));
+        }
+        let host = "localhost";
+        Ok(Origin {
+            secure: false,
+            host: host.to_owned(),
+            port: 80,
+            text: format!("http://{host}"),
+            socket: Some(Box::new(UnixSocket {
+                shown: address.to_owned(),
+            })),
+            host_header: HeaderValue::from_static(host),
+            credentials: None,
+        })
+    }
+
+    /// What the plan calls it: the address of its socket, or else the scheme, host and port.
+    pub fn name(&self) -> &str {
+        match &self.socket {
+            None => &self.text,
+            Some(socket) => &socket.shown,
+        }
+    }
+
     /// Host and port as a URL has them, the port always.
     pub(super) fn authority(&self) -> String {
-        if self.host.contains(':') {
+        if let Some(socket) = &self.socket {
+            socket.shown.clone()
+        } else if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)
         } else {
             format!("{}:{}", self.host, self.port)
         }
     }
 
-    /// Whether both name the same scheme, host and port.
+    /// Whether both name the same scheme, host and port, by the same socket if there is one.
     pub fn same(&self, other: &Origin) -> bool {
-        std::ptr::eq(self, other) || self.text == other.text
+        std::ptr::eq(self, other) || self.text == other.text && self.socket == other.socket
     }
 
     /// Whether both name the same host and port; the default ports of http and https count as one.
     pub(crate) fn is_host_of(&self, other: &Origin) -> bool {
         let port =
             |origin: &Origin| (origin.port != 80 && origin.port != 443).then_some(origin.port);
-        self.host == other.host && port(self) == port(other)
+        self.host == other.host && port(self) == port(other) && self.socket == other.socket
     }
 }
 
@@ -129,6 +195,14 @@ impl Target {
     /// # Errors
     /// A [`Failure`] of class `bad url` that says why it cannot be requested.
     pub(super) fn of_base(base: &str) -> Result<Target, Failure> {
+        if base.starts_with(UNIX) {
+            let origin = Origin::of_socket(base)
+                .map_err(|why| Failure::new(ErrorClass::BadUrl, format!("'{base}': {why}")))?;
+            return Ok(Target {
+                origin: Rc::new(origin),
+                path: "/".into(),
+            });
+        }
         let url = Url::parse(base).map_err(|error| {
             Failure::new(
                 ErrorClass::BadUrl,
@@ -209,7 +283,8 @@ impl Target {
         let url = url.map_err(|error| bad_reference(reference, error))?;
         let target = Target::of(&url)?;
         // A reference to the same site keeps the site's credentials, unless it has its own.
-        let shares = target.origin.same(&self.origin) && target.origin.credentials.is_none();
+        // What names the host of a socket means the socket.
+        let shares = target.origin.text == self.origin.text && target.origin.credentials.is_none();
         Ok(if shares {
             self.with_path(target.path)
         } else {
@@ -302,6 +377,42 @@ mod tests {
     fn base() -> Target {
         Target::of(&Url::parse("http://127.0.0.1:8080/dir/page?q=1#top").expect("valid"))
             .expect("valid")
+    }
+
+    #[test]
+    fn a_socket_is_a_site_whose_links_stay_on_it_and_nothing_else_leads_to_it() {
+        let base = Target::of_base("unix:/run/app.sock").expect("a socket");
+        assert_eq!(base.text(), "http://localhost/");
+        assert_eq!(base.origin.name(), "unix:/run/app.sock");
+        for reference in [
+            "/a",
+            "a",
+            "http://localhost/a",
+            "http://LOCALHOST:80/b/../a",
+        ] {
+            for target in [base.join(reference), base.resolve(&reference.into())] {
+                let target = target.expect(reference);
+                assert!(target.origin.same(&base.origin), "{reference}");
+                assert_eq!(&*target.path, "/a");
+            }
+        }
+        let other = base.join("http://localhost:81/a").expect("a URL");
+        assert!(other.origin.socket.is_none());
+        for link in ["unix:/run/other.sock", "http+unix://x/"] {
+            assert!(base.join(link).is_err(), "{link}");
+            assert!(base.resolve(&link.into()).is_err(), "{link}");
+        }
+        let tcp = Target::of_base("http://localhost").expect("a URL");
+        assert!(!tcp.origin.same(&base.origin));
+        assert!(!base.origin.is_host_of(&tcp.origin));
+        for wrong in [
+            "unix:",
+            "unix:/",
+            "unix:a\0b",
+            &format!("unix:{}", "a".repeat(200)),
+        ] {
+            assert!(Target::of_base(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -66,6 +66,9 @@ impl Transport {
     /// The proxy for requests to an origin, with `NO_PROXY` obeyed.
     #[cfg(feature = "reqwest")]
     pub(super) fn intercept(&self, origin: &Origin) -> Option<Intercept> {
+        if origin.socket.is_some() {
+            return None;
+        }
         let url = self.proxy_for(origin)?;
         let matcher = Matcher::builder().all(url.as_str());
         let matcher = match self {
@@ -80,9 +83,13 @@ impl Transport {
         matcher.build().intercept(&origin.text.parse().ok()?)
     }
 
-    /// Whether lgoose itself tunnels through the proxy to an origin, since reqwest cannot: over TLS to an IPv6 address.
+    /// Whether lgoose itself opens the connections to an origin, since reqwest cannot: to a Unix socket, or through a proxy
+    /// over TLS to an IPv6 address.
     #[cfg(feature = "reqwest")]
-    pub(super) fn needs_own_tunnel(&self, origin: &Origin) -> bool {
+    pub(super) fn needs_own_connection(&self, origin: &Origin) -> bool {
+        if origin.socket.is_some() {
+            return true;
+        }
         let tunnels = || {
             self.proxy_for(origin)
                 .is_some_and(|url| url.scheme() != "https")

@@ -118,6 +118,9 @@ fn describe_hosts(program: &Program, plan: &Plan, settings: &Settings) -> String
     let bases = of_scenarios.chain([settings.host.as_deref()]).flatten();
     let mut hosts = lgoose_lua::named_hosts(program);
     hosts.extend(bases.filter_map(|base| {
+        if lgoose_http::is_unix_socket(base) {
+            return Some(base.to_owned());
+        }
         let base = Url::parse(base).ok()?;
         let port = base
             .port()

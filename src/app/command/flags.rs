@@ -53,6 +53,7 @@ pub(super) fn test(path: &Path, flags: &cli::RunArgs) -> Result<TestInput, Error
             part: flags.load.part.unwrap_or(LoadPart::WHOLE),
             data_memory: flags.machine.data_memory,
             sandbox: flags.target.sandbox,
+            is_hosted: flags.outputs.plan_writes != WriteFolder::default(),
         },
         ..TestInput::new(source)
     })

@@ -159,7 +159,7 @@ pub(super) fn load(offer: &PlanOffer, terms: &WorkerTerms) -> Result<lgoose_engi
     };
     job.files.unpack(&folder, &mut config.local)?;
     let (mut client, resolver) = client(&config)?;
-    client.allowed = client.allowed.and(&terms.allowed);
+    client.allowed = client.allowed.for_strangers(&terms.allowed);
     if !terms.allowed.is_empty() {
         names_are_addresses(&config.run).map_err(|mistake| Error::trouble(mistake.to_string()))?;
     }

@@ -345,6 +345,10 @@ impl Exchanges {
         let operation = std::mem::take(&mut self.verdicts.latest);
         let open = OpenStream::open(&self.sender, op, operation, after_stop)?;
         let opened = (open.stream.clone(), open.sending());
+        let (row, start) = (open.operation.row_at(0).id, open.stream.start.into_std());
+        let mut recorder = self.sender.shared.recorder.borrow_mut();
+        recorder.open_stream(row, start);
+        drop(recorder);
         self.streams.add(open);
         Some(opened)
     }

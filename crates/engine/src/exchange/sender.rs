@@ -145,7 +145,7 @@ impl Sender {
         }
         let (timers, recoveries) = (&self.shared.timers, &self.shared.recoveries);
         let base = self.session.base_target();
-        let host = host_or(host, &base.origin.text);
+        let host = host_or(host, base.origin.name());
         self.back_off.pass(host, timers, recoveries).await
     }
 
@@ -187,7 +187,7 @@ impl Sender {
             return;
         }
         let base = self.session.base_target();
-        let host = host_or(host, &base.origin.text);
+        let host = host_or(host, base.origin.name());
         self.back_off.record(host, failure, recoveries);
     }
 
@@ -195,7 +195,7 @@ impl Sender {
     #[cfg(test)]
     pub(crate) fn has_failed_for_long(&self) {
         let base = self.session.base_target();
-        self.back_off.has_failed_for_long(&base.origin.text);
+        self.back_off.has_failed_for_long(base.origin.name());
     }
 
     /// Takes a pause of the user out of its cycle.

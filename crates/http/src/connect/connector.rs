@@ -8,6 +8,7 @@ use super::resolver::Resolver;
 use super::stream::{NetStream, OpenConnections};
 #[cfg(feature = "reqwest")]
 use super::tunnel::tunnel;
+use super::unix;
 use crate::failure::{ErrorClass, Failure};
 use crate::stopwatch::Stopwatch;
 use crate::target::Origin;
@@ -57,6 +58,12 @@ impl Connector {
         #[cfg(any(test, feature = "test-support"))]
         if let Some(script) = self.resolver.script() {
             return Ok(NetStream::scripted(script.connect(), &self.open));
+        }
+        if let Some(socket) = &origin.socket {
+            stopwatch.enter(|phases| &mut phases.connect);
+            let opened = unix::connect(socket).await;
+            stopwatch.lap(|phases| &mut phases.connect);
+            return Ok(NetStream::unix(opened?, &self.open));
         }
         let tcp = self.open(origin, stopwatch).await?;
         if !origin.secure {

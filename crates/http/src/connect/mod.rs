@@ -12,6 +12,7 @@ mod stream;
 mod tls;
 #[cfg(feature = "reqwest")]
 mod tunnel;
+mod unix;
 mod verifiers;
 
 pub(super) use connector::Connector;

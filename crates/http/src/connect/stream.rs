@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -25,6 +25,7 @@ enum Socket {
     Plain(TcpStream),
     /// Boxed: a TLS session takes a kilobyte, which a plain connection must not pay for.
     Tls(Box<TlsStream<TcpStream>>),
+    Unix(UnixStream),
     #[cfg(any(test, feature = "test-support"))]
     Scripted(tokio::io::DuplexStream),
 }
@@ -65,6 +66,14 @@ impl NetStream {
         }
     }
 
+    /// A connection of a Unix socket.
+    pub(super) fn unix(socket: UnixStream, open: &OpenConnections) -> NetStream {
+        NetStream {
+            socket: Socket::Unix(socket),
+            _open: open.guard(),
+        }
+    }
+
     /// A connection after its handshake.
     pub(super) fn tls(tls: TlsStream<TcpStream>, open: &OpenConnections) -> NetStream {
         NetStream {
@@ -89,8 +98,10 @@ impl NetStream {
         name: ServerName<'static>,
     ) -> io::Result<NetStream> {
         let NetStream { socket, _open } = self;
-        let Socket::Plain(tcp) = socket else {
-            return Err(io::Error::other("the connection has TLS already"));
+        let tcp = match socket {
+            Socket::Plain(tcp) => tcp,
+            Socket::Unix(_) => return Err(io::Error::other("a Unix socket takes no TLS")),
+            _ => return Err(io::Error::other("the connection has TLS already")),
         };
         let tls = connector.connect(name, tcp).await?;
         Ok(NetStream {
@@ -107,7 +118,7 @@ impl NetStream {
     /// Whether the server chose HTTP/2.
     pub(crate) fn is_http2(&self) -> bool {
         match &self.socket {
-            Socket::Plain(_) => false,
+            Socket::Plain(_) | Socket::Unix(_) => false,
             #[cfg(any(test, feature = "test-support"))]
             Socket::Scripted(_) => false,
             Socket::Tls(tls) => tls.get_ref().1.alpn_protocol() == Some(b"h2"),
@@ -152,6 +163,7 @@ impl AsyncRead for NetStream {
         match &mut self.get_mut().socket {
             Socket::Plain(tcp) => plain::poll_read(tcp, cx, buf),
             Socket::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
+            Socket::Unix(unix) => Pin::new(unix).poll_read(cx, buf),
             #[cfg(any(test, feature = "test-support"))]
             Socket::Scripted(pipe) => Pin::new(pipe).poll_read(cx, buf),
         }
@@ -167,6 +179,7 @@ impl AsyncWrite for NetStream {
         match &mut self.get_mut().socket {
             Socket::Plain(tcp) => plain::poll_write(tcp, cx, bytes),
             Socket::Tls(tls) => Pin::new(tls).poll_write(cx, bytes),
+            Socket::Unix(unix) => Pin::new(unix).poll_write(cx, bytes),
             #[cfg(any(test, feature = "test-support"))]
             Socket::Scripted(pipe) => Pin::new(pipe).poll_write(cx, bytes),
         }
@@ -176,6 +189,7 @@ impl AsyncWrite for NetStream {
         match &mut self.get_mut().socket {
             Socket::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
             Socket::Tls(tls) => Pin::new(tls).poll_flush(cx),
+            Socket::Unix(unix) => Pin::new(unix).poll_flush(cx),
             #[cfg(any(test, feature = "test-support"))]
             Socket::Scripted(pipe) => Pin::new(pipe).poll_flush(cx),
         }
@@ -185,6 +199,7 @@ impl AsyncWrite for NetStream {
         match &mut self.get_mut().socket {
             Socket::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
             Socket::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+            Socket::Unix(unix) => Pin::new(unix).poll_shutdown(cx),
             #[cfg(any(test, feature = "test-support"))]
             Socket::Scripted(pipe) => Pin::new(pipe).poll_shutdown(cx),
         }

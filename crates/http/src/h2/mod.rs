@@ -206,9 +206,12 @@ impl OpenRequest<'_> {
         let link = &self.connection.link;
         // The waker is taken out: this task need not be woken for events that it finds itself.
         let mut engine = link.engine.borrow_mut();
-        let waker = engine
-            .stream(self.key)
-            .and_then(|stream| stream.waker.take());
+        let stream = engine.stream(self.key);
+        let is_behind = stream.as_ref().is_some_and(|stream| stream.is_behind());
+        let waker = stream.and_then(|stream| stream.waker.take());
+        if is_behind {
+            engine.catch_up(self.key);
+        }
         drop(engine);
         link.poll(cx);
         let mut engine = link.engine.borrow_mut();
@@ -227,10 +230,11 @@ impl OpenRequest<'_> {
             stopwatch.lap(|phases| &mut phases.first_byte);
             stopwatch.enter(|phases| &mut phases.receive);
             self.phase = StreamPhase::Receive;
-        } else if stream.outcome.is_some() {
+        } else if stream.is_done() {
             stopwatch.lap(|phases| &mut phases.receive);
         }
-        if stream.outcome.is_none() && !stream.is_tunnel() {
+        if !stream.is_done() && !stream.is_tunnel() {
+            stream.wait_for_room(cx.waker());
             let current = waker.filter(|waker| waker.will_wake(cx.waker()));
             if let Some(call) = stream.call() {
                 call.set_sender(cx.waker());

@@ -5,7 +5,7 @@ use super::fields::FieldWriter;
 use super::frame::{H2ErrorCode, MAX_WINDOW};
 use crate::failure::{ErrorClass, Failure};
 use crate::grpc::GrpcCall;
-use crate::message::{BodyLimits, BodyPart, InterimResponses, body_too_large};
+use crate::message::{BodyLimits, BodyPart, InterimResponses, StreamedBody, body_too_large};
 use bytes::Bytes;
 use std::task::Waker;
 
@@ -167,6 +167,41 @@ impl H2Stream {
         }
     }
 
+    /// The body that a plan reads while it comes.
+    fn body(&self) -> Option<&StreamedBody> {
+        self.limits.stream.as_deref()
+    }
+
+    /// Whether the server may send more of it: whoever reads has room.
+    pub(super) fn takes_more(&self) -> bool {
+        self.body().is_none_or(StreamedBody::takes_more)
+    }
+
+    /// Whether its reader has left so much that something is put off.
+    pub(super) fn is_behind(&self) -> bool {
+        self.body().is_some_and(StreamedBody::is_behind)
+    }
+
+    /// Whether it has ended, and its reader has got all that has come.
+    pub(super) fn is_done(&self) -> bool {
+        self.outcome.is_some() && !self.body().is_some_and(StreamedBody::has_put_off)
+    }
+
+    /// Hands on what was put off, as far as the reader has room.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn catch_up(&self) -> Result<(), Failure> {
+        self.body().map_or(Ok(()), StreamedBody::catch_up)
+    }
+
+    /// Notes the task to wake once its reader has room again.
+    pub(super) fn wait_for_room(&self, waker: &Waker) {
+        if let Some(body) = self.body().filter(|body| body.is_behind()) {
+            body.wait_for_room(waker);
+        }
+    }
+
     /// Ends the stream, unless it has ended, and wakes the task that waits for it.
     pub(super) fn end(&mut self, outcome: Result<(), Failure>) {
         if self.outcome.is_none() {
@@ -260,7 +295,7 @@ impl H2Stream {
             self.bytes.extend_from_slice(piece);
             self.wake();
         } else if let Some(stream) = &self.limits.stream {
-            stream.push(piece).map_err(StreamFault::Refused)?;
+            stream.push_shared(piece).map_err(StreamFault::Refused)?;
         } else if self.limits.retain_body {
             self.bytes.extend_from_slice(piece);
             if !self.part.grow(piece.len()) {

@@ -13,6 +13,7 @@ use lgoose_base::units::show_size;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::task::Waker;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -22,6 +23,12 @@ pub const MAX_BUFFER: usize = 1 << 20;
 
 /// The size of the buffer in bytes, beyond which the transport reads no more.
 const MOST_WAITING: usize = 256 << 10;
+
+/// The most bytes that the messages of one read may be longer than what waits, once they are unpacked.
+const MOST_UNPACKED: usize = 64 << 20;
+
+/// The most pieces that are put off, each with its time.
+const MOST_PUT_OFF: usize = 4096;
 
 /// Time for the end of a response whose reader has its last message.
 const TIME_TO_END: Duration = Duration::from_millis(50);
@@ -41,6 +48,9 @@ pub struct StreamedBody {
     /// The bytes in them, and those that the reader has taken and still holds.
     waiting: Cell<usize>,
     held: Cell<usize>,
+    /// The pieces of a shared connection of HTTP/2 that have come while the buffer was full, as they came. The window of the
+    /// stream limits them.
+    put_off: RefCell<VecDeque<(Instant, Vec<u8>)>>,
     /// The decoders of its content codings.
     decoder: RefCell<PieceDecoder>,
     /// The beginning of the body of a redirect or a challenge, which is the stream's if no other response follows.
@@ -61,6 +71,7 @@ pub struct StreamedBody {
     closing: Notify,
     /// Wakes the transport, which waits for room.
     taken: Notify,
+    waiting_request: RefCell<Option<Waker>>,
 }
 
 /// Protocol of a stream.
@@ -112,6 +123,7 @@ impl StreamedBody {
             pieces: RefCell::default(),
             waiting: Cell::default(),
             held: Cell::default(),
+            put_off: RefCell::default(),
             decoder: RefCell::default(),
             early: RefCell::default(),
             blocked: Cell::default(),
@@ -124,6 +136,7 @@ impl StreamedBody {
             came: Notify::new(),
             closing: Notify::new(),
             taken: Notify::new(),
+            waiting_request: RefCell::default(),
         }
     }
 
@@ -167,6 +180,79 @@ impl StreamedBody {
     pub fn push(&self, piece: &[u8]) -> Result<(), Failure> {
         let now = Instant::now();
         self.latest.set(Some(now));
+        self.read(now, piece)
+    }
+
+    /// Takes a piece of a connection that other requests share, and that is read on while the reader of this one is slow: beyond a
+    /// full buffer, pieces are put off until there is room.
+    ///
+    /// # Errors
+    /// As for [`push`](Self::push).
+    pub(crate) fn push_shared(&self, piece: &[u8]) -> Result<(), Failure> {
+        let now = Instant::now();
+        self.latest.set(Some(now));
+        if self.takes_more() {
+            self.read(now, piece)?;
+        } else {
+            let mut put_off = self.put_off.borrow_mut();
+            let is_full = put_off.len() >= MOST_PUT_OFF;
+            match put_off.back_mut().filter(|_| is_full) {
+                Some((_, last)) => last.extend_from_slice(piece),
+                None => put_off.push_back((now, piece.to_vec())),
+            }
+        }
+        if !self.takes_more() {
+            self.blocked.set(true);
+        }
+        Ok(())
+    }
+
+    /// Whether the sender may send more: the reader has room, or wants nothing.
+    pub(crate) fn takes_more(&self) -> bool {
+        // Nobody reads a response that is one message before all of it has come.
+        let is_whole = || self.call().is_some_and(|call| call.terms.is_unary);
+        self.closed.get() || is_whole() || !self.is_full() && self.put_off.borrow().is_empty()
+    }
+
+    /// Whether its request is to take up what was put off, or to let the sender send more, once there is room.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.blocked.get()
+    }
+
+    /// Whether bytes that have come are still put off.
+    pub(crate) fn has_put_off(&self) -> bool {
+        !self.put_off.borrow().is_empty()
+    }
+
+    /// Takes up what was put off, as far as there is room.
+    ///
+    /// # Errors
+    /// As for [`push`](Self::push).
+    pub(crate) fn catch_up(&self) -> Result<(), Failure> {
+        while !self.is_full() || self.closed.get() {
+            let Some((at, piece)) = self.put_off.borrow_mut().pop_front() else {
+                break;
+            };
+            if !self.closed.get()
+                && let Err(failure) = self.read(at, &piece)
+            {
+                self.put_off.take();
+                return Err(failure);
+            }
+        }
+        if self.takes_more() {
+            self.blocked.set(false);
+            self.latest.set(Some(Instant::now()));
+        }
+        Ok(())
+    }
+
+    /// Notes the task of its request, which the reader wakes when there is room again.
+    pub(crate) fn wait_for_room(&self, waker: &Waker) {
+        self.waiting_request.replace(Some(waker.clone()));
+    }
+
+    fn read(&self, now: Instant, piece: &[u8]) -> Result<(), Failure> {
         let mut decoder = self.decoder.borrow_mut();
         let bytes = if decoder.is_empty() {
             Bytes::copy_from_slice(piece)
@@ -219,8 +305,7 @@ impl StreamedBody {
         }
     }
 
-    /// Takes a piece. HTTP/1.1 waits for room between two reads, so that one read at most comes to a full buffer; a shared
-    /// connection of HTTP/2 does not wait.
+    /// Takes a piece. The transports wait for room between two reads, so that one read at most comes to a full buffer.
     fn add(&self, piece: StreamPiece) -> Result<(), Failure> {
         let most = || show_size(self.max_buffer as f64);
         if self.held.get() > self.max_buffer {
@@ -230,10 +315,16 @@ impl StreamedBody {
             );
             return Err(Failure::new(ErrorClass::TooLarge, detail));
         }
-        if self.waiting.get() + self.pieces_size() > self.max_buffer.max(MOST_WAITING) + READ_SIZE {
+        let is_unary = || self.call().is_some_and(|call| call.terms.is_unary);
+        let beyond = || {
+            if is_unary() { READ_SIZE } else { MOST_UNPACKED }
+        };
+        let waiting = self.waiting.get() + self.pieces_size();
+        let usual = self.max_buffer.max(MOST_WAITING);
+        if waiting > usual && waiting > usual + beyond() {
             let detail = format!(
-                "the plan has left more than {} of the stream unread ('max_buffer')",
-                most()
+                "more than {} have come at once ('max_buffer')",
+                show_size((usual + beyond()) as f64)
             );
             return Err(Failure::new(ErrorClass::TooLarge, detail));
         }
@@ -256,16 +347,30 @@ impl StreamedBody {
         self.pieces.borrow().len() * size_of::<StreamPiece>()
     }
 
+    /// The bytes of a full buffer. Messages of a call wait up to its limit.
+    fn usually_waiting(&self) -> usize {
+        match self.protocol {
+            StreamProtocol::Grpc(_) => self.max_buffer,
+            StreamProtocol::Http | StreamProtocol::WebSocket(_) => {
+                self.max_buffer.min(MOST_WAITING)
+            }
+        }
+    }
+
     /// Whether the buffer is full, so that the transport waits before its next read.
     pub(crate) fn is_full(&self) -> bool {
-        self.waiting.get() >= self.max_buffer.min(MOST_WAITING)
-            || self.pieces_size() >= MOST_WAITING
+        self.waiting.get() >= self.usually_waiting() || self.pieces_size() >= MOST_WAITING
+    }
+
+    /// Whether there is room for many pieces.
+    fn is_half_empty(&self) -> bool {
+        2 * self.waiting.get() <= self.usually_waiting() && 2 * self.pieces_size() <= MOST_WAITING
     }
 
     /// Waits until the buffer has room. The transport calls this before each read, so that a slow reader slows the server down.
     /// The wait does not count as silence of the server.
     pub(crate) async fn room_to_read(&self) {
-        while self.is_full() && !self.closed.get() {
+        while !self.takes_more() {
             self.blocked.set(true);
             self.taken.notified().await;
         }
@@ -402,6 +507,11 @@ impl StreamedBody {
         self.waiting.set(self.waiting.get() - piece.bytes.len());
         if self.blocked.get() {
             self.taken.notify_one();
+            if self.is_half_empty()
+                && let Some(request) = self.waiting_request.take()
+            {
+                request.wake();
+            }
         }
         Some(piece)
     }

@@ -108,6 +108,7 @@ async fn send(
                     }
                     // Its reader takes that first, however fast more comes.
                     tokio::task::yield_now().await;
+                    stream.room_to_read().await;
                     continue;
                 }
                 limits.retain_body &= part.grow(piece.len());

@@ -46,7 +46,7 @@ impl<'a> OutgoingHop<'a> {
         progress: &mut RequestProgress<'_>,
     ) -> Result<RawResponse, Failure> {
         let (session, origin) = (self.session, &self.target.origin);
-        session.client.config.allowed.check(&origin.host)?;
+        session.client.config.allowed.check(origin)?;
         // reqwest does not show whether a response has begun.
         let counts_bytes = session.client.config.transport.is_direct();
         let (mut again, mut resent) = (false, false);

@@ -26,7 +26,7 @@ use super::message::{
 };
 use super::progress::RequestProgress;
 use super::sockets::SocketOpener;
-use super::target::Target;
+use super::target::{Target, UNIX};
 use super::tracer::TRACEPARENT;
 use super::transfer::TransferMeter;
 use cache::Cache;
@@ -98,9 +98,13 @@ impl Session {
             .get_or_init(|| Rc::new(SocketOpener::new(self.client.clone())))
     }
 
-    /// The URL that paths are joined to.
+    /// The URL that paths are joined to, or the Unix socket in place of one.
     pub fn base(&self) -> String {
-        self.base.borrow().text()
+        let base = self.base.borrow();
+        match &base.origin.socket {
+            None => base.text(),
+            Some(socket) => socket.shown.clone(),
+        }
     }
 
     /// The URL that paths are joined to, as a target that does not change with the session's.
@@ -513,10 +517,15 @@ pub fn check_base(base: &str) -> Result<(), Failure> {
     Target::of_base(base).map(|_| ())
 }
 
+/// Whether a base URL is the address of a Unix socket, `unix:PATH`.
+pub fn is_unix_socket(base: &str) -> bool {
+    base.starts_with(UNIX)
+}
+
 /// Checks that requests to a base URL are allowed.
 ///
 /// # Errors
 /// A [`Failure`] that says why not.
 pub fn check_allowed(base: &str, allowed: &AllowedHosts) -> Result<(), Failure> {
-    allowed.check(&Target::of_base(base)?.origin.host)
+    allowed.check(&Target::of_base(base)?.origin)
 }

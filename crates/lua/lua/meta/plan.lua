@@ -11,7 +11,7 @@
 
 ---Defaults of the plan. The flag of the same name (`run_time`: `--run-time`) and its `LGOOSE_*` variable take precedence.
 ---@class lgoose.Plan
----@field host? string # base URL, or "demo:drupal", "demo:umami", "demo:api", "demo:llm" or "demo:redis" for a built-in site
+---@field host? string # base URL, "unix:/run/app.sock", or "demo:drupal", "demo:umami", "demo:api", "demo:llm" or "demo:redis" for a built-in site
 ---@field users? integer # concurrent users (default: number of cores)
 ---@field hatch_rate? number|string # users started per second (default: 1)
 ---@field startup_time? lgoose.Duration # start all users within this time instead of by hatch_rate

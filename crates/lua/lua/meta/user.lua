@@ -116,7 +116,7 @@ function User:websocket(path, options) end
 function User:spawn(fn, ...) end
 
 ---Opens a TCP connection, which is the row `TCP name`. Without an address, connects to the host and port of the user.
----@param address? string # "127.0.0.1:6379", or a URL, of which only host and port count
+---@param address? string # "127.0.0.1:6379", "unix:/run/app.sock", or a URL, of which only host and port count
 ---@param options? lgoose.NetOptions
 ---@return lgoose.NetSocket
 function User:tcp(address, options) end

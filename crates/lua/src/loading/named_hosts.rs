@@ -5,8 +5,8 @@ use crate::diagnostics::{TokenKind, tokens};
 use crate::plan_files::Program;
 use std::collections::BTreeSet;
 
-/// Returns the hosts in the texts of a plan and its modules, each with its port if it has one: those of URLs, and addresses such
-/// as `127.0.0.1:6379`.
+/// Returns the hosts in the texts of a plan and its modules, each with its port if it has one: those of URLs, addresses such
+/// as `127.0.0.1:6379`, and Unix sockets.
 pub fn named_hosts(program: &Program) -> BTreeSet<String> {
     let mut hosts = BTreeSet::new();
     for source in program.sources.all() {
@@ -20,11 +20,16 @@ fn hosts_in(source: &str) -> BTreeSet<String> {
         pattern(r#"(?i)\b(?:https?|wss?)://(?:[^\s/@"']*@)?([\w.-]+|\[[0-9a-f:.]+\])(:\d+)?"#);
     let address =
         pattern(r#"^["']((?:[\w-]+\.)*[a-z][\w-]*|[\d.]+\.\d+|\[[0-9A-Fa-f:.]+\]):(\d{1,5})["']$"#);
+    let unix = pattern(r#"^(?:["']|\[=*\[)(unix:[^"'\]]+)"#);
     let words = tokens(source);
     let mut hosts = BTreeSet::new();
     for (place, text) in words.iter().enumerate() {
         if text.kind != TokenKind::Text {
             continue;
+        }
+        // A socket is the whole of a text: one that the plan puts together is known only by its beginning.
+        if let Some(found) = unix.captures(text.text) {
+            hosts.insert(found[1].to_owned());
         }
         for found in url.captures_iter(text.text) {
             let port = found.get(2).map_or("", |port| port.as_str());
@@ -62,6 +67,10 @@ mod tests {
                 &["127.0.0.1:6379", "dns:53"],
             ),
             ("-- http://comment.example\nlocal at = '10:30'", &[]),
+            (
+                "host = 'unix:/run/App.sock' user:tcp('unix:' .. path) log 'about unix:/x'",
+                &["unix:/run/App.sock"],
+            ),
             ("user:websocket 'wss://a.b/c'", &["a.b"]),
             (
                 "{ address = 'cache:6379' } base64.encode 'ada:12345'",

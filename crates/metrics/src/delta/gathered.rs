@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the encoding; decoding refuses any other.
-const VERSION: u8 = 5;
+const VERSION: u8 = 6;
 /// The most bytes that decoded figures may have.
 const MOST_DECODED: u64 = 256 << 20;
 /// Number of different latencies of one name above which they are kept only as precisely as a histogram keeps them.

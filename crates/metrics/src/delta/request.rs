@@ -34,6 +34,9 @@ pub(crate) enum LatencyKind {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RequestDelta<L = Burst> {
     pub(crate) counts: RequestCounts,
+    /// Streams that were opened, each of which is counted as a request when it ends.
+    #[serde(deserialize_with = "plausible::count")]
+    pub(crate) opened: u64,
     /// Latencies by [`LatencyKind`].
     latencies: [L; 6],
     /// Latencies filled in for late users; allocated with the first.
@@ -70,6 +73,7 @@ impl<L> RequestDelta<L> {
             && self.part_times.is_empty()
             && self.counts.traffic == Traffic::default()
             && self.waiting.count == 0
+            && self.opened == 0
     }
 
     /// Returns the same figures with latencies in another form.
@@ -79,6 +83,7 @@ impl<L> RequestDelta<L> {
         let part_times = part_times.map(|(part, times)| (*part, times.map(&form)));
         RequestDelta {
             counts: self.counts.clone(),
+            opened: self.opened,
             latencies: self.latencies.each_ref().map(&form),
             filled: filled.map(|filled| Box::new(filled.map(&form))),
             waiting: self.waiting,
@@ -105,6 +110,7 @@ impl RequestDelta<Counted> {
         // Taken apart, so that no field can be forgotten.
         let RequestDelta {
             counts,
+            opened,
             latencies,
             filled,
             waiting,
@@ -112,6 +118,7 @@ impl RequestDelta<Counted> {
             traced,
             part_times,
         } = other;
+        self.opened += opened;
         self.waiting.add(*waiting);
         self.counts.add(counts);
         self.counts.status.sort_unstable();
@@ -134,6 +141,7 @@ impl RequestDelta<Counted> {
     pub(crate) fn condense(&mut self, most: usize) {
         let RequestDelta {
             counts: _,
+            opened: _,
             latencies,
             filled,
             waiting: _,
@@ -216,6 +224,7 @@ impl RequestDelta {
     pub(crate) fn clear(&mut self) {
         let RequestDelta {
             counts,
+            opened,
             latencies,
             filled,
             waiting,
@@ -223,6 +232,7 @@ impl RequestDelta {
             traced,
             part_times,
         } = self;
+        *opened = 0;
         *waiting = WaitingRequests::default();
         counts.clear();
         slowest.clear();

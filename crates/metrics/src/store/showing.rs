@@ -34,7 +34,7 @@ pub(super) fn snapshot(
     let rows = labels.zip(&mut requests.by_label.rows);
     let mut rows: Vec<LiveRow> = rows
         .enumerate()
-        .filter(|(_, (_, row))| row.has_figures())
+        .filter(|(_, (_, row))| row.is_live())
         .map(|(at, (label, row))| LiveRow {
             worst_now: requests.series_by_name.worst_now(at),
             ..live_row(label, row, active, recent.rates(at))
@@ -93,14 +93,14 @@ pub(super) fn live_tag(group: &mut ShardGroup, tag: &str, in_full: bool) -> Opti
     let requests = &mut group.measured.requests;
     let labels = requests.by_label.names.labels();
     let (tagged, recent) = requests.by_tag.get_mut(tag)?;
-    if !tagged.total.tally.has_figures() {
+    if !tagged.total.tally.is_live() {
         return None;
     }
     let row = in_full
         .then(|| reporting::tag_row(tag.to_owned(), tagged, labels, &group.identity, active));
     let named = tagged.names.iter_mut();
     let mut rows: Vec<LiveRow> = named
-        .filter(|(_, row)| row.tally.has_figures())
+        .filter(|(_, row)| row.tally.is_live())
         .map(|(at, row)| {
             let now = row.rates(recent);
             live_row(&labels[*at], &mut row.tally, active, now)

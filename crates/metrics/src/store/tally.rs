@@ -24,6 +24,8 @@ const LIVE: [f64; 3] = [0.5, 0.95, 0.99];
 #[derive(Debug, Default)]
 pub(crate) struct RequestTally {
     pub(crate) counts: RequestCounts,
+    /// Streams that were opened.
+    opened: u64,
     pub(crate) all: LatencySum,
     /// Latencies of the failed requests; allocated with the first.
     failed: Option<LatencySum>,
@@ -61,6 +63,7 @@ impl RequestTally {
     pub(crate) fn merge_counts(&mut self, row: &RequestDelta) {
         (self.changed, self.changed_ok) = (true, true);
         self.counts.add(&row.counts);
+        self.opened += row.opened;
         self.part_times.merge(&row.part_times);
         for (kind, sum) in [
             (LatencyKind::Failed, &mut self.failed),
@@ -75,6 +78,11 @@ impl RequestTally {
     /// Returns whether there is a row to show: a request has ended, or messages of one that goes on have come.
     pub(crate) fn has_figures(&self) -> bool {
         self.counts.count() > 0 || messages(self.counts.traffic).is_some()
+    }
+
+    /// Returns whether a live view shows it: it has figures, or a stream that goes on.
+    pub(crate) fn is_live(&self) -> bool {
+        self.opened > 0 || self.has_figures()
     }
 
     pub(crate) fn add_latencies(&mut self, latencies: &Histogram<u64>) {

@@ -131,8 +131,9 @@ fn take_data(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(),
             } else {
                 stream.take_data(data, end_stream)
             };
-            // Whoever reads a tunnel widens its window.
-            if stream.outcome.is_none() && taken.is_ok() && !stream.is_tunnel() {
+            // Whoever reads a tunnel widens its window, and whoever reads a stream too slowly.
+            let widens = !stream.is_tunnel() && stream.takes_more();
+            if stream.outcome.is_none() && taken.is_ok() && widens {
                 widen = used(&mut stream.receive_window, STREAM_WINDOW);
             }
             taken

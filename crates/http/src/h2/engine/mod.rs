@@ -148,6 +148,24 @@ impl Engine {
         }
     }
 
+    /// Hands on what was put off of a stream while its reader was slow, and lets the server send more once there is room.
+    pub(super) fn catch_up(&mut self, key: u64) {
+        let Some(stream) = self.stream(key) else {
+            return;
+        };
+        let caught_up = stream.catch_up();
+        match (caught_up, stream.id.filter(|_| stream.outcome.is_none())) {
+            (Ok(()), Some(id)) if stream.takes_more() => {
+                if let Some(more) = used(&mut stream.receive_window, STREAM_WINDOW) {
+                    frame::write(&mut self.out, WINDOW_UPDATE, 0, id, &more.to_be_bytes());
+                }
+            }
+            (Ok(()), _) => {}
+            (Err(failure), Some(id)) => self.follow(id, Err(StreamFault::Refused(failure))),
+            (Err(failure), None) => stream.outcome = Some(Err(failure)),
+        }
+    }
+
     /// Whether the server takes one more stream that carries another protocol, with one left for requests; `None` before it has
     /// sent its settings.
     pub(super) fn takes_tunnels(&self) -> Option<bool> {
@@ -162,7 +180,7 @@ impl Engine {
 
     /// Whether one request is under way, and has its response.
     pub(super) fn has_only_response(&self) -> bool {
-        matches!(self.streams.as_slice(), [stream] if stream.outcome.is_some())
+        matches!(self.streams.as_slice(), [stream] if stream.is_done())
     }
 
     /// Whether there is so much to write that no more may be read.

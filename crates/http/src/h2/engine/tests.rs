@@ -564,3 +564,101 @@ fn any_frames_come_to_the_same_in_any_pieces() {
         }
     }
 }
+
+#[test]
+fn a_slow_reader_slows_its_own_stream_down_and_no_other() {
+    let mut engine = connected();
+    let body = Rc::new(StreamedBody::new(1 << 20));
+    let limits = BodyLimits {
+        stream: Some(body.clone()),
+        ..LIMITS
+    };
+    let slow = engine.start_request(&[0x82], Bytes::new(), false, limits);
+    let other = get(&mut engine);
+    for id in [1, 3] {
+        feed(&mut engine, HEADERS, END_HEADERS, id, OK);
+    }
+    written(&mut engine);
+    let widened = |engine: &mut Engine| -> Vec<u32> {
+        let frames = written(engine).into_iter();
+        let frames = frames.filter(|(kind, ..)| *kind == WINDOW_UPDATE);
+        frames.map(|(_, _, stream, _)| stream).collect()
+    };
+    // As much as the server may send while nobody reads.
+    let piece = vec![b'x'; MAX_FRAME];
+    let all = STREAM_WINDOW as usize / MAX_FRAME;
+    for _ in 0..all {
+        feed(&mut engine, DATA, 0, 1, &piece);
+        feed(&mut engine, DATA, 0, 3, &piece);
+    }
+    let updates = widened(&mut engine);
+    assert!(!updates.contains(&1), "{updates:?}");
+    assert!(updates.contains(&3) && updates.contains(&0), "{updates:?}");
+    assert!(body.waiting_bytes() <= 257 << 10);
+    let end = body.times_after(0).len();
+    // What it reads, it gets in order, and the server may go on.
+    let mut read = 0;
+    for _ in 0..end {
+        read += body.take().map_or(0, |piece| piece.bytes.len());
+    }
+    engine.catch_up(slow);
+    assert_eq!(body.waiting_bytes(), read, "as much as it had room for");
+    let mut updates = widened(&mut engine);
+    while let Some(piece) = body.take() {
+        read += piece.bytes.len();
+        engine.catch_up(slow);
+        updates.extend(widened(&mut engine));
+    }
+    assert_eq!(read, STREAM_WINDOW as usize);
+    assert_eq!(updates, [1]);
+    // The end comes once all was read.
+    for _ in 0..all {
+        feed(&mut engine, DATA, 0, 1, &piece);
+    }
+    feed(&mut engine, DATA, END_STREAM, 1, &[]);
+    assert!(!engine.stream(slow).expect("it is under way").is_done());
+    while body.take().is_some() {
+        engine.catch_up(slow);
+    }
+    assert!(engine.stream(slow).expect("it is under way").is_done());
+    assert_eq!(outcome(&mut engine, slow), Some(Ok(())));
+    assert!(outcome(&mut engine, other).is_none());
+    // A server that sends more than it may ends the stream.
+    let limits = BodyLimits {
+        stream: Some(Rc::new(StreamedBody::new(1 << 20))),
+        ..LIMITS
+    };
+    let greedy = engine.start_request(&[0x82], Bytes::new(), false, limits);
+    feed(&mut engine, HEADERS, END_HEADERS, 5, OK);
+    for _ in 0..=all {
+        feed(&mut engine, DATA, 0, 5, &piece);
+    }
+    let why = failure(&mut engine, greedy);
+    assert!(why.starts_with("protocol: http/2"), "{why}");
+    assert!(!engine.has_ended());
+}
+
+#[test]
+fn a_reader_that_has_closed_holds_nothing_up() {
+    let mut engine = connected();
+    let body = Rc::new(StreamedBody::new(1 << 20));
+    let limits = BodyLimits {
+        stream: Some(body.clone()),
+        ..LIMITS
+    };
+    let key = engine.start_request(&[0x82], Bytes::new(), false, limits);
+    feed(&mut engine, HEADERS, END_HEADERS, 1, OK);
+    let piece = vec![b'x'; MAX_FRAME];
+    for _ in 0..STREAM_WINDOW as usize / MAX_FRAME {
+        feed(&mut engine, DATA, 0, 1, &piece);
+    }
+    assert!(engine.stream(key).expect("it is under way").is_behind());
+    body.close();
+    engine.catch_up(key);
+    let stream = engine.stream(key).expect("it is under way");
+    assert!(!stream.is_behind());
+    assert_eq!(stream.receive_window, i64::from(STREAM_WINDOW));
+    assert!(body.waiting_bytes() <= 257 << 10);
+    feed(&mut engine, DATA, END_STREAM, 1, &piece);
+    assert!(engine.stream(key).expect("it is under way").is_done());
+}

@@ -135,7 +135,7 @@ impl ConnectionPool {
     ) -> Result<(Channel, bool), Failure> {
         #[cfg(feature = "reqwest")]
         if let Transport::Reqwest(proxy) = &client.config.transport
-            && !client.config.transport.needs_own_tunnel(origin)
+            && !client.config.transport.needs_own_connection(origin)
         {
             let sender = self.on_demand().reqwest(client, proxy, origin, fresh)?;
             return Ok((Channel::Reqwest(sender), true));

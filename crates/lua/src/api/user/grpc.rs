@@ -282,7 +282,7 @@ pub(super) fn given(
 /// Returns the address of the server that a user calls.
 pub(super) fn server_of(lua: &Lua) -> mlua::Result<String> {
     let base = VmHost::user_session(lua)?.base_target();
-    Ok(base.origin.text.to_string())
+    Ok(base.origin.name().to_owned())
 }
 
 /// Gives a call its method, by which its messages are read.

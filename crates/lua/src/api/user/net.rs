@@ -146,6 +146,12 @@ fn read_connect(
             _ => {}
         }
     }
+    if connect.address.is_unix() && connect.kind != SocketKind::Tcp {
+        return Err(format!(
+            "{method}(\"{}\"): a Unix socket is opened with user:tcp, without TLS",
+            shorten(&connect.address.text)
+        ));
+    }
     if connect.server_name.is_some() && connect.kind == SocketKind::Tcp {
         return Err("option 'server_name' is for TLS: open the socket with user:tls".to_owned());
     }

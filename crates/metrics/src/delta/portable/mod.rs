@@ -22,7 +22,7 @@ pub(crate) use slice::Slice;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of the encoding; decoding refuses any other.
-const VERSION: u8 = 7;
+const VERSION: u8 = 8;
 /// The most bytes that a decoded piece may have: far more than any encoded one has, and far less than a machine's
 /// memory.
 const MOST_DECODED: u64 = 256 << 20;

@@ -218,6 +218,15 @@ impl Recorder {
             .enter(sample, &self.phases);
     }
 
+    /// Notes that a stream is opened at that moment, so that its row is there before its request is counted.
+    pub fn open_stream(&mut self, request: RequestId, at: Instant) {
+        if request == RequestId::UNCOUNTED {
+            return;
+        }
+        let slice = slice_at(&mut self.slices, &self.requests, request, at, 0);
+        slice.requests[request.0 as usize].figures.opened += 1;
+    }
+
     /// Counts messages of a request that goes on at that moment, before it is counted itself, with the times of parts that they
     /// have ended.
     pub fn messages(

@@ -9,8 +9,8 @@ mod workers;
 use super::*;
 use crate::latencies::buckets;
 use crate::{
-    Detail, Phases, PortableDelta, ProvisionalCounts, Recorder, Report, Sample, SampleFailure,
-    SampleResponse, TaskRun, Traffic,
+    Detail, Phases, PortableDelta, ProvisionalCounts, Recorder, Report, RequestId, Sample,
+    SampleFailure, SampleResponse, TaskRun, Traffic,
 };
 use lgoose_base::phases::TimedPart;
 use std::time::SystemTime;
@@ -118,6 +118,27 @@ fn what_flows_in_a_tick_without_a_request_is_counted_each_way() {
     let messages = row.messages.expect("there were some");
     assert_eq!((messages.received, messages.sent), (1, 2));
     assert_eq!((row.bytes, row.bytes_sent), (3, Some(4)));
+}
+
+#[test]
+fn a_stream_has_its_row_from_its_opening_on() {
+    let (mut store, mut recorder) = (Store::new(RunIdentity::default()), Recorder::new(0));
+    let silent = recorder.request("WS", "chat");
+    let _other = recorder.request("GET", "/");
+    recorder.open_stream(silent, recorder.zero());
+    recorder.open_stream(RequestId::UNCOUNTED, recorder.zero());
+    let delta = recorder.take();
+    let mut gathered = PortableDelta::from(&delta);
+    assert!(gathered.split_off(0).is_some(), "a worker hands it over");
+    let empty = store.merge(delta);
+    recorder.recycle(empty);
+    let snapshot = store.tick(SECOND);
+    let rows = snapshot.requests.rows.iter();
+    let rows: Vec<_> = rows.map(|row| (&*row.name, row.count)).collect();
+    assert_eq!(rows, [("chat", 0)]);
+    assert_eq!(snapshot.requests.total.count, 0);
+    // A report has what was counted.
+    assert!(store.report(SECOND).requests.is_empty());
 }
 
 #[test]

@@ -26,13 +26,14 @@ folder = tempfile.mkdtemp()
 include = os.path.join(os.path.dirname(protoc.__file__), "_proto")
 status = protoc.main(
     ["protoc", "-I" + PROTOS, "-I" + include, "--python_out=" + folder, "--grpc_python_out=" + folder]
-    + ["parts/color.proto", "kinds.proto", "edition.proto", "mixed.proto", "beside.proto", "edition_2023.proto", "parts/closed.proto"]
+    + ["parts/color.proto", "kinds.proto", "edition.proto", "mixed.proto", "beside.proto", "edition_2023.proto", "parts/closed.proto", "extended.proto"]
 )
 assert status == 0, "the schema compiles"
 sys.path.insert(0, folder)
 import beside_pb2_grpc  # noqa: E402
 import edition_2023_pb2_grpc  # noqa: E402
 import edition_pb2_grpc  # noqa: E402
+import extended_pb2  # noqa: E402, F401
 import kinds_pb2  # noqa: E402
 import kinds_pb2_grpc  # noqa: E402
 import mixed_pb2_grpc  # noqa: E402

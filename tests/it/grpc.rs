@@ -520,7 +520,7 @@ fn python_reads_messages_that_no_call_has_sent_and_its_details_of_a_status_are_r
     let judged = row(&report, "judge");
     assert_eq!(
         (&judged["count"], &judged["failures"]),
-        (&48.into(), &0.into())
+        (&66.into(), &0.into())
     );
     for name in ["details", "user", "own", "shared"] {
         assert_eq!(row(&report, name)["failures"], 0, "{name}");

@@ -3,7 +3,7 @@
 local test = require "test"
 local same, raises = test.same, test.raises
 
-grpc.load { "kinds.proto", paths = { "protos" } }
+grpc.load { "kinds.proto", "extended.proto", paths = { "protos" } }
 
 same(grpc.encode("test.v1.Number", { value = -2 }), "\8\3", "at the top level")
 same(grpc.decode("test.v1.Number", "\8\3").value, -2, "at the top level")
@@ -21,9 +21,12 @@ raises("there is no message 'x.Unlike' in the schemas of the plan", grpc.decode,
 raises("grpc.encode: the type must be a name such as \"shop.Item\", not a table", grpc.encode, {}, {})
 raises("the bytes must be a string, not nil", grpc.decode, "test.v1.Number")
 raises("the bytes are not a message of test.v1.Number", grpc.decode, "test.v1.Number", "\8")
+raises("there is no field '[test.v6.nte]'", grpc.encode, "test.v6.Base", { ["[test.v6.nte]"] = "x" })
+raises("there is no field '[test.v6.note]'", grpc.encode, "test.v1.Number", { ["[test.v6.note]"] = "x" })
+raises("field '[test.v6.note]' must be a text in UTF-8, not a number", grpc.encode, "test.v6.Base", { ["[test.v6.note]"] = 1 })
 raises("there is no field 'valu'; did you mean 'value'?", grpc.encode, "test.v1.Number", { valu = 1 })
 
-local ALL, CODED = "test.v1.All", { name = "judge" }
+local ALL, BASE, CODED = "test.v1.All", "test.v6.Base", { name = "judge" }
 
 -- Some messages, and what they are in JSON for another library.
 local MESSAGES = {
@@ -39,27 +42,33 @@ local MESSAGES = {
     [[{"a_uint64": "18446744073709551615", "at": "1970-01-01T00:00:01.500Z", "lasting": "-1s", "some_bytes": "AP8=", "wrapped_int64": "0"}]] },
   { { anything = { ["@type"] = "test.v1.Number", value = -5 }, fields = { a = { 1, json.null } } },
     [[{"anything": {"@type": "type.googleapis.com/test.v1.Number", "value": "-5"}, "fields": {"a": [1.0, null]}}]] },
+  { { own = 1, ["[test.v6.note]"] = "", ["[test.v6.loose]"] = { 1, 300 }, ["[test.v6.packed]"] = { 2, 301 } },
+    [[{"[test.v6.loose]": [1, 300], "[test.v6.note]": "", "[test.v6.packed]": [2, 301], "own": 1}]], BASE },
+  { { inner = { ["[test.v6.deeper]"] = { own = 0 }, ["[test.v6.part]"] = { flag = true } } },
+    [[{"inner": {"[test.v6.deeper]": {"own": 0}, "[test.v6.part]": {"flag": true}}}]], BASE },
+  { { ["[test.v6.Holder.many]"] = { { own = 1 }, { ["[test.v6.note]"] = "x" } } },
+    [[{"[test.v6.Holder.many]": [{"own": 1}, {"[test.v6.note]": "x"}]}]], BASE },
 }
 
 task { "messages", sequence = 1, function(user)
-  local function judge(request)
-    request.type = ALL
+  local function judge(type, request)
+    request.type = type
     local call = user:grpc("test.v1.Kinds/Judge", request, CODED)
     same(call.error, nil, "judge")
     return call.message
   end
   for place, case in ipairs(MESSAGES) do
-    local value, text = case[1], case[2]
-    local bytes = grpc.encode(ALL, value)
-    same(judge({ bytes = bytes }).json, text, "encoded, " .. place)
-    local theirs = judge({ json = text })
+    local value, text, type = case[1], case[2], case[3] or ALL
+    local bytes = grpc.encode(type, value)
+    same(judge(type, { bytes = bytes }).json, text, "encoded, " .. place)
+    local theirs = judge(type, { json = text })
     same(theirs.json, text, "their own, " .. place)
-    local decoded = grpc.decode(ALL, theirs.bytes)
-    same(grpc.encode(ALL, decoded), grpc.encode(ALL, grpc.decode(ALL, bytes)), "decoded, " .. place)
+    local decoded = grpc.decode(type, theirs.bytes)
+    same(grpc.encode(type, decoded), grpc.encode(type, grpc.decode(type, bytes)), "decoded, " .. place)
     -- With a field that the type does not have, which the other library keeps.
-    local unknown = judge({ bytes = bytes .. "\250\63\1x" }).bytes
+    local unknown = judge(type, { bytes = bytes .. "\250\63\1x" }).bytes
     same(unknown:find("\250\63\1x", 1, true) ~= nil, true, "kept, " .. place)
-    same(grpc.encode(ALL, grpc.decode(ALL, unknown)), grpc.encode(ALL, decoded), "unknown, " .. place)
+    same(grpc.encode(type, grpc.decode(type, unknown)), grpc.encode(type, decoded), "unknown, " .. place)
   end
 end }
 

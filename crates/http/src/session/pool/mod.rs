@@ -1,5 +1,6 @@
 //! The connection pool of one session: idle HTTP/1.1 connections, and for each host one HTTP/2 connection that all
-//! requests share. With the reqwest transport it is empty, since `reqwest` keeps the connections.
+//! requests share. With the reqwest transport it is empty, since `reqwest` keeps the connections. A shard has one more, with
+//! the connections that calls of gRPC share across sessions.
 
 use crate::client::Client;
 use crate::failure::{ErrorClass, Failure};
@@ -28,7 +29,7 @@ const MOST_ELSEWHERE: usize = 32;
 /// The most hosts that are known not to support HTTP/2, or not to want it.
 const MOST_HTTP1_ONLY: usize = 256;
 
-/// The connections of one session.
+/// The connections of one session, or those that the sessions of a shard share.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionPool {
     // None of these is borrowed across an await.

@@ -1,12 +1,15 @@
 //! Messages of Protocol Buffers as tables of a plan. A table has all fields without presence of its message: unset ones
 //! are 0, "" or false, and lists and maps are empty.
 
+use super::field::MessageField;
 use super::kinds::{DEEPEST, wire_type_of};
 use super::well_known::{self, WellKnown};
 use super::wire::{Malformed, WireReader, WireType, unzigzag};
 use crate::limits::make_values;
 use mlua::{Lua, Table, Value};
-use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
+use prost_reflect::{EnumDescriptor, ExtensionDescriptor, Kind, MessageDescriptor};
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// The reason why a message cannot be decoded: it is malformed, or the VM has no room.
 #[derive(Debug)]
@@ -38,7 +41,7 @@ pub(crate) fn decode(
 ) -> Result<Value, DecodingFault> {
     let mut decoded = Err(Malformed.into());
     make_values(lua, bytes.len(), || {
-        let decoder = Decoder { lua };
+        let decoder = Decoder::new(lua);
         decoded = decoder.message(message, bytes, None, DEEPEST);
         Ok(())
     })?;
@@ -48,9 +51,37 @@ pub(crate) fn decode(
 /// Makes tables in a VM.
 pub(super) struct Decoder<'a> {
     pub(super) lua: &'a Lua,
+    /// The extensions by their numbers, for each message that has had a field of an unknown number.
+    extensions: RefCell<HashMap<String, HashMap<u32, ExtensionDescriptor>>>,
 }
 
-impl Decoder<'_> {
+impl<'a> Decoder<'a> {
+    pub(super) fn new(lua: &'a Lua) -> Decoder<'a> {
+        Decoder {
+            lua,
+            extensions: RefCell::default(),
+        }
+    }
+
+    /// Returns the field or the extension of that number.
+    fn field(&self, message: &MessageDescriptor, number: u32) -> Option<MessageField> {
+        if let Some(field) = message.get_field(number) {
+            return Some(MessageField::Own(field));
+        }
+        if message.extensions().len() == 0 {
+            return None;
+        }
+        let mut extensions = self.extensions.borrow_mut();
+        let of_message = extensions.entry(message.full_name().to_owned());
+        let of_message = of_message.or_insert_with(|| {
+            let all = message.extensions();
+            all.map(|extension| (extension.number(), extension))
+                .collect()
+        });
+        let found = of_message.get(&number).cloned();
+        found.map(MessageField::Extension)
+    }
+
     /// Decodes a message; the fields of one that has come before are kept.
     fn message(
         &self,
@@ -113,7 +144,7 @@ impl Decoder<'_> {
         let mut reader = WireReader(bytes);
         while !reader.is_empty() {
             let (number, kind) = reader.key()?;
-            match message.get_field(number) {
+            match self.field(message, number) {
                 Some(field) if is_of(&field, kind) => {
                     self.read_field(table, &field, kind, &mut reader, deeper)?;
                 }
@@ -126,7 +157,7 @@ impl Decoder<'_> {
     fn read_field(
         &self,
         table: &Table,
-        field: &FieldDescriptor,
+        field: &MessageField,
         kind: WireType,
         reader: &mut WireReader<'_>,
         deeper: u32,
@@ -137,7 +168,15 @@ impl Decoder<'_> {
             return self.read_entry(&entries, field, kind, reader, deeper);
         }
         if field.is_list() {
-            let list: Table = table.raw_get(name)?;
+            let list = match table.raw_get::<Option<Table>>(name)? {
+                Some(list) => list,
+                // That of an extension is there once it has a value.
+                None => {
+                    let list = self.lua.create_table()?;
+                    table.raw_set(name, &list)?;
+                    list
+                }
+            };
             let of_field = field.kind();
             if kind == WireType::Bytes && is_packable(&of_field) {
                 let mut packed = WireReader(reader.bytes()?);
@@ -155,11 +194,8 @@ impl Decoder<'_> {
             _ => None,
         };
         let value = self.value(field, kind, reader, before, deeper)?;
-        if let Some(oneof) = field
-            .containing_oneof()
-            .filter(|oneof| !oneof.is_synthetic())
-        {
-            for other in oneof.fields().filter(|other| other != field) {
+        if let Some(oneof) = field.oneof() {
+            for other in oneof.fields().filter(|other| other.name() != name) {
                 table.raw_set(other.name(), Value::Nil)?;
             }
         }
@@ -170,7 +206,7 @@ impl Decoder<'_> {
     fn read_entry(
         &self,
         entries: &Table,
-        field: &FieldDescriptor,
+        field: &MessageField,
         kind: WireType,
         reader: &mut WireReader<'_>,
         deeper: u32,
@@ -178,7 +214,8 @@ impl Decoder<'_> {
         let (WireType::Bytes, Kind::Message(entry)) = (kind, field.kind()) else {
             return Err(Malformed.into());
         };
-        let (key_field, value_field) = (entry.map_entry_key_field(), entry.map_entry_value_field());
+        let key_field = MessageField::Own(entry.map_entry_key_field());
+        let value_field = MessageField::Own(entry.map_entry_value_field());
         let mut key = self.default_of(&key_field.kind())?;
         let mut value = None;
         let mut reader = WireReader(reader.bytes()?);
@@ -203,7 +240,7 @@ impl Decoder<'_> {
     /// Decodes one value.
     fn value(
         &self,
-        field: &FieldDescriptor,
+        field: &MessageField,
         kind: WireType,
         reader: &mut WireReader<'_>,
         before: Option<Table>,
@@ -267,7 +304,7 @@ impl Decoder<'_> {
 }
 
 /// Whether a field is of that kind on the wire. Of another kind, it counts as unknown.
-fn is_of(field: &FieldDescriptor, kind: WireType) -> bool {
+fn is_of(field: &MessageField, kind: WireType) -> bool {
     let of_field = field.kind();
     if field.is_group() {
         return kind == WireType::StartGroup;

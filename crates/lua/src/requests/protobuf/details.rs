@@ -21,7 +21,7 @@ pub(crate) fn decode_details(
     let details = lua.create_table()?;
     make_values(lua, status.len(), || {
         let add = |name: &str, found: Option<&MessageDescriptor>, bytes: &[u8]| {
-            let decoder = Decoder { lua };
+            let decoder = Decoder::new(lua);
             let read = match read_typed(&decoder, name, found, bytes, DEEPEST) {
                 Err(DecodingFault::Malformed) => read_typed(&decoder, name, None, bytes, DEEPEST),
                 read => read,

@@ -1,6 +1,7 @@
 //! Tables of a plan as messages of Protocol Buffers, by the descriptor of the message. Fields are written by their
 //! numbers, so that equal tables give equal bytes.
 
+use super::field::MessageField;
 use super::kinds::{DEEPEST, float_of, int64_of, uint64_of, wire_type_of};
 use super::well_known::{self, WellKnown};
 use super::wire::{WireType, write_bytes, write_key, write_varint, zigzag};
@@ -211,7 +212,7 @@ impl Encoder<'_, '_> {
         path: &FieldPath<'_>,
     ) -> Result<(), String> {
         self.budget.spend(TABLE_LOOK)?;
-        let mut fields: Vec<(FieldDescriptor, Value)> = Vec::new();
+        let mut fields: Vec<(MessageField, Value)> = Vec::new();
         for pair in table.pairs::<Value, Value>() {
             let (key, value) = pair.map_err(|error| error.to_string())?;
             let name = match &key {
@@ -224,9 +225,7 @@ impl Encoder<'_, '_> {
             if Some(&*name) == other_than {
                 continue;
             }
-            let field = message
-                .get_field_by_name(&name)
-                .or_else(|| message.get_field_by_json_name(&name));
+            let field = MessageField::named(message, &name);
             let field = field.ok_or_else(|| unknown_field(&name, message, path))?;
             if !is_null(&value) || is_null_meant(&field) {
                 fields.push((field, value));
@@ -239,10 +238,7 @@ impl Encoder<'_, '_> {
                 let name = field.name();
                 return Err(format!("{} has '{name}' twice", path.what()));
             }
-            if let Some(oneof) = field
-                .containing_oneof()
-                .filter(|oneof| !oneof.is_synthetic())
-            {
+            if let Some(oneof) = field.oneof() {
                 let before = chosen.iter().find(|(name, _)| name == oneof.name());
                 if let Some((name, before)) = before {
                     return Err(format!(
@@ -261,7 +257,7 @@ impl Encoder<'_, '_> {
     fn field(
         &mut self,
         value: &Value,
-        field: &FieldDescriptor,
+        field: &MessageField,
         path: &FieldPath<'_>,
     ) -> Result<(), String> {
         if field.is_map() {
@@ -300,7 +296,7 @@ impl Encoder<'_, '_> {
     fn map(
         &mut self,
         value: &Value,
-        field: &FieldDescriptor,
+        field: &MessageField,
         path: &FieldPath<'_>,
     ) -> Result<(), String> {
         let Value::Table(table) = value else {
@@ -313,7 +309,8 @@ impl Encoder<'_, '_> {
         let Kind::Message(entry) = field.kind() else {
             return Ok(());
         };
-        let (key_field, value_field) = (entry.map_entry_key_field(), entry.map_entry_value_field());
+        let key_field = MessageField::Own(entry.map_entry_key_field());
+        let value_field = MessageField::Own(entry.map_entry_value_field());
         self.budget.spend(TABLE_LOOK)?;
         let mut entries = Vec::new();
         for pair in table.pairs::<Value, Value>() {
@@ -350,7 +347,7 @@ impl Encoder<'_, '_> {
     fn value(
         &mut self,
         value: &Value,
-        field: &FieldDescriptor,
+        field: &MessageField,
         path: &FieldPath<'_>,
     ) -> Result<(), String> {
         const NUMBER: usize = 10;
@@ -487,7 +484,7 @@ fn is_null(value: &Value) -> bool {
 }
 
 /// Whether null is a value of the field.
-fn is_null_meant(field: &FieldDescriptor) -> bool {
+fn is_null_meant(field: &MessageField) -> bool {
     match field.kind() {
         Kind::Message(message) => message.full_name() == "google.protobuf.Value",
         Kind::Enum(kind) => kind.full_name() == "google.protobuf.NullValue",
@@ -496,7 +493,7 @@ fn is_null_meant(field: &FieldDescriptor) -> bool {
 }
 
 /// Returns the key of a map as its kind has it: those of JSON are all texts.
-fn number_of_key(key: Value, field: &FieldDescriptor) -> Value {
+fn number_of_key(key: Value, field: &MessageField) -> Value {
     let Value::String(text) = &key else {
         return key;
     };
@@ -516,7 +513,7 @@ fn number_of_key(key: Value, field: &FieldDescriptor) -> Value {
 }
 
 /// Returns the wire type that stands before a value of a field.
-fn wire_type(field: &FieldDescriptor) -> WireType {
+fn wire_type(field: &MessageField) -> WireType {
     if field.is_group() {
         return WireType::StartGroup;
     }

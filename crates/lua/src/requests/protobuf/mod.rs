@@ -4,6 +4,7 @@
 mod decode;
 mod details;
 mod encode;
+mod field;
 mod kinds;
 mod well_known;
 mod wire;

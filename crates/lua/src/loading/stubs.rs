@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with the installed functions.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub const STUBS: [(&str, &str); 23] = [
+pub const STUBS: [(&str, &str); 22] = [
     ("plan.lua", include_str!("../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../lua/meta/options.lua")),
@@ -16,10 +16,6 @@ pub const STUBS: [(&str, &str); 23] = [
         include_str!("../../lua/meta/libraries.lua"),
     ),
     ("lgoose/aws.lua", include_str!("../../lua/lgoose/aws.lua")),
-    (
-        "lgoose/connection.lua",
-        include_str!("../../lua/lgoose/connection.lua"),
-    ),
     (
         "lgoose/drupal.lua",
         include_str!("../../lua/lgoose/drupal.lua"),

@@ -14,12 +14,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The modules that lgoose brings, by name.
-pub(crate) const BUILT_IN: [(&str, &str); 14] = [
+pub(crate) const BUILT_IN: [(&str, &str); 13] = [
     ("lgoose.aws", include_str!("../../lua/lgoose/aws.lua")),
-    (
-        "lgoose.connection",
-        include_str!("../../lua/lgoose/connection.lua"),
-    ),
     ("lgoose.drupal", include_str!("../../lua/lgoose/drupal.lua")),
     ("lgoose.fake", include_str!("../../lua/lgoose/fake.lua")),
     (
@@ -43,21 +39,25 @@ pub(crate) const BUILT_IN: [(&str, &str); 14] = [
     ("lgoose.totp", include_str!("../../lua/lgoose/totp.lua")),
 ];
 
-/// Names parts of modules, and includes their texts.
+/// Names parts of modules, and includes their texts from a folder.
 macro_rules! parts {
-    ($($module:literal: $($part:literal)+;)+) => {
+    ($($module:literal in $folder:literal: $($part:literal)+;)+) => {
         &[$($((
             concat!("lgoose.", $module, ".", $part),
-            include_str!(concat!("../../lua/lgoose/", $module, "/", $part, ".lua")),
+            include_str!(concat!("../../lua/lgoose/", $folder, "/", $part, ".lua")),
         ),)+)+]
     };
 }
 
 /// Parts of these modules, which they load when they need them.
 const PARTS: &[(&str, &str)] = parts! {
-    "llm": "anthropic" "embeddings" "openai" "prompts" "responses";
-    "mqtt": "check" "connect" "control" "exchange" "packets" "park" "pings" "properties" "publish" "reasons" "receive" "topics" "websocket";
-    "postgres": "authentication" "bytea" "check" "close" "connect" "errors" "messages" "notified" "parameters" "query" "transaction";
+    "graphql_ws" in "connection": "check" "connection" "fail" "follow" "open";
+    "graphql_ws" in "graphql_ws": "client" "connect" "reasons";
+    "llm" in "llm": "anthropic" "embeddings" "openai" "prompts" "responses";
+    "mqtt" in "mqtt": "check" "connect" "control" "exchange" "packets" "park" "pings" "properties" "publish" "reasons" "receive" "topics" "websocket";
+    "postgres" in "postgres": "authentication" "bytea" "check" "close" "connect" "errors" "messages" "notified" "parameters" "query" "transaction";
+    "socketio" in "connection": "check" "connection" "fail" "follow" "open";
+    "socketio" in "socketio": "binary" "connect" "namespaces" "packets" "socket";
 };
 
 /// Whether a module of that name is one of lgoose's own that has parts.

@@ -643,6 +643,18 @@ impl Vm {
         }
     }
 
+    /// Collects the parts of modules that were loaded for a while and are no longer needed, if they are worth it. For a user that is
+    /// about to wait.
+    pub fn collect_parts(&mut self) {
+        let parts = &self.host.parts;
+        if parts.is_due(|| self.lua.used_memory()) {
+            let before = self.lua.used_memory();
+            // A collection that fails leaves things as they are.
+            let _failed = self.lua.gc_collect();
+            parts.collected(before.saturating_sub(self.lua.used_memory()));
+        }
+    }
+
     /// Notes that lgoose made the user wait, which is no part of its transactions.
     pub fn hold_up(&self, waited: Duration) {
         let held_up = &self.host.held_up;

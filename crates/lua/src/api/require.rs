@@ -89,9 +89,11 @@ fn compiled(lua: &Lua, code: &[u8]) -> mlua::Result<Function> {
 /// Finds a part of a module of lgoose's own, as a function. The VM keeps it no longer than the module does: what a user needs once,
 /// such as a login, is memory for that time only.
 fn find_part(lua: &Lua, name: &str) -> mlua::Result<Function> {
-    let program = &VmHost::of(lua).program;
+    let host = VmHost::of(lua);
+    let program = &host.program;
     let code = program.modules.find(name, &program.sources);
     let code = code.map_err(|_| mlua::Error::runtime(format!("there is no part '{name}'")))?;
+    host.parts.add(code.len());
     compiled(lua, &code)
 }
 

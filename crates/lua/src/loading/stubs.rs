@@ -2,7 +2,7 @@
 //! (`lgoose new`); the tests compare them with the installed functions.
 
 /// The stubs, each with its path below the folder of an editor's library and its text.
-pub const STUBS: [(&str, &str); 24] = [
+pub const STUBS: [(&str, &str); 22] = [
     ("plan.lua", include_str!("../../lua/meta/plan.lua")),
     ("user.lua", include_str!("../../lua/meta/user.lua")),
     ("options.lua", include_str!("../../lua/meta/options.lua")),
@@ -17,10 +17,6 @@ pub const STUBS: [(&str, &str); 24] = [
     ),
     ("lgoose/aws.lua", include_str!("../../lua/lgoose/aws.lua")),
     (
-        "lgoose/connection.lua",
-        include_str!("../../lua/lgoose/connection.lua"),
-    ),
-    (
         "lgoose/drupal.lua",
         include_str!("../../lua/lgoose/drupal.lua"),
     ),
@@ -32,10 +28,6 @@ pub const STUBS: [(&str, &str); 24] = [
     ("lgoose/jwt.lua", include_str!("../../lua/lgoose/jwt.lua")),
     ("lgoose/llm.lua", include_str!("../../lua/lgoose/llm.lua")),
     ("lgoose/mqtt.lua", include_str!("../../lua/lgoose/mqtt.lua")),
-    (
-        "lgoose/mqtt_more.lua",
-        include_str!("../../lua/lgoose/mqtt_more.lua"),
-    ),
     (
         "lgoose/postgres.lua",
         include_str!("../../lua/lgoose/postgres.lua"),

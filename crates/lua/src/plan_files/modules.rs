@@ -14,12 +14,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The modules that lgoose brings, by name.
-pub(crate) const BUILT_IN: [(&str, &str); 15] = [
+pub(crate) const BUILT_IN: [(&str, &str); 13] = [
     ("lgoose.aws", include_str!("../../lua/lgoose/aws.lua")),
-    (
-        "lgoose.connection",
-        include_str!("../../lua/lgoose/connection.lua"),
-    ),
     ("lgoose.drupal", include_str!("../../lua/lgoose/drupal.lua")),
     ("lgoose.fake", include_str!("../../lua/lgoose/fake.lua")),
     (
@@ -29,10 +25,6 @@ pub(crate) const BUILT_IN: [(&str, &str); 15] = [
     ("lgoose.jwt", include_str!("../../lua/lgoose/jwt.lua")),
     ("lgoose.llm", include_str!("../../lua/lgoose/llm.lua")),
     ("lgoose.mqtt", include_str!("../../lua/lgoose/mqtt.lua")),
-    (
-        "lgoose.mqtt_more",
-        include_str!("../../lua/lgoose/mqtt_more.lua"),
-    ),
     (
         "lgoose.postgres",
         include_str!("../../lua/lgoose/postgres.lua"),
@@ -47,29 +39,26 @@ pub(crate) const BUILT_IN: [(&str, &str); 15] = [
     ("lgoose.totp", include_str!("../../lua/lgoose/totp.lua")),
 ];
 
+/// Names parts of modules, and includes their texts from a folder.
+macro_rules! parts {
+    ($($module:literal in $folder:literal: $($part:literal)+;)+) => {
+        &[$($((
+            concat!("lgoose.", $module, ".", $part),
+            include_str!(concat!("../../lua/lgoose/", $folder, "/", $part, ".lua")),
+        ),)+)+]
+    };
+}
+
 /// Parts of these modules, which they load when they need them.
-const PARTS: [(&str, &str); 5] = [
-    (
-        "lgoose.llm.anthropic",
-        include_str!("../../lua/lgoose/llm/anthropic.lua"),
-    ),
-    (
-        "lgoose.llm.embeddings",
-        include_str!("../../lua/lgoose/llm/embeddings.lua"),
-    ),
-    (
-        "lgoose.llm.openai",
-        include_str!("../../lua/lgoose/llm/openai.lua"),
-    ),
-    (
-        "lgoose.llm.prompts",
-        include_str!("../../lua/lgoose/llm/prompts.lua"),
-    ),
-    (
-        "lgoose.llm.responses",
-        include_str!("../../lua/lgoose/llm/responses.lua"),
-    ),
-];
+const PARTS: &[(&str, &str)] = parts! {
+    "graphql_ws" in "connection": "check" "connection" "fail" "follow" "open";
+    "graphql_ws" in "graphql_ws": "client" "connect" "reasons";
+    "llm" in "llm": "anthropic" "embeddings" "openai" "prompts" "responses";
+    "mqtt" in "mqtt": "check" "connect" "control" "exchange" "packets" "park" "pings" "properties" "publish" "reasons" "receive" "topics" "websocket";
+    "postgres" in "postgres": "authentication" "bytea" "check" "close" "connect" "errors" "messages" "notified" "parameters" "query" "transaction";
+    "socketio" in "connection": "check" "connection" "fail" "follow" "open";
+    "socketio" in "socketio": "binary" "connect" "namespaces" "packets" "socket";
+};
 
 /// Whether a module of that name is one of lgoose's own that has parts.
 pub(crate) fn has_parts(name: &[u8]) -> bool {
@@ -125,7 +114,7 @@ impl Modules {
         if let Some(code) = compiled.code.get(name) {
             return Ok(code.clone());
         }
-        let mut own = BUILT_IN.iter().chain(&PARTS);
+        let mut own = BUILT_IN.iter().chain(PARTS);
         let code = match own.find(|(own, _)| *own == name) {
             // Not one of the plan's files: errors are placed at the line that called into it. Its own lines
             // would only take memory in every VM.
@@ -257,7 +246,7 @@ mod tests {
     #[test]
     fn lgooses_own_modules_compile_and_are_compiled_once() {
         let (modules, sources) = (modules("plan.lua"), Sources::default());
-        for (name, _) in BUILT_IN.into_iter().chain(PARTS) {
+        for (name, _) in BUILT_IN.iter().chain(PARTS) {
             let first = modules.find(name, &sources).expect("it compiles");
             let second = modules.find(name, &sources).expect("it compiles");
             assert!(Arc::ptr_eq(&first, &second));

@@ -1,5 +1,6 @@
 //! The state of a VM that functions made in Rust work on: one [`Host`] per VM, kept as its app data.
 
+use super::loaded_parts::LoadedParts;
 use super::views::JsonViews;
 use crate::diagnostics::{RaisedError, plan_line};
 use crate::limits::{Account, Budget, HeapSize, Held, HeldBytes, VmLimits};
@@ -63,6 +64,8 @@ pub(crate) struct VmHost {
     pub(crate) account: Account,
     /// The bytes that were in use after the latest collection for want of memory.
     collected_at: Cell<usize>,
+    /// The parts of modules that are loaded for a while.
+    pub(crate) parts: LoadedParts,
     /// A message about the latest form that was not found; empty before.
     pub(crate) missing_form_message: RefCell<String>,
     /// Tags of the user; allocated with the first.
@@ -104,6 +107,7 @@ impl VmHost {
             limits: Rc::new(limits),
             account: Account::default(),
             collected_at: Cell::new(0),
+            parts: LoadedParts::default(),
             missing_form_message: RefCell::default(),
             tags: RefCell::default(),
             found: RefCell::default(),

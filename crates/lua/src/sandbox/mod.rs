@@ -2,6 +2,7 @@
 //! functions made in Rust work on.
 
 mod host;
+mod loaded_parts;
 mod safe;
 mod standard;
 #[cfg(test)]

@@ -4,7 +4,7 @@ task { "cases", function(user)
   local count = user:websocket("/getCaseCount", { name = "count", expect = { status = 101 } })
   local cases = tonumber(count:receive({ timeout = 60 }).data)
   for case = 1, cases do
-    local socket = user:websocket("/runCase?agent=lgoose&case=" .. case, { name = "case", max_buffer = 8000000 })
+    local socket = user:websocket("/runCase?agent=lgoose&case=" .. case, { name = "case", max_buffer = 33554432 })
     for message in socket:messages { timeout = 120 } do
       if message.is_text then socket:send(message.data) else socket:send_binary(message.data) end
     end

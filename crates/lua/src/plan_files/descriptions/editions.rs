@@ -257,27 +257,27 @@ mod tests {
     use protox::file::File;
 
     const TEXT: &str = r#"
-syntax = "proto3";
-import "google/protobuf/go_features.proto";
-option features.(pb.go).api_level = API_OPAQUE;
-message A {
-  string set = 1;
-  string plain = 2 [features.field_presence = IMPLICIT];
-  string needed = 3 [features.field_presence = LEGACY_REQUIRED];
-  repeated int32 packed = 4;
-  repeated int32 loose = 5 [features.repeated_field_encoding = EXPANDED];
-  A group = 6 [features.message_encoding = DELIMITED];
-  A nested = 7;
-  map<int32, A> entries = 8;
-  oneof choice {
-    option features.(x).y = Z;
-    bool one = 9;
-  }
-}
-enum E {
-  option features = { enum_type: CLOSED };
-  ZERO = 0 [features.x = Y];
-}
+        syntax = "proto3";
+        import "google/protobuf/go_features.proto";
+        option features.(pb.go).api_level = API_OPAQUE;
+        message A {
+          string set = 1;
+          string plain = 2 [features.field_presence = IMPLICIT];
+          string needed = 3 [features.field_presence = LEGACY_REQUIRED];
+          repeated int32 packed = 4;
+          repeated int32 loose = 5 [features.repeated_field_encoding = EXPANDED];
+          A group = 6 [features.message_encoding = DELIMITED];
+          A nested = 7;
+          map<int32, A> entries = 8;
+          oneof choice {
+            option features.(x).y = Z;
+            bool one = 9;
+          }
+        }
+        enum E {
+          option features = { enum_type: CLOSED };
+          ZERO = 0 [features.x = Y];
+        }
 "#;
 
     fn message(file: FileDescriptorProto) -> MessageDescriptor {

@@ -44,8 +44,10 @@ pub(crate) fn decode_details(
     Ok(details)
 }
 
-/// Returns the URL of the type of each detail of a status, and its bytes.
-fn details_of(status: &[u8]) -> Result<Vec<(&[u8], &[u8])>, Malformed> {
+/// The URL of the type of a detail, and its bytes.
+type Detail<'a> = (&'a [u8], &'a [u8]);
+
+fn details_of(status: &[u8]) -> Result<Vec<Detail<'_>>, Malformed> {
     let mut details = Vec::new();
     let mut reader = WireReader(status);
     while !reader.is_empty() {

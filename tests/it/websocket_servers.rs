@@ -116,13 +116,16 @@ fn report_request_log_and_server_count_the_same_while_the_server_starts_again() 
 }
 
 /// The parameters that a server may answer an offer of permessage-deflate with.
-const TERMS: [&[&str]; 6] = [
+const TERMS: [&[&str]; 9] = [
     &[],
     &["client_no_context_takeover"],
     &["server_no_context_takeover"],
     &["server_no_context_takeover", "client_no_context_takeover"],
     &["server_max_window_bits=9"],
     &["server_max_window_bits=12", "client_no_context_takeover"],
+    &["client_max_window_bits=9"],
+    &["client_max_window_bits=12", "client_no_context_takeover"],
+    &["client_max_window_bits=14", "server_max_window_bits=9"],
 ];
 /// How many messages of random length are sent beside those of certain lengths, for each of those terms.
 const RANDOM_LENGTHS: usize = 40;
@@ -166,7 +169,9 @@ const AUTOBAHN: [&str; 9] = [
     "1.*", "2.*", "3.*", "4.*", "5.*", "6.*", "7.*", "9.*", "10.*",
 ];
 /// The kinds of cases of compression.
-const AUTOBAHN_KINDS: [&str; 4] = ["12.*", "13.1", "13.2", "13.7"];
+const AUTOBAHN_KINDS: [&str; 8] = [
+    "12.*", "13.1", "13.2", "13.3", "13.4", "13.5", "13.6", "13.7",
+];
 /// Of each kind, 1,000 messages of 1,024, 16,384 and 32,768 bytes, and of 32,768 in fragments.
 const AUTOBAHN_CASES: [u32; 4] = [4, 7, 8, 13];
 
@@ -216,7 +221,7 @@ fn the_cases_of_autobahn_end_as_they_are_recorded() {
         panic!("it prints one line");
     };
     let (results, record) = (results.as_object().expect("an object"), autobahn());
-    assert_eq!(results.len(), 301 + (5 + 3) * AUTOBAHN_CASES.len());
+    assert_eq!(results.len(), 301 + (5 + 7) * AUTOBAHN_CASES.len());
     for (case, result) in results {
         let recorded = &record[case];
         // Whether a text is returned before the bad frame behind it is read depends on the moment.

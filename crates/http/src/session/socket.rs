@@ -30,7 +30,8 @@ pub(super) async fn serve(
     let terms = socket.offer.check(&body.headers(), stream.is_tunnel())?;
     socket.subprotocol.replace(terms.subprotocol);
     let deflate = terms.deflate;
-    let deflater = deflate.map(|terms| Deflater::new(terms.client_keeps_context));
+    let deflater =
+        deflate.map(|terms| Deflater::new(terms.client_keeps_context, terms.client_window_bits));
     let inflater = deflate.map(|terms| Inflater::new(terms.server_keeps_context));
     socket.writer.replace(Some(FrameWriter::new(deflater)));
     let mut reader = FrameReader::new(body.max_buffer(), inflater);

@@ -3,8 +3,14 @@
 use bytes::Bytes;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-/// The offer of a client. Without `client_max_window_bits` a server cannot request a smaller window of it.
-pub(crate) const OFFER: &str = "permessage-deflate";
+/// The offer of a client, as browsers make it: the server may choose the window of either side.
+pub(crate) const OFFER: &str = "permessage-deflate; client_max_window_bits";
+
+/// The name of the extension.
+const NAME: &str = "permessage-deflate";
+
+/// The bits of the largest window.
+const LARGEST_WINDOW: u8 = 15;
 
 /// The end of each compressed message, which is not sent (section 7.2.1).
 const TAIL: [u8; 4] = [0x00, 0x00, 0xff, 0xff];
@@ -14,19 +20,23 @@ const TAIL: [u8; 4] = [0x00, 0x00, 0xff, 0xff];
 pub(crate) struct DeflateTerms {
     pub(crate) server_keeps_context: bool,
     pub(crate) client_keeps_context: bool,
+    /// The window of the client is of two to the power of so many bytes.
+    pub(crate) client_window_bits: u8,
 }
 
 impl DeflateTerms {
     /// Reads a server's agreement; `None` if it was not offered.
     pub(crate) fn read(extensions: &str) -> Option<DeflateTerms> {
         let mut parts = extensions.split(';').map(str::trim);
-        if parts.next()? != OFFER {
+        if parts.next()? != NAME {
             return None;
         }
         let mut terms = DeflateTerms {
             server_keeps_context: true,
             client_keeps_context: true,
+            client_window_bits: LARGEST_WINDOW,
         };
+        let mut limits_client = false;
         for part in parts {
             let (name, value) = match part.split_once('=') {
                 Some((name, value)) => (name.trim(), Some(value.trim().trim_matches('"'))),
@@ -40,8 +50,14 @@ impl DeflateTerms {
                 ("client_no_context_takeover", None, _) if terms.client_keeps_context => {
                     terms.client_keeps_context = false;
                 }
+                ("client_max_window_bits", Some(_), Some(bits @ 8..=LARGEST_WINDOW))
+                    if !limits_client =>
+                {
+                    limits_client = true;
+                    terms.client_window_bits = bits;
+                }
                 // A smaller window requires nothing of its reader.
-                ("server_max_window_bits", Some(_), Some(8..=15_u8)) => {}
+                ("server_max_window_bits", Some(_), Some(8..=LARGEST_WINDOW)) => {}
                 _ => return None,
             }
         }
@@ -54,6 +70,10 @@ impl DeflateTerms {
 pub(crate) struct Deflater {
     keeps_context: bool,
     compress: Compress,
+    /// The bytes of its window if that is smaller than that of `compress`, and how many have been compressed since that began
+    /// anew: it refers to none before.
+    window: Option<usize>,
+    in_window: usize,
 }
 
 /// Decompression of the messages that come.
@@ -71,17 +91,61 @@ pub(crate) enum Inflated {
 }
 
 impl Deflater {
-    pub(crate) fn new(keeps_context: bool) -> Deflater {
+    pub(crate) fn new(keeps_context: bool, window_bits: u8) -> Deflater {
         Deflater {
             keeps_context,
             compress: Compress::new(Compression::default(), false),
+            window: (window_bits < LARGEST_WINDOW).then_some(1 << window_bits),
+            in_window: 0,
         }
     }
 
     /// Compresses a message.
     pub(crate) fn deflate(&mut self, message: &[u8]) -> Vec<u8> {
-        let compress = &mut self.compress;
         let mut out = Vec::with_capacity(message.len() / 2 + 64);
+        let mut rest = message;
+        loop {
+            let piece = self.next_piece(rest);
+            self.compress(&rest[..piece], &mut out);
+            rest = &rest[piece..];
+            if rest.is_empty() {
+                break;
+            }
+        }
+        if out.ends_with(&TAIL) {
+            out.truncate(out.len() - TAIL.len());
+        }
+        if !self.keeps_context {
+            self.begin_anew();
+        }
+        if out.is_empty() {
+            // An empty message is an empty block (section 7.2.3.6).
+            out.push(0);
+        }
+        out
+    }
+
+    /// Returns how many bytes to compress at once: as many as fit into the window, which begins anew when it is full.
+    fn next_piece(&mut self, rest: &[u8]) -> usize {
+        let Some(window) = self.window else {
+            return rest.len();
+        };
+        if self.in_window == window && !rest.is_empty() {
+            self.begin_anew();
+        }
+        let piece = rest.len().min(window - self.in_window);
+        self.in_window += piece;
+        piece
+    }
+
+    fn begin_anew(&mut self) {
+        self.compress.reset();
+        self.in_window = 0;
+    }
+
+    /// Compresses a piece up to the end of a byte.
+    fn compress(&mut self, piece: &[u8], out: &mut Vec<u8>) {
+        let compress = &mut self.compress;
         let start = compress.total_in();
         // A call that begins with output left over from the one before hands that out and may do nothing else, so that room
         // after it does not mean that the flush is complete: the call after it has to flush.
@@ -89,7 +153,7 @@ impl Deflater {
         loop {
             let read = (compress.total_in() - start) as usize;
             // Its only error is that of a stream that was finished before.
-            let _ = compress.compress_vec(&message[read..], &mut out, FlushCompress::Sync);
+            let _ = compress.compress_vec(&piece[read..], out, FlushCompress::Sync);
             let has_room = out.len() < out.capacity();
             if is_drained && has_room {
                 break;
@@ -99,17 +163,6 @@ impl Deflater {
                 out.reserve(out.capacity());
             }
         }
-        if out.ends_with(&TAIL) {
-            out.truncate(out.len() - TAIL.len());
-        }
-        if !self.keeps_context {
-            compress.reset();
-        }
-        if out.is_empty() {
-            // An empty message is an empty block (section 7.2.3.6).
-            out.push(0);
-        }
-        out
     }
 }
 
@@ -273,7 +326,7 @@ mod tests {
         let mut lengths = lengths();
         lengths.extend((0..520).map(|_| random.random_range(0..80_000)));
         for keeps_context in [true, false] {
-            let mut deflater = Deflater::new(keeps_context);
+            let mut deflater = Deflater::new(keeps_context, 15);
             let mut peer = Peer::new(keeps_context, 6, 15);
             for length in &lengths {
                 let message = message(&mut random, *length);
@@ -285,6 +338,87 @@ mod tests {
                 let message = letters(&mut random, length, 64);
                 let compressed = deflater.deflate(&message);
                 assert_same(&peer.inflate(&compressed, length), &message, keeps_context);
+            }
+        }
+    }
+
+    /// The other side of a connection that forgets everything as often as it has got a whole window, so that it can read nothing
+    /// that refers further back.
+    struct ForgetfulPeer {
+        window: usize,
+        in_window: usize,
+        inflate: zlib_rs::Inflate,
+    }
+
+    impl ForgetfulPeer {
+        fn new(window_bits: u8) -> ForgetfulPeer {
+            ForgetfulPeer {
+                window: 1 << window_bits,
+                in_window: 0,
+                inflate: zlib_rs::Inflate::new(false, 15),
+            }
+        }
+
+        fn forget(&mut self) {
+            self.inflate.reset(false);
+            self.in_window = 0;
+        }
+
+        fn inflate(&mut self, message: &[u8]) -> Result<Vec<u8>, String> {
+            let input = [message, &TAIL].concat();
+            let mut out = Vec::new();
+            for end in 1..=input.len() {
+                let mut rest = &input[end - 1..end];
+                loop {
+                    let mut piece = [0; 512];
+                    let written = self.inflate.total_out();
+                    let status = self
+                        .inflate
+                        .decompress(rest, &mut piece, InflateFlush::SyncFlush);
+                    status.map_err(|error| format!("{error:?}"))?;
+                    let written = (self.inflate.total_out() - written) as usize;
+                    out.extend_from_slice(&piece[..written]);
+                    self.in_window += written;
+                    rest = &[];
+                    if written < piece.len() {
+                        break;
+                    }
+                }
+                if self.in_window == self.window && input[..end].ends_with(&TAIL) {
+                    self.forget();
+                }
+            }
+            Ok(out)
+        }
+    }
+
+    #[test]
+    fn a_smaller_window_is_not_left() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(8);
+        // Repeats from beyond all of them.
+        let block = letters(&mut random, 20_000, 256);
+        let repeated = [&block[..], &block].concat();
+        for keeps_context in [true, false] {
+            for window_bits in 8..15 {
+                let mut deflater = Deflater::new(keeps_context, window_bits);
+                let mut peer = ForgetfulPeer::new(window_bits);
+                let lengths = lengths().into_iter().step_by(5);
+                let messages = lengths.map(|length| message(&mut random, length));
+                let all: Vec<_> = messages
+                    .chain([repeated.clone(), vec![b'x'; 200]])
+                    .collect();
+                for message in &all {
+                    let compressed = deflater.deflate(message);
+                    assert_same(&peer.inflate(&compressed), message, keeps_context);
+                    if !keeps_context {
+                        peer.forget();
+                    }
+                    if message.len() == 200 {
+                        assert!(compressed.len() < 100, "{}", compressed.len());
+                    }
+                }
+                let whole = Deflater::new(false, 15).deflate(&repeated);
+                assert!(whole.len() < 25_000, "it refers back");
             }
         }
     }

@@ -530,7 +530,7 @@ mod tests {
     #[test]
     fn a_compressed_message_may_not_become_larger_than_allowed() {
         let mut bomb = Vec::new();
-        let mut writer = FrameWriter::new(Some(Deflater::new(true)));
+        let mut writer = FrameWriter::new(Some(Deflater::new(true, 15)));
         writer.message(&mut bomb, false, &[0; 100_000]);
         assert!(bomb.len() < 500, "{}", bomb.len());
         let (_, mistake) = read(&unmasked(&bomb), true);
@@ -557,7 +557,7 @@ mod tests {
     #[test]
     fn what_is_written_is_masked_and_read_again() {
         for deflate in [None, Some(true), Some(false)] {
-            let mut writer = FrameWriter::new(deflate.map(Deflater::new));
+            let mut writer = FrameWriter::new(deflate.map(|keeps| Deflater::new(keeps, 15)));
             let mut reader = FrameReader::new(1 << 20, deflate.map(Inflater::new));
             for length in [0, 1, 125, 126, 127, 1_000, 65_535, 65_536, 200_000] {
                 let message: Vec<u8> = (0..length).map(|n| (n % 251) as u8).collect();
@@ -582,6 +582,13 @@ mod tests {
             Some(DeflateTerms {
                 server_keeps_context,
                 client_keeps_context,
+                client_window_bits: 15,
+            })
+        };
+        let limited = |client_window_bits| {
+            terms(true, true).map(|terms| DeflateTerms {
+                client_window_bits,
+                ..terms
             })
         };
         for (text, expected) in [
@@ -594,7 +601,18 @@ mod tests {
                 "permessage-deflate;client_no_context_takeover; server_max_window_bits=\"10\"",
                 terms(true, false),
             ),
-            ("permessage-deflate; client_max_window_bits=15", None),
+            ("permessage-deflate; client_max_window_bits=15", limited(15)),
+            (
+                "permessage-deflate; client_max_window_bits=\"8\"",
+                limited(8),
+            ),
+            ("permessage-deflate; client_max_window_bits=7", None),
+            ("permessage-deflate; client_max_window_bits=16", None),
+            ("permessage-deflate; client_max_window_bits", None),
+            (
+                "permessage-deflate; client_max_window_bits=9; client_max_window_bits=9",
+                None,
+            ),
             ("permessage-deflate; server_max_window_bits=16", None),
             ("permessage-deflate; server_max_window_bits", None),
             (

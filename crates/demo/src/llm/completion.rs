@@ -166,7 +166,7 @@ impl ToolCall {
             let value = match schema["type"].as_str() {
                 _ if schema["enum"].is_array() => schema["enum"][0].clone(),
                 Some("integer" | "number") => json!(chance % 100),
-                Some("boolean") => json!(chance % 2 == 0),
+                Some("boolean") => json!(chance.is_multiple_of(2)),
                 Some("array") => json!([]),
                 Some("object") => json!({}),
                 _ => json!(ENGLISH[chance % ENGLISH.len()]),

@@ -1,6 +1,6 @@
 //! Tests of messages written and read, compared with prost-reflect's, and of malformed bytes.
 
-use super::{decode, decode_any_message, encode};
+use super::{MessageForm, decode, decode_any_message, encode};
 use crate::limits::{Budget, VmLimits};
 use crate::plan_files::Schema;
 use mlua::{IntoLua as _, Lua, LuaOptions, StdLib, Table, Value};

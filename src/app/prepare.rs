@@ -345,7 +345,8 @@ fn limit_to_typed_host(typed: &mut Settings) -> Result<(), Error> {
         Some(host) => {
             let url = checked_url(host)?;
             if lgoose_http::is_unix_socket(&url) {
-                return Ok(typed.allow_host = Some(vec![url]));
+                typed.allow_host = Some(vec![url]);
+                return Ok(());
             }
             let url = url::Url::parse(&url).ok();
             url.and_then(|url| Some(url.host_str()?.to_owned()))

@@ -195,6 +195,8 @@ impl PreparedRun {
 /// # Errors
 /// A mistake in the plan or in an option, or trouble with a file or a site that they name.
 pub(super) fn prepare(mut test: TestInput) -> Result<PreparedRun, Error> {
+    // Neither a plan nor whoever sends it names a socket of the machine that runs it.
+    let named = test.settings.allow_host.clone().unwrap_or_default();
     let is_hosted = test.command.is_hosted;
     let OtherFiles {
         mut read,
@@ -215,7 +217,7 @@ pub(super) fn prepare(mut test: TestInput) -> Result<PreparedRun, Error> {
     no_fixed_numbers(&config.run.load, &plan)?;
     let (mut client, resolver) = client(&config)?;
     if is_hosted {
-        client.allowed = client.allowed.for_strangers(&config.run.allow_host);
+        client.allowed = client.allowed.for_strangers(&named);
     }
     let mut sites = Sites::default();
     let hosts = hosts_of(&plan, &config.run, &mut sites)?;
@@ -345,7 +347,8 @@ fn limit_to_typed_host(typed: &mut Settings) -> Result<(), Error> {
         Some(host) => {
             let url = checked_url(host)?;
             if lgoose_http::is_unix_socket(&url) {
-                return Ok(typed.allow_host = Some(vec![url]));
+                typed.allow_host = Some(vec![url]);
+                return Ok(());
             }
             let url = url::Url::parse(&url).ok();
             url.and_then(|url| Some(url.host_str()?.to_owned()))

@@ -482,13 +482,23 @@ fn runs_have_options_of_the_environment_but_not_its_token_and_write_nothing_else
         host.end();
     }
     // A socket of the server's machine has to be named there.
-    let host = Host::within(&folder, &[], &variables);
-    let options = json!({ "host": "unix:/run/other.sock" });
-    let body = json!({ "plan": "curious.lua", "options": options }).to_string();
-    let refused = host.web.post("/api/v1/runs", &body);
-    assert_eq!(refused.status, 422, "{}", refused.text());
-    assert!(refused.text().contains("--allow-host unix:/run/other.sock"));
-    host.end();
+    let own = "plan { allow_host = 'unix:*', host = 'unix:/run/other.sock' } task { function(user) user:get '/' end }";
+    std::fs::write(folder.join("plans/own.lua"), own).expect("the folder takes a file");
+    for limit in [&[][..], &["--sandbox"]] {
+        let host = Host::within(&folder, limit, &variables);
+        for plan in ["curious.lua", "own.lua"] {
+            let options = json!({ "host": "unix:/run/other.sock" });
+            let body = json!({ "plan": plan, "options": options }).to_string();
+            let refused = host.web.post("/api/v1/runs", &body);
+            assert_eq!(refused.status, 422, "{limit:?}: {}", refused.text());
+            assert!(
+                refused.text().contains("--allow-host unix:/run/other.sock"),
+                "{limit:?}: {}",
+                refused.text()
+            );
+        }
+        host.end();
+    }
     let host = Host::within(&folder, &["--allow-host", "other.example"], &variables);
     let body = json!({ "plan": "curious.lua", "options": {} }).to_string();
     let refused = host.web.post("/api/v1/runs", &body);

@@ -56,6 +56,7 @@ const PARTS: &[(&str, &str)] = parts! {
     "llm" in "llm": "anthropic" "embeddings" "openai" "prompts" "responses";
     "mqtt" in "mqtt": "check" "connect" "control" "exchange" "packets" "park" "pings" "properties" "publish" "reasons" "receive" "topics" "websocket";
     "postgres" in "postgres": "authentication" "bytea" "check" "close" "connect" "errors" "messages" "notified" "parameters" "query" "transaction";
+    "redis" in "redis": "commands" "connect" "pipeline" "pushed";
     "socketio" in "connection": "check" "connection" "fail" "follow" "open";
     "socketio" in "socketio": "binary" "connect" "namespaces" "packets" "socket";
 };

@@ -43,7 +43,7 @@ return function(user, options)
     subprotocols = { SUBPROTOCOL },
   })
   local connected = setmetatable({ c = c }, client.meta)
-  if c.error then return client end
+  if c.error then return connected end
   local _, problem = user:timed("connect", function()
     if c.socket.subprotocol ~= SUBPROTOCOL then return nil, "protocol: the server does not take the subprotocol " .. SUBPROTOCOL end
     client.send(c, "connection_init", nil, options.payload)

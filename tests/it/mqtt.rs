@@ -394,8 +394,7 @@ fn repeat_identifiers(listener: &TcpListener) {
                 // Level, flags, seconds; version 5 has a byte for its properties, of which there are none.
                 let level = bytes.get(at + 4).copied().unwrap_or(0);
                 let at = at + 8 + usize::from(level == 5);
-                let Some(&[high, low]) = bytes.get(at..at + 2).and_then(|two| two.as_array())
-                else {
+                let Some(&[high, low]) = bytes.get(at..at + 2) else {
                     continue;
                 };
                 let length = usize::from(u16::from_be_bytes([high, low]));

@@ -702,7 +702,7 @@ fn faults() -> Vec<Faulty> {
         after_login("timeout", &[vec![]]),
         after_login("timeout", &[column("a", 23)]),
         after_login("timeout", &[done[..7].to_vec()]),
-        after_login(BROKEN, &[ready.clone()]),
+        after_login(BROKEN, std::slice::from_ref(&ready)),
         after_login(BROKEN, &[[done.clone(), message(b'Z', b"?")].concat()]),
         after_login(BROKEN, &[[done.clone(), message(b'Z', b"")].concat()]),
         after_login(BROKEN, &[message(b'?', b"")]),

@@ -268,4 +268,14 @@ task { "mistakes", sequence = 11, function(user)
   local five = connected(user, { version = 5 })
   raises("client:publish: unknown property 'content'", five.publish, five, "a", "x", { properties = { content = "x" } })
   raises("property 'content_type' must be a string, not 5", five.publish, five, "a", "x", { properties = { content_type = 5 } })
+  -- Each is at the line of the plan, also where a part of the module finds it.
+  for call, fn in pairs {
+    connect = function() local _ = mqtt.connect(user, { will = { topic = "" } }) end,
+    publish = function() local _ = client:publish("a/+", "x") end,
+    properties = function() local _ = five:publish("a", "x", { properties = { content = "x" } }) end,
+    subscribe = function() local _ = client:subscribe "a/b+" end,
+    receive = function() local _ = client:receive "later" end,
+  } do
+    same(select(2, pcall(fn)):find "mqtt%.lua:%d+: " ~= nil, true, "the line of " .. call)
+  end
 end }

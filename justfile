@@ -19,8 +19,8 @@ test-all:
     cargo test --locked
     .ci/long-tests
 
-# What browsers, curl and openapi-core make of the cases in tests/judges, asked anew; needs chromium, curl, and a Python
-# with openapi-core that OPENAPI_CORE_PYTHON names
+# What browsers, curl, openapi-core and the clients of language models make of the cases in tests/judges, asked anew; needs
+# chromium, curl, and Pythons with openapi-core, and with openai and anthropic, that OPENAPI_CORE_PYTHON and OPENAI_PYTHON name
 judges:
     JUDGES=record cargo test --test judges record
 

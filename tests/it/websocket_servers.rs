@@ -190,7 +190,8 @@ fn no_case_of_autobahn_fails() {
     let record = autobahn();
     assert_eq!(record.len(), 517);
     for (case, result) in &record {
-        assert!(result["behavior"] != "FAILED", "{case}: {result}");
+        let is_right = ["OK", "NON-STRICT", "INFORMATIONAL"].map(|word| result["behavior"] == word);
+        assert!(is_right.contains(&true), "{case}: {result}");
         assert!(result["close"] != "FAILED", "{case}: {result}");
     }
 }

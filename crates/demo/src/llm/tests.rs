@@ -110,6 +110,45 @@ fn a_limit_is_kept_and_reasoning_comes_first() {
 }
 
 #[test]
+fn a_tool_is_called_after_a_message_of_the_user_and_streamed_as_it_is_whole() {
+    let visitor = visitor();
+    let properties = json!({ "city": { "type": "string" }, "days": { "type": "integer" }, "unit": { "enum": ["C"] } });
+    let function = json!({ "name": "weather", "parameters": { "properties": properties } });
+    let tools = json!([{ "type": "function", "function": function }]);
+    let whole = json_of(&send(
+        &visitor,
+        CHAT,
+        &chat("demo", &json!({ "tools": tools })),
+    ));
+    let choice = &whole["choices"][0];
+    assert_eq!(choice["finish_reason"], "tool_calls");
+    assert_eq!(choice["message"]["content"], Value::Null);
+    let call = &choice["message"]["tool_calls"][0]["function"];
+    assert_eq!(call["name"], "weather");
+    let text = call["arguments"].as_str().expect("a text");
+    let arguments: Value = serde_json::from_str(text).expect("JSON");
+    assert!(
+        arguments["city"].is_string() && arguments["days"].is_u64(),
+        "{text}"
+    );
+    assert_eq!(arguments["unit"], "C");
+
+    let options = json!({ "tools": tools, "stream": true });
+    let chunks = chunks(&send(&visitor, CHAT, &chat("demo", &options)));
+    let part = |chunk: &Value| {
+        let call = &chunk["choices"][0]["delta"]["tool_calls"][0];
+        call["function"]["arguments"].as_str().map(str::to_owned)
+    };
+    assert_eq!(chunks.iter().filter_map(part).collect::<String>(), text);
+
+    let result = json!({ "role": "tool", "tool_call_id": "call-1", "content": "rain" });
+    let messages = json!([{ "role": "user", "content": "how is it" }, result]);
+    let more = json!({ "tools": tools, "messages": messages });
+    let response = json_of(&send(&visitor, CHAT, &chat("demo", &more)));
+    assert_eq!(response["choices"][0]["finish_reason"], "stop");
+}
+
+#[test]
 fn a_completion_takes_a_prompt() {
     let visitor = visitor();
     let path = "/v1/completions?ttft=0&gap=0";

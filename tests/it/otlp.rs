@@ -253,6 +253,55 @@ fn a_collector_has_the_sums_of_the_report_and_a_span_of_each_exemplar() {
 }
 
 #[test]
+fn requests_of_language_models_have_the_names_of_the_conventions_for_them() {
+    let collector = Collector::start("200 OK");
+    let text = "local llm = require 'lgoose.llm'\nplan { host = 'demo:llm' }\ntask { function(user)\n  \
+                llm.chat(user, { model = 'demo-fast', messages = { { role = 'user', content = 'hello' } }, max_tokens = 4 })\nend }";
+    let path = plan("otlp_llm.lua", text);
+    let arguments = [
+        &*path,
+        "-u",
+        "2",
+        "-i",
+        "2",
+        "-o",
+        "json=-",
+        "--otlp",
+        &collector.url,
+    ];
+    let (report, _) = report_of(Lgoose::new(arguments).finish());
+    let exports = collector.at("/v1/metrics");
+    let last = metrics(exports.last().expect("there are some"));
+    let Some(Data::ExponentialHistogram(durations)) =
+        &last["gen_ai.client.operation.duration"].data
+    else {
+        panic!("it is no histogram");
+    };
+    let [point] = &durations.data_points[..] else {
+        panic!("one row");
+    };
+    assert_eq!(point.count, 4);
+    for (key, value) in [
+        ("gen_ai.operation.name", "chat"),
+        ("gen_ai.provider.name", "openai"),
+        ("lgoose.request.name", "chat"),
+    ] {
+        assert_eq!(self::text(&point.attributes, key), value);
+    }
+    let rows = report.json["metrics"].as_array().expect("metrics");
+    let tokens = rows.iter().filter_map(|row| {
+        let name = row["name"].as_str()?;
+        name.ends_with("put_tokens")
+            .then(|| row["value"].as_f64())?
+    });
+    let usage = &last["gen_ai.client.token.usage"];
+    assert_eq!(usage.unit, "{token}");
+    assert_eq!(sum(&last, &usage.name) as f64, tokens.sum::<f64>());
+    let first = gauge(&last, "gen_ai.client.operation.time_to_first_chunk");
+    assert!(first > 0.0 && last[&usage.name].description.contains("Tokens"));
+}
+
+#[test]
 fn figures_begin_at_the_end_of_the_warm_up() {
     let (server, collector) = (Server::start(), Collector::start("200 OK"));
     let (url, path) = (server.url(), plan("otlp_warmup.lua", PLAN));

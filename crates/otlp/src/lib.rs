@@ -23,7 +23,7 @@ mod tests;
 use lgoose_base::error::Error;
 use lgoose_metrics::control::Handle;
 use lgoose_metrics::{Detail, Report, Snapshot};
-use lgoose_report::telemetry::families;
+use lgoose_report::telemetry::{families, gen_ai};
 pub use options::ExportOptions;
 use resource::TelemetryScope;
 use sender::{EndpointSender, PartialSuccess};
@@ -167,7 +167,9 @@ impl ExportLoop {
             start: self.began.saturating_add(report.origin_ns).min(end),
             end,
         };
-        let request = metrics::request(families(report, snapshot), &self.scope, span);
+        let mut all = families(report, snapshot);
+        all.extend(gen_ai(report));
+        let request = metrics::request(all, &self.scope, span);
         let taken = self.metrics.send(&request).await;
         self.note(taken);
         let Some(batch) = self.sent.batch(report, &self.scope) else {

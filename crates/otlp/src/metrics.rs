@@ -68,7 +68,12 @@ fn metric(family: Family, span: FigureSpan) -> Option<Metric> {
         }
     };
     Some(Metric {
-        name: format!("lgoose.{name}"),
+        // A name of OpenTelemetry's own conventions stays what it is.
+        name: if name.contains('.') {
+            name.to_owned()
+        } else {
+            format!("lgoose.{name}")
+        },
         description: family.help.to_owned(),
         unit: unit.to_owned(),
         data: Some(data),
@@ -78,7 +83,12 @@ fn metric(family: Family, span: FigureSpan) -> Option<Metric> {
 /// Returns a name without its unit, and the unit as UCUM has it: collectors that write for Prometheus put them together
 /// again, and its names are those of `GET /metrics`.
 fn named(name: &str) -> (&str, &'static str) {
-    let units = [("_seconds", "s"), ("_bytes", "By"), ("_ratio", "1")];
+    let units = [
+        ("_seconds", "s"),
+        ("_bytes", "By"),
+        ("_ratio", "1"),
+        ("_tokens", "{token}"),
+    ];
     let found = units
         .into_iter()
         .find_map(|(end, unit)| Some((name.strip_suffix(end)?, unit)));

@@ -44,23 +44,8 @@ local graphql_ws = {}
 ---@field next fun(self: lgoose.graphql_ws.Subscription, timeout?: lgoose.Duration): any, string?, table? # waits for the next message and returns its data, or nil, the reason and, where it has errors, the whole result
 ---@field stop fun(self: lgoose.graphql_ws.Subscription)
 
--- Loads a part of this module.
-local _, part = ...
-
--- What the parts share, and how they load each other.
-local core = {}
-
--- Loads a part that is needed now, and takes memory for that time only.
-function core.load(name) return part(name)(core) end
-
--- The parts that messages need again and again.
-local kept = {}
-
-function core.keep(name)
-  local loaded = kept[name] or core.load(name)
-  kept[name] = loaded
-  return loaded
-end
+-- What the parts share, and how they load each other: `core.load` for now, `core.keep` for as long as the user is there.
+local _, core = ...
 
 -- Returns a duration in seconds; nil for nil.
 function core.seconds(call, duration, level)

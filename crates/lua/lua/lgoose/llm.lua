@@ -134,20 +134,17 @@ local SECONDS = { us = 1e-6, ms = 1e-3, s = 1, m = 60, h = 3600 }
 local concat, decode, kind_of, sort = table.concat, json.decode, math.type, table.sort
 local error, ipairs, pairs, pcall, tostring, type = error, ipairs, pairs, pcall, tostring, type
 
--- Loads a part of this module.
-local _, part = ...
-
--- The parts of a response as they come.
-local parts_of = {}
+-- What the parts share, and how they load each other: `core.load` for now, `core.keep` for as long as the user is there.
+local _, core = ...
 
 -- Returns the parts of a response of which nothing has come.
-function parts_of.new() return { text = {}, reasoning = {}, refusal = {}, calls = {}, blocks = {} } end
+function core.new() return { text = {}, reasoning = {}, refusal = {}, calls = {}, blocks = {} } end
 
 -- Returns a text that is not empty; JSON's null is not one.
-function parts_of.text_of(value) return type(value) == "string" and value ~= "" and value or nil end
+function core.text_of(value) return type(value) == "string" and value ~= "" and value or nil end
 
 -- Adds a text to those of a response; returns whether there is one.
-function parts_of.add(all, field, text)
+function core.add(all, field, text)
   if type(text) ~= "string" or text == "" then return false end
   local list = all[field]
   list[#list + 1] = text
@@ -155,7 +152,7 @@ function parts_of.add(all, field, text)
 end
 
 -- Returns the call of a tool at that place of the response.
-function parts_of.call_at(all, place)
+function core.call_at(all, place)
   local at = kind_of(place) == "integer" and place or 0
   local call = all.calls[at]
   if not call then
@@ -165,7 +162,7 @@ function parts_of.call_at(all, place)
   return call
 end
 
-local text_of = parts_of.text_of
+local text_of = core.text_of
 
 -- The limits that all requests must keep.
 local limits
@@ -311,7 +308,7 @@ end
 local function never() return false end
 
 local function read_events(result, stream, reader)
-  local parts, events, chunks, problem = parts_of.new(), 0, 0, nil
+  local parts, events, chunks, problem = core.new(), 0, 0, nil
   local is_done = false
   local function fail(reason)
     -- The first reason stays.
@@ -394,7 +391,7 @@ local function receive_whole(user, path, options, reader)
     if problem then response:fail(problem) end
   else
     local problem = ok and error_in(value)
-    local parts, is_right = parts_of.new(), false
+    local parts, is_right = core.new(), false
     if problem then
       problem = "the response has an error: " .. problem
     elseif ok and type(value) == "table" then
@@ -407,18 +404,6 @@ local function receive_whole(user, path, options, reader)
   end
   result.ok, result.error = response.ok, response.error
   return result
-end
-
--- The readers of the APIs, loaded when they are first used: a user's VM has only what its plan needs.
-local readers = {}
-
-local function reader_of(kind)
-  local reader = readers[kind.part]
-  if not reader then
-    reader = part(kind.part)(parts_of)
-    readers[kind.part] = reader
-  end
-  return reader
 end
 
 local function is_input(kind, input)
@@ -467,7 +452,7 @@ local function send(kind, owner, user, options)
   if kind == MESSAGE then request.headers = with_version(options.headers) end
   if is_streamed then request.max_buffer = options.max_buffer end
   local receive = is_streamed and receive_stream or receive_whole
-  local result = receive(user, options.path or kind.path, request, reader_of(kind))
+  local result = receive(user, options.path or kind.path, request, core.keep(kind.part))
   measure(result, name, kept)
   return result
 end
@@ -542,7 +527,7 @@ end
 ---@return lgoose.llm.Prompts
 function llm.prompts(options)
   check_source("llm.prompts", options, "file, order, input_tokens, output_tokens, spread")
-  return { next = part "prompts"(text_of).prompts(options) }
+  return { next = core.load("prompts").prompts(options) }
 end
 
 ---Returns conversations of several turns: those of a file, or generated ones. Call it at the top level of the file.
@@ -554,7 +539,7 @@ end
 ---@return lgoose.llm.Conversations
 function llm.conversations(options)
   check_source("llm.conversations", options, "file, order, input_tokens, output_tokens, spread, turns")
-  return { next = part "prompts"(text_of).conversations(options) }
+  return { next = core.load("prompts").conversations(options) }
 end
 
 return llm

@@ -78,23 +78,8 @@ local mqtt = {}
 ---@field dup boolean
 ---@field properties? lgoose.mqtt.Properties # with version 5
 
--- Loads a part of this module.
-local _, part = ...
-
--- What the parts share: how they load each other, and the metatable of clients.
-local core = {}
-
--- Loads a part that is needed now, and takes memory for that time only.
-function core.load(name) return part(name)(core) end
-
--- The parts that messages need again and again.
-local kept = {}
-
-function core.keep(name)
-  local loaded = kept[name] or core.load(name)
-  kept[name] = loaded
-  return loaded
-end
+-- What the parts share, and how they load each other: `core.load` for now, `core.keep` for as long as the user is there.
+local _, core = ...
 
 -- Returns a duration in seconds; nil if it is none.
 function core.seconds_of(duration)

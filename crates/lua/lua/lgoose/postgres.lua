@@ -85,23 +85,8 @@ local postgres = {}
 ---@field payload string
 ---@field process integer # the process of the server that has sent it
 
--- Loads a part of this module.
-local _, part = ...
-
--- What the parts share: how they load each other, and the metatable of connections.
-local core = {}
-
--- Loads a part that is needed now, and takes memory for that time only.
-function core.load(name) return part(name)(core) end
-
--- The parts that queries need again and again.
-local kept = {}
-
-function core.keep(name)
-  local loaded = kept[name] or core.load(name)
-  kept[name] = loaded
-  return loaded
-end
+-- What the parts share, and how they load each other: `core.load` for now, `core.keep` for as long as the user is there.
+local _, core = ...
 
 -- Returns the duration of an option 'timeout' in seconds.
 function core.seconds(owner, duration, level)

@@ -10,9 +10,23 @@ use std::sync::LazyLock;
 
 /// The code of `require`. It is Lua, since a module may yield and its errors keep their stack. A module that ended with
 /// an error may be required again, by way of the variable to be closed; nil counts as true, as in Lua's own `require`.
+/// A module of lgoose's own that has parts gets a table for what they share, whose `load` loads a part for now, and `keep` for as
+/// long as the VM lives.
 const REQUIRE: &str = r#"
 local find, cycle = ...
-local loaded, loading, error, setmetatable = {}, {}, error, setmetatable
+local loaded, loading, error, setmetatable, type = {}, {}, error, setmetatable, type
+
+local function core_of(part)
+  local core, kept = {}, {}
+  function core.load(name) return part(name)(core) end
+  function core.keep(name)
+    local value = kept[name] or core.load(name)
+    kept[name] = value
+    return value
+  end
+  return core
+end
+
 return function(name)
   local value = loaded[name]
   if value ~= nil then return value end
@@ -24,6 +38,7 @@ return function(name)
   local depth = #loading + 1
   loading[depth] = name
   local done <close> = setmetatable({}, { __close = function() loading[depth] = nil end })
+  if type(library) == "function" then library = core_of(library) end
   value = chunk(name, library)
   if value == nil then value = true end
   loaded[name] = value

@@ -2,6 +2,7 @@
 
 use super::family::{
     Family, FigureValue, Labels, TraceExemplar, by_status, counter, family, flag, gauge, latencies,
+    with,
 };
 use super::{machines, plan};
 use jiff::Timestamp;
@@ -123,17 +124,22 @@ fn quantiles(
     rows: &[RequestRow],
     pick: fn(&Figures) -> Option<Latency>,
 ) -> Family {
-    let values = rows.iter().flat_map(|row| {
-        let times = pick(&row.figures);
-        let of =
-            move |times: Latency| [("0.5", times.p50), ("0.95", times.p95), ("0.99", times.p99)];
-        times.map(of).into_iter().flatten().map(|(quantile, ms)| {
-            let mut labels = named(row);
-            labels.push(("quantile", quantile.to_owned()));
-            (labels, FigureValue::Gauge(ms / 1e3))
-        })
-    });
+    let values = rows.iter();
+    let values = values.flat_map(|row| quantiles_of(pick(&row.figures), named(row)));
     family(name, help, values)
+}
+
+/// Returns the quantiles of times, in seconds.
+pub(super) fn quantiles_of(
+    times: Option<Latency>,
+    labels: Labels,
+) -> impl Iterator<Item = (Labels, FigureValue)> {
+    let of = |times: Latency| [("0.5", times.p50), ("0.95", times.p95), ("0.99", times.p99)];
+    let each = times.map(of).into_iter().flatten();
+    each.map(move |(quantile, ms)| {
+        let labels = with(labels.clone(), "quantile", quantile);
+        (labels, FigureValue::Gauge(ms / 1e3))
+    })
 }
 
 fn load(report: &Report, now: &Snapshot) -> Vec<Family> {

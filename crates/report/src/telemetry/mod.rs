@@ -4,9 +4,11 @@
 mod distribution;
 mod families;
 mod family;
+mod gen_ai;
 mod machines;
 mod plan;
 
 pub use distribution::{Distribution, SCALE};
 pub use families::families;
 pub use family::{Family, FigureValue, Labels, TraceExemplar};
+pub use gen_ai::gen_ai;

@@ -1,8 +1,8 @@
 -- Chats and completions as OpenAI's API has them: what a chunk of a stream and a whole response say. A part of `lgoose.llm`.
 
-local parts_of = ...
+local core = ...
 
-local add, text_of, call_at = parts_of.add, parts_of.text_of, parts_of.call_at
+local add, text_of, call_at = core.add, core.text_of, core.call_at
 local ipairs, type = ipairs, type
 
 -- Adds the content of a message: a text, or a list of parts.
@@ -73,7 +73,7 @@ local function read_choices(result, parts, choices, field)
   for at, choice in ipairs(choices) do
     if type(choice) == "table" then
       local is_first = (choice.index or at - 1) == 0
-      local own = is_first and parts or parts_of.new()
+      local own = is_first and parts or core.new()
       local message = choice[field]
       local output, reasoning
       if type(message) == "table" then

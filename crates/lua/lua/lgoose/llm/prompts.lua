@@ -1,6 +1,8 @@
 -- Prompts and conversations: those of a file, or made of random words. A part of `lgoose.llm`.
 
-local text_of = ...
+local core = ...
+
+local text_of = core.text_of
 
 local floor, max, kind_of = math.floor, math.max, math.type
 local concat, ipairs, type = table.concat, ipairs, type

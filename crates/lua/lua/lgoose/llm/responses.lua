@@ -1,8 +1,8 @@
 -- OpenAI's Responses API: what the events of a stream and a whole response say. A part of `lgoose.llm`.
 
-local parts_of = ...
+local core = ...
 
-local add, text_of, call_at = parts_of.add, parts_of.text_of, parts_of.call_at
+local add, text_of, call_at = core.add, core.text_of, core.call_at
 local ipairs, type = ipairs, type
 
 -- Where the text of an event with a delta belongs.

@@ -53,7 +53,7 @@ macro_rules! parts {
 const PARTS: &[(&str, &str)] = parts! {
     "graphql_ws" in "connection": "check" "connection" "fail" "follow" "open";
     "graphql_ws" in "graphql_ws": "client" "connect" "reasons";
-    "llm" in "llm": "anthropic" "embeddings" "openai" "prompts" "responses";
+    "llm" in "llm": "anthropic" "embeddings" "openai" "prompts" "requests" "responses";
     "mqtt" in "mqtt": "check" "connect" "control" "exchange" "packets" "park" "pings" "properties" "publish" "reasons" "receive" "topics" "websocket";
     "postgres" in "postgres": "authentication" "bytea" "check" "close" "connect" "errors" "messages" "notified" "parameters" "query" "transaction";
     "redis" in "redis": "commands" "connect" "pipeline" "pushed";

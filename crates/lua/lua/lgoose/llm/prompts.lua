@@ -2,10 +2,11 @@
 
 local core = ...
 
-local text_of = core.text_of
+-- Returns a text that is not empty; JSON's null is not one.
+local function text_of(value) return type(value) == "string" and value ~= "" and value or nil end
 
 local floor, max, kind_of = math.floor, math.max, math.type
-local concat, ipairs, type = table.concat, ipairs, type
+local concat, error, ipairs, type = table.concat, error, ipairs, type
 
 local prompts = {}
 
@@ -159,12 +160,31 @@ local function from_rows(options, owner, what, of_row, level)
   end
 end
 
+-- Checks the options for prompts or conversations.
+local function check_source(owner, options, fields)
+  if type(options) ~= "table" then error(owner .. " takes a table, such as { input_tokens = 512 }", 4) end
+  local function refuse(field, what) error(("%s: option '%s' must be %s"):format(owner, field, what), 5) end
+  core.refuse_unknown(owner, "option", options, fields, 5)
+  if (options.file == nil) == (options.input_tokens == nil) then
+    error(owner .. " takes either a 'file' or a number of 'input_tokens'", 4)
+  end
+  if options.file ~= nil and type(options.file) ~= "string" then refuse("file", "the name of a file") end
+  for _, field in ipairs { "input_tokens", "output_tokens", "turns" } do
+    local count = options[field]
+    if count ~= nil and (kind_of(count) ~= "integer" or count < 1) then refuse(field, "a whole number from 1 on") end
+  end
+  local spread = options.spread or 0
+  if type(spread) ~= "number" or not (spread >= 0 and spread <= 1) then refuse("spread", "a number from 0 to 1") end
+end
+
 function prompts.prompts(options)
+  check_source("llm.prompts", options, "file, order, input_tokens, output_tokens, spread")
   if not options.file then return function() return made_turn(options) end end
   return from_rows(options, "llm.prompts", "a prompt: 'conversations', 'messages', 'prompt' or 'text'", prompt_of, 2)
 end
 
 function prompts.conversations(options)
+  check_source("llm.conversations", options, "file, order, input_tokens, output_tokens, spread, turns")
   local next_turns = options.file and from_rows(options, "llm.conversations", "a conversation: 'conversations' or 'messages'", conversation_of, 3)
     or function() return made_conversation(options) end
   return function()

@@ -57,6 +57,7 @@ const PARTS: &[(&str, &str)] = parts! {
     "mqtt" in "mqtt": "check" "connect" "control" "exchange" "packets" "park" "pings" "properties" "publish" "reasons" "receive" "topics" "websocket";
     "postgres" in "postgres": "authentication" "bytea" "check" "close" "connect" "errors" "messages" "notified" "parameters" "query" "transaction";
     "redis" in "redis": "commands" "connect" "pipeline" "pushed";
+    "smtp" in "smtp": "connect" "exchange" "send";
     "socketio" in "connection": "check" "connection" "fail" "follow" "open";
     "socketio" in "socketio": "binary" "connect" "namespaces" "packets" "socket";
 };

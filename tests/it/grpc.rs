@@ -424,6 +424,25 @@ fn calls_go_by_grpc_web_over_http1() {
     }
 }
 
+#[test]
+fn calls_by_connect_are_what_connects_own_server_has() {
+    let folder = found("CONNECT_NODE", "connect").unwrap_or_else(|| ".".to_owned());
+    let skipped = [
+        "gRPC by Connect",
+        "'npm install @connectrpc/connect-node' in a folder that CONNECT_NODE names",
+    ];
+    let server = OutsideServer::start("node", "tests/grpc/connect.mjs", &[&folder], skipped);
+    let Some(server) = server else { return };
+    let url = format!("http://127.0.0.1:{}", server.port);
+    let report = iterate_at("tests/lua/grpc_connect.lua", &url, 1, 1, &[]);
+    assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
+    assert_eq!(report.total("failures"), 1, "{:?}", report.errors());
+    let [counts] = &server.finish()[..] else {
+        panic!("it prints one line");
+    };
+    assert_eq!(*counts, serde_json::json!({ "Say": 5, "Fail": 2 }));
+}
+
 /// Starts Python's server, over TLS with a certificate and its key, with options of that program; `None` with a printed reason where it is missing.
 fn grpcio(identity: Option<[String; 2]>, options: &[&str]) -> Option<OutsideServer> {
     let python = python("GRPC_PYTHON", "grpcio");

@@ -138,7 +138,10 @@ fn folder() -> PathBuf {
 
 /// Returns whether a command needs a site of somebody else's, or one that another command of the README serves.
 pub(crate) fn needs_a_site(words: &[String]) -> bool {
-    let is_away = |word: &String| word.contains(".example") || word.contains("http://127.0.0.1");
+    let is_away = |word: &String| {
+        let is_there = [".example", "http://127.0.0.1", "unix:"];
+        is_there.iter().any(|site| word.contains(site))
+    };
     words.iter().any(is_away)
 }
 

@@ -163,10 +163,15 @@ impl MessageReader {
     }
 
     fn too_long(&self) -> Failure {
-        let most = show_size(self.most as f64);
-        let detail = format!("a message is longer than {most} ('max_buffer')");
-        Failure::new(ErrorClass::TooLarge, detail)
+        too_long(self.most)
     }
+}
+
+/// The failure of a message that is longer than so many bytes.
+pub(super) fn too_long(most: usize) -> Failure {
+    let most = show_size(most as f64);
+    let detail = format!("a message is longer than {most} ('max_buffer')");
+    Failure::new(ErrorClass::TooLarge, detail)
 }
 
 #[cfg(test)]

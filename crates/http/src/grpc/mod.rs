@@ -1,6 +1,7 @@
 //! The transport side of a gRPC call: the bytes that the plan sends, the framing of the response's messages, its
 //! trailers and its status. It works on a response body that is read while it arrives, and knows no schema.
 
+mod connect;
 mod framing;
 mod status;
 
@@ -42,8 +43,10 @@ pub struct CallTerms {
     pub is_unary: bool,
     /// Whether it has one response.
     pub has_one_response: bool,
-    /// Whether it goes by gRPC-Web, over any version of HTTP.
+    /// Whether it goes as an ordinary request, over any version of HTTP: by gRPC-Web, or by Connect.
     pub is_web: bool,
+    /// Whether it goes by Connect, in which the body is the message or an error.
+    pub is_connect: bool,
     /// The connection that it takes.
     pub connection: CallConnection,
     /// Whether it ends when its time is up, however much comes.
@@ -65,6 +68,10 @@ pub struct GrpcCall {
     pub terms: CallTerms,
     // None of these is borrowed across an await.
     reader: RefCell<MessageReader>,
+    /// The body of a call by Connect so far.
+    whole: RefCell<Vec<u8>>,
+    /// The most bytes of a message.
+    most: usize,
     /// Whether the head of the response says that its body has messages.
     has_messages: Cell<bool>,
     /// The number of messages received.
@@ -96,6 +103,8 @@ impl GrpcCall {
     pub(super) fn new(terms: CallTerms, most: usize) -> GrpcCall {
         GrpcCall {
             reader: RefCell::new(MessageReader::new(most, terms.is_web)),
+            whole: RefCell::default(),
+            most,
             has_messages: Cell::default(),
             messages: Cell::default(),
             trailers: RefCell::default(),
@@ -119,7 +128,9 @@ impl GrpcCall {
     pub(super) fn begin(&self, status: u16, headers: &[(String, Vec<u8>)]) {
         let find = |name: &str| headers.iter().find(|(one, _)| one == name);
         let kind = find("content-type").map_or(&b""[..], |(_, kind)| kind);
-        let prefix: &[u8] = if self.terms.is_web {
+        let prefix: &[u8] = if self.terms.is_connect {
+            b"application/proto"
+        } else if self.terms.is_web {
             b"application/grpc-web"
         } else {
             b"application/grpc"
@@ -142,6 +153,14 @@ impl GrpcCall {
         piece: &[u8],
         mut put: impl FnMut(Bytes, usize) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
+        if self.terms.is_connect {
+            let mut whole = self.whole.borrow_mut();
+            if piece.len() > self.most - whole.len() {
+                return Err(framing::too_long(self.most));
+            }
+            whole.extend_from_slice(piece);
+            return Ok(());
+        }
         if !self.has_messages.get() {
             return Ok(());
         }
@@ -159,6 +178,23 @@ impl GrpcCall {
             }
         }
         Ok(())
+    }
+
+    /// Takes the end of a response to a call by Connect; returns its message, if it has one.
+    pub(super) fn finish(&self, headers: &[(String, Vec<u8>)]) -> Option<Bytes> {
+        let whole = self.whole.take();
+        if !self.terms.is_connect {
+            return None;
+        }
+        if self.has_messages.get() {
+            self.take_trailers(connect::trailers(headers));
+            self.messages.set(1);
+            return Some(whole.into());
+        }
+        if let Some(lines) = connect::error_trailers(&whole) {
+            self.take_trailers(lines);
+        }
+        None
     }
 
     /// Takes the trailers of the response, as lines of HTTP/1.1.

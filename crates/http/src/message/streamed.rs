@@ -404,6 +404,15 @@ impl StreamedBody {
                 });
             }
         }
+        if let Some(call) = self.call().filter(|_| response.is_some())
+            && let Some(message) = call.finish(&self.headers())
+        {
+            self.keep(StreamPiece {
+                at: self.latest.get().unwrap_or_else(Instant::now),
+                bytes: message,
+                is_text: false,
+            });
+        }
         self.ended.set(true);
         self.came.notify_waiters();
     }

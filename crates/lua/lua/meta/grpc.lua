@@ -85,6 +85,7 @@ function Call:close() end
 ---@field count? boolean # false: leave it out of all figures and logs (default: true)
 ---@field max_buffer? integer # the longest message in bytes; with streams, the most bytes that may wait for the plan (default: 4 MiB for user:grpc, 1 MiB for streams)
 ---@field web? boolean # use gRPC-Web, over HTTP/1.1 or HTTP/2 (default: false)
+---@field protocol? "grpc"|"connect" # use Connect, as a POST over HTTP/1.1 or HTTP/2, for a method without streams (default: "grpc")
 ---@field connection? "user"|"own"|"shared" # "user": that of the user's calls to the host; "own": a new one, closed after the call; "shared": one for all users of a thread (default: "user")
 ---@field message? table # with user:grpc_stream over gRPC-Web: the message to send, as only servers can stream there
 

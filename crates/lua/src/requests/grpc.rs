@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The options of a call.
-pub(crate) const GRPC: [&str; 11] = [
+pub(crate) const GRPC: [&str; 12] = [
     "name",
     "metadata",
     "timeout",
@@ -38,12 +38,15 @@ pub(crate) const GRPC: [&str; 11] = [
     "web",
     "message",
     "connection",
+    "protocol",
 ];
 /// The fields of `expect` for a call.
 pub(crate) const GRPC_EXPECT: [&str; 1] = ["status"];
 
 /// The kind of these requests, which stands in place of a method.
 const GRPC_KIND: &str = "GRPC";
+/// The bytes before a message of gRPC: whether it is compressed, and its length.
+const MESSAGE_HEAD: usize = 5;
 /// The longest message, which is also the default of other clients.
 const MAX_MESSAGE: usize = 4 << 20;
 
@@ -95,6 +98,10 @@ pub(crate) fn plan_grpc(
     let request = &mut op.request;
     request.redirects = Redirects::UpTo(0);
     request.timeout = read.timeout;
+    if read.terms.is_connect && !is_unary {
+        let problem = "has streams of messages, which lgoose does not send by Connect";
+        return Err(format!("'{}' {problem}", method.name));
+    }
     let message = match (is_unary, read.terms.is_web, &read.message) {
         (true, _, None) => Some((message, form)),
         (false, false, None) => None,
@@ -121,7 +128,9 @@ pub(crate) fn plan_grpc(
     terms.is_unary = is_unary;
     terms.has_one_response = is_unary || !method.server_streams;
     terms.has_deadline = is_unary || read.timeout.is_some();
-    let kind = if terms.is_web {
+    let kind = if terms.is_connect {
+        "application/proto"
+    } else if terms.is_web {
         "application/grpc-web+proto"
     } else {
         "application/grpc"
@@ -134,20 +143,35 @@ pub(crate) fn plan_grpc(
     };
     let headers = &mut request.headers;
     headers.push((header::CONTENT_TYPE, HeaderValue::from_static(kind)));
-    if terms.is_web {
+    if terms.is_connect {
+        headers.push(fixed("connect-protocol-version", "1"));
+    } else if terms.is_web {
         headers.push(fixed("x-grpc-web", "1"));
         headers.push(fixed("accept-encoding", "identity"));
     } else {
         headers.push(fixed("te", "trailers"));
     }
-    headers.push(fixed("grpc-accept-encoding", "identity, gzip"));
-    if terms.coding == MessageCoding::Gzip {
-        headers.push(fixed("grpc-encoding", "gzip"));
+    let is_gzip = terms.coding == MessageCoding::Gzip;
+    if !terms.is_connect {
+        headers.push(fixed("grpc-accept-encoding", "identity, gzip"));
     }
-    if let Some(time) = read.timeout
-        && let Ok(value) = HeaderValue::try_from(timeout_value(time))
-    {
-        headers.push((HeaderName::from_static("grpc-timeout"), value));
+    if is_gzip {
+        let name = if terms.is_connect {
+            "content-encoding"
+        } else {
+            "grpc-encoding"
+        };
+        headers.push(fixed(name, "gzip"));
+    }
+    if let Some(time) = read.timeout {
+        let (name, value) = if terms.is_connect {
+            ("connect-timeout-ms", time.as_millis().max(1).to_string())
+        } else {
+            ("grpc-timeout", timeout_value(time))
+        };
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.push((HeaderName::from_static(name), value));
+        }
     }
     headers.append(&mut read.metadata);
     if let Some((message, form)) = message.filter(|_| method.unread.is_none()) {
@@ -159,6 +183,10 @@ pub(crate) fn plan_grpc(
             _ => 0,
         })?;
         write_message(&mut body, &message, terms.coding);
+        if terms.is_connect {
+            // The body is the message itself.
+            body.drain(..MESSAGE_HEAD);
+        }
         request.body = body.into();
     }
     let usual = if is_unary { MAX_MESSAGE } else { MAX_BUFFER };
@@ -200,6 +228,16 @@ fn read_options(options: &Value, budget: &mut Budget) -> Result<CallOptions, Str
             "web" => read.terms.is_web = read_flag(&value, "option 'web'")?,
             "message" => read.message = Some(value),
             "connection" => read.terms.connection = connection(&value)?,
+            "protocol" => match read_string(&value, "option 'protocol'")?.as_str() {
+                "grpc" => {}
+                "connect" => (read.terms.is_web, read.terms.is_connect) = (true, true),
+                other => {
+                    let other = shorten(other);
+                    return Err(format!(
+                        "option 'protocol' knows \"grpc\" and \"connect\", not \"{other}\""
+                    ));
+                }
+            },
             unknown => {
                 return Err(to_one_line(unknown_word(
                     "option",
@@ -211,7 +249,7 @@ fn read_options(options: &Value, budget: &mut Budget) -> Result<CallOptions, Str
         }
     }
     if read.terms.is_web && read.terms.connection != CallConnection::User {
-        let problem = "option 'connection' is for calls over gRPC's own protocol, and 'web' for those as browsers make them";
+        let problem = "option 'connection' is for calls over gRPC's own protocol, and 'web' and 'protocol' for ordinary requests";
         return Err(problem.to_owned());
     }
     Ok(read)

@@ -126,6 +126,10 @@ struct WatchedStep<'a> {
     confirms: bool,
     /// Whether iterations are started at a rate.
     by_rate: bool,
+    /// The judgement if the run ended now.
+    at_end: Judgement,
+    /// Whether the time of a confirming run is up, and its figures of that moment are noted.
+    is_over: bool,
     judgement: Option<Judgement>,
     step: CapacityStep,
     /// Successful requests per second in the last seconds.
@@ -167,6 +171,8 @@ impl StepRunner<'_> {
             watch: StepWatch::new(lengths, &slo, rate),
             confirms,
             by_rate: rate.is_some(),
+            at_end: Judgement::default(),
+            is_over: false,
             judgement: None,
             step: CapacityStep {
                 load,
@@ -190,7 +196,15 @@ impl StepRunner<'_> {
                 None => watched.look(now, points, iterations.current()),
             }
         })?;
-        let mut judgement = watched.judged(&ended, iterations.current());
+        if let Some(last) = ended.handle.snapshots().borrow().clone()
+            && watched.step.count == 0
+        {
+            // A short run may be over before a look at its first second.
+            iterations.count(&last);
+            let points: Vec<_> = whole_seconds(&last.recent).cloned().collect();
+            watched.look(&last, &points, iterations.current());
+        }
+        let mut judgement = watched.judged(&ended);
         let iteration_s = iteration_s(&ended.outcome.report);
         if judgement.result == StepResult::TooShort {
             let short = ShortStep {
@@ -489,9 +503,12 @@ impl WatchedStep<'_> {
         points: &[SeriesPoint],
         iterations: StepIterations<'_>,
     ) -> StepAction {
-        if now.progress.phase != RunPhase::Running || self.judgement.is_some() {
+        let is_over = self.confirms && now.progress.phase == RunPhase::Stopping;
+        let is_due = now.progress.phase == RunPhase::Running || is_over && !self.is_over;
+        if !is_due || self.judgement.is_some() {
             return StepAction::GoOn;
         }
+        self.is_over = is_over;
         self.note(now, points, iterations);
         let look = StepWindow {
             elapsed_s: now.progress.elapsed.as_secs_f64(),
@@ -500,7 +517,12 @@ impl WatchedStep<'_> {
             dropped: now.arrivals.dropped,
             iterations,
         };
+        if is_over {
+            self.at_end = self.watch.at_end(&look);
+            return StepAction::GoOn;
+        }
         let decision = self.watch.look(&look);
+        self.at_end = self.watch.at_end(&look);
         match decision {
             Decision::GoOn => StepAction::GoOn,
             Decision::Anew => StepAction::Anew,
@@ -546,34 +568,16 @@ impl WatchedStep<'_> {
         step.figures = now.thresholds.iter().map(|row| row.value).collect();
     }
 
-    /// Judges a confirming run whose time is up, by all of its whole seconds: the latest look was up to a second before its end.
-    fn at_end(&mut self, ended: &SearchRun, iterations: StepIterations<'_>) -> Option<Judgement> {
-        let latest = ended.handle.snapshots().borrow().clone()?;
-        let now = latest.ended(&ended.outcome.report);
-        let points = whole_seconds(&ended.outcome.report.series);
-        let points: Vec<SeriesPoint> = points.cloned().collect();
-        self.note(&now, &points, iterations);
-        Some(self.watch.at_end(&StepWindow {
-            elapsed_s: now.progress.elapsed.as_secs_f64(),
-            points: &points,
-            limits: &now.thresholds,
-            dropped: now.arrivals.dropped,
-            iterations,
-        }))
-    }
-
     /// Returns the judgement of the run once it is over.
-    fn judged(&mut self, ended: &SearchRun, iterations: StepIterations<'_>) -> Judgement {
+    fn judged(&mut self, ended: &SearchRun) -> Judgement {
         let report = &ended.outcome.report;
         let ending = report.ending.as_ref();
         let text = ending.map(|ending| ending.text.clone());
         let cause = ending.map(|ending| ending.cause);
         let broken = report.thresholds.iter().find(|row| !row.passed);
         let by_itself = self.confirms && cause == Some(Cause::TimeUp);
-        let judgement = match self.judgement.take() {
-            None if by_itself => self.at_end(ended, iterations),
-            judgement => judgement,
-        };
+        let judgement = self.judgement.take();
+        let judgement = judgement.or_else(|| by_itself.then(|| self.at_end.clone()));
         let none = |reason| Judgement {
             reason,
             ..Judgement::default()

@@ -151,7 +151,7 @@ impl GrpcCall {
     pub(super) fn read(
         &self,
         piece: &[u8],
-        mut put: impl FnMut(Bytes, usize) -> Result<(), Failure>,
+        mut put: impl FnMut(Bytes) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         if self.terms.is_connect {
             let mut whole = self.whole.borrow_mut();
@@ -170,7 +170,7 @@ impl GrpcCall {
             match framed {
                 Framed::Message(message) => {
                     self.messages.set(self.messages.get() + 1);
-                    put(message, reader.held())?;
+                    put(message)?;
                 }
                 Framed::Trailers(lines) => {
                     self.trailers.replace(Some(lines));
@@ -178,6 +178,11 @@ impl GrpcCall {
             }
         }
         Ok(())
+    }
+
+    /// The bytes of a message that is not complete.
+    pub(super) fn held(&self) -> usize {
+        self.reader.borrow().held()
     }
 
     /// Takes the end of a response to a call by Connect; returns its message, if it has one.

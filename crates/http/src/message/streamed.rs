@@ -269,14 +269,16 @@ impl StreamedBody {
             return Ok(());
         }
         if let Some(call) = self.call() {
-            return call.read(&bytes, |bytes, held| {
-                self.held.set(held);
+            call.read(&bytes, |bytes| {
                 self.add(StreamPiece {
                     at: now,
                     bytes,
                     is_text: false,
                 })
-            });
+            })?;
+            // Only now: a piece may have several messages.
+            self.held.set(call.held());
+            return Ok(());
         }
         self.add(StreamPiece {
             at: now,

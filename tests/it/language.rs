@@ -52,6 +52,7 @@ const OTHERS: &[&str] = &[
     "graphql_ws",
     "grpc",
     "grpc_burst",
+    "grpc_connect",
     "grpc_connections",
     "grpc_edition_2023",
     "grpc_editions",

@@ -24,21 +24,9 @@ fn server() -> Option<OutsideServer> {
     server
 }
 
-/// Ends the server, and returns what it has seen.
-fn seen(server: OutsideServer) -> Value {
-    let mut lines = server.finish();
-    assert_eq!(lines.len(), 1, "it prints one line");
-    lines.remove(0)
-}
-
 /// Asserts that both sides have counted the same messages.
 fn assert_messages(report: &Report, seen: &Value) {
-    let rows = report.json["requests"].as_array().expect("rows");
-    let messages = |way: &str| -> u64 {
-        let sockets = rows.iter().filter(|row| row["method"] == "WS");
-        let messages = sockets.filter_map(|row| row["messages"][way].as_u64());
-        messages.sum()
-    };
+    let messages = |way| report.websocket_messages(way);
     let frames = json!({ "received": messages("sent"), "sent": messages("received") });
     assert_eq!(seen["frames"], frames);
 }
@@ -49,7 +37,7 @@ fn queries_and_subscriptions_have_what_the_server_gives() {
     let url = format!("http://127.0.0.1:{}", server.port);
     let report = iterate_at("tests/lua/graphql_ws.lua", &url, 1, 1, &[]);
     assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
-    let seen = seen(server);
+    let seen = server.seen();
     assert_messages(&report, &seen);
     for (row, count, failures) in [
         ("GQL connect", 12, 1),
@@ -113,7 +101,7 @@ fn each_of_many_subscribers_hears_what_all_say() {
     let report = iterate_at(&path, &url, 50, 1, &[]);
     assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
     assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
-    let seen = seen(server);
+    let seen = server.seen();
     assert_messages(&report, &seen);
     assert_eq!(report.json["metrics"][0]["count"], seen["said"]);
     assert!(report.count("GQL Say") > 250, "{:?}", report.rows());
@@ -131,7 +119,7 @@ fn the_example_of_subscriptions_runs() {
     assert!(report.ended.code <= 1, "{}", report.ended.stderr);
     assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
     // What is said while one of them leaves may be sent and not received.
-    let frames = &seen(server)["frames"];
+    let frames = &server.seen()["frames"];
     assert_eq!(
         frames["received"],
         report.row("WS graphql")["messages"]["sent"]

@@ -94,6 +94,13 @@ impl OutsideServer {
         let value = |line: String| serde_json::from_str(&line).expect("JSON");
         lines.map(|line| value(line.expect("text"))).collect()
     }
+
+    /// Has it end. Returns the one value that it has printed.
+    pub(crate) fn seen(self) -> Value {
+        let mut lines = self.finish();
+        assert_eq!(lines.len(), 1, "it prints one line");
+        lines.remove(0)
+    }
 }
 
 /// Returns the Python of a package: the one that a variable names, that of the virtual environment which CI has put beside what is

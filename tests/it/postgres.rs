@@ -5,7 +5,7 @@
 use crate::program::{Lgoose, empty_folder, plan, process_id, scratch, signal, wait_until};
 use crate::report::{Report, iterate_at, run};
 use crate::secure::Authority;
-use crate::skipping::skip;
+use crate::skipping::skip_unless_needed;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs::{self, OpenOptions, Permissions};
@@ -86,9 +86,8 @@ impl Postgres {
     /// Starts one without any data; `None` if this machine has none.
     fn start(name: &str) -> Option<Postgres> {
         let Some(programs) = programs() else {
-            let needed = std::env::var_os("LGOOSE_NEED_POSTGRES").is_some();
-            assert!(!needed, "PostgreSQL is missing");
-            skip(
+            skip_unless_needed(
+                "LGOOSE_NEED_POSTGRES",
                 "tests of PostgreSQL",
                 "postgres and psql ('apt-get install postgresql')",
             );

@@ -84,6 +84,14 @@ impl Report {
             .unwrap_or_else(|| panic!("'{key}' is a list"))
     }
 
+    /// Returns the messages of all WebSockets together that were "sent" or "received".
+    pub(crate) fn websocket_messages(&self, way: &str) -> u64 {
+        let sockets = self.list("requests").iter();
+        let sockets = sockets.filter(|row| row["method"] == "WS");
+        let messages = sockets.filter_map(|row| row["messages"][way].as_u64());
+        messages.sum()
+    }
+
     /// Returns the row of `METHOD name`.
     pub(crate) fn row(&self, row: &str) -> &Value {
         let found = self.list("requests").iter().find(|json| label(json) == row);

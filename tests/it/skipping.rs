@@ -12,3 +12,10 @@ pub(crate) fn skip(what: &str, wants: &str) {
     let written = list.and_then(|mut list| list.write_all(format!("{line}\n").as_bytes()));
     written.expect("the folder of tests takes a file");
 }
+
+/// Likewise, unless a variable says that what it wants is needed: then the test fails.
+pub(crate) fn skip_unless_needed(variable: &str, what: &str, wants: &str) {
+    let is_needed = std::env::var_os(variable).is_some();
+    assert!(!is_needed, "{what} want {wants}, and {variable} is set");
+    skip(what, wants);
+}

@@ -24,25 +24,9 @@ fn server(pings: &str) -> Option<OutsideServer> {
     server
 }
 
-/// Ends the server, and returns what it has seen.
-fn seen(server: OutsideServer) -> Value {
-    let mut lines = server.finish();
-    assert_eq!(lines.len(), 1, "it prints one line");
-    lines.remove(0)
-}
-
-/// Returns the messages of all WebSockets together that were sent or received.
-fn messages(report: &Report, way: &str) -> u64 {
-    let rows = report.json["requests"].as_array().expect("rows");
-    let sockets = rows.iter().filter(|row| row["method"] == "WS");
-    let messages = sockets.filter_map(|row| row["messages"][way].as_u64());
-    messages.sum()
-}
-
 /// Asserts that both sides have counted the same packets.
 fn assert_packets(report: &Report, seen: &Value) {
-    let packets =
-        json!({ "received": messages(report, "sent"), "sent": messages(report, "received") });
+    let packets = json!({ "received": report.websocket_messages("sent"), "sent": report.websocket_messages("received") });
     assert_eq!(seen["packets"], packets);
 }
 
@@ -52,7 +36,7 @@ fn events_acknowledgements_binary_data_and_namespaces_are_what_the_server_has() 
     let url = format!("http://127.0.0.1:{}", server.port);
     let report = iterate_at("tests/lua/socketio.lua", &url, 1, 1, &[]);
     assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
-    let seen = seen(server);
+    let seen = server.seen();
     assert_packets(&report, &seen);
     for event in ["whoami", "echo", "join", "say"] {
         let row = format!("SIO {event}");
@@ -114,7 +98,7 @@ fn of_a_hundred_users_in_a_room_each_hears_what_all_say() {
     let report = iterate_at(&path, &url, 100, 1, &[]);
     assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
     assert_eq!(report.task_failures(), 0, "{:?}", report.errors());
-    let seen = seen(server);
+    let seen = server.seen();
     assert_packets(&report, &seen);
     let said = report.count("SIO say");
     assert!(said > 500, "{said}");
@@ -140,9 +124,12 @@ fn the_example_of_a_chat_runs() {
     // Its thresholds of time may be broken on a busy machine.
     assert!(report.ended.code <= 1, "{}", report.ended.stderr);
     assert_eq!(report.total("failures"), 0, "{:?}", report.errors());
-    let seen = seen(server);
+    let seen = server.seen();
     // What is said while one of them leaves may be sent and not received.
-    assert_eq!(seen["packets"]["received"], messages(&report, "sent"));
+    assert_eq!(
+        seen["packets"]["received"],
+        report.websocket_messages("sent")
+    );
     assert_eq!(seen["received"]["say"], report.count("SIO say"));
     assert_eq!(seen["received"]["typing"], report.count("SIO say"));
     assert!(report.count("SIO say") > 0);

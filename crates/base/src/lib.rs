@@ -12,6 +12,7 @@
 //! ```
 
 pub mod allotment;
+pub mod base64;
 pub mod console;
 pub mod error;
 pub mod figures;

@@ -55,7 +55,9 @@ pub use config::ClientConfig;
 pub use connect::ResponseDelay;
 pub use connect::{Resolver, Tls, TlsOptions};
 pub use failure::{ErrorClass, Failure};
-pub use grpc::{CallConnection, CallTerms, GrpcCode, MessageCoding, timeout_value, write_message};
+pub use grpc::{
+    CallConnection, CallProtocol, CallTerms, GrpcCode, MessageCoding, timeout_value, write_message,
+};
 pub use lgoose_base::phases::Phases;
 pub use message::{
     ACCEPTED_CODINGS, BodyRoom, CacheUse, DigestCredentials, Discard, Exchange, MAX_BUFFER,

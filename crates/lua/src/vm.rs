@@ -631,9 +631,10 @@ impl Vm {
         let _failed = self.lua.gc_step();
     }
 
-    /// Frees the bodies that the plan no longer holds. Takes a few microseconds, which a user that is about to wait
-    /// can spare.
+    /// Frees the bodies that the plan no longer holds, and the parts of modules that it no longer needs. Mostly takes a few
+    /// microseconds, which a user that is about to wait can spare.
     pub fn reclaim(&mut self) {
+        self.collect_parts();
         if self.host.responses.borrow().is_empty() {
             return;
         }
@@ -643,8 +644,7 @@ impl Vm {
         }
     }
 
-    /// Collects the parts of modules that were loaded for a while and are no longer needed, if they are worth it. For a user that is
-    /// about to wait.
+    /// Collects the parts of modules that were loaded for a while and are no longer needed, if they are worth it.
     pub fn collect_parts(&mut self) {
         let parts = &self.host.parts;
         if parts.is_due(|| self.lua.used_memory()) {

@@ -156,6 +156,7 @@ impl OpenVerdicts {
         if self.earlier.is_empty() {
             return vm.reclaim();
         }
+        vm.collect_parts();
         vm.find_dead();
         self.conclude_dead(sender, vm);
         vm.drop_dead();

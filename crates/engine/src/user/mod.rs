@@ -247,7 +247,6 @@ impl User {
             return TaskStart::after(end, rest, end);
         }
         self.runner.vm.enter().reclaim();
-        self.runner.vm.enter().collect_parts();
         let (stop, timers) = (&self.stop, &self.shared.timers);
         match self.runner.jobs() {
             None => stop.wait(rest.pause, timers).await,

@@ -48,7 +48,6 @@ impl OnCall {
                 break;
             }
             user.runner.vm.enter().reclaim();
-            user.runner.vm.enter().collect_parts();
             call = match user.runner.jobs() {
                 None => self.member.next(&user.stop).await,
                 Some(jobs) => jobs.boxed_beside(self.member.next(&user.stop)).await,

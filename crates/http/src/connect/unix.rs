@@ -28,7 +28,7 @@ fn failure(error: &io::Error, socket: &UnixSocket) -> Failure {
     let why = match error.kind() {
         ErrorKind::NotFound => "there is no such socket",
         ErrorKind::PermissionDenied => "permission denied",
-        // The kernel refuses what nobody listens at, whatever it is.
+        // Linux also refuses connections to files that are not sockets.
         ErrorKind::ConnectionRefused if is_other_file(socket) => "this is no socket",
         _ => return Failure::from_connect_error(error, &socket.shown),
     };

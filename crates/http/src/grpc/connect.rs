@@ -1,16 +1,17 @@
-//! Unary calls by Connect (<https://connectrpc.com/docs/protocol/>): an ordinary request and response, whose end is put into the
-//! words of gRPC, so that all else is the same.
+//! Unary calls by Connect (<https://connectrpc.com/docs/protocol/>). Translates the end of their responses to the trailers of gRPC.
 
 use super::GrpcCode;
 use base64::Engine as _;
-use base64::alphabet::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use percent_encoding::{CONTROLS, utf8_percent_encode};
+use lgoose_base::base64::BASE64;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
 use std::fmt::Write as _;
 
 /// The prefix of headers that stand in place of trailers.
 const TRAILER: &str = "trailer-";
+
+/// The ASCII characters that `grpc-message` escapes.
+const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 
 /// Returns the trailers of a call that has succeeded, as lines of HTTP/1.1.
 pub(super) fn trailers(headers: &[(String, Vec<u8>)]) -> Vec<u8> {
@@ -23,32 +24,25 @@ pub(super) fn trailers(headers: &[(String, Vec<u8>)]) -> Vec<u8> {
     lines
 }
 
-/// Returns the trailers that say what the body of a failed call does; `None` if that is no error of Connect.
+/// Translates the error in the body of a failed call to trailers of gRPC; `None` if the body is not an error of Connect.
 pub(super) fn error_trailers(body: &[u8]) -> Option<Vec<u8>> {
     let error: Value = serde_json::from_slice(body).ok()?;
     let name = match error["code"].as_str()? {
-        // The only one whose spelling differs.
+        // Connect spells this one with a single 'l'.
         "canceled" => "CANCELLED".to_owned(),
         code => code.to_ascii_uppercase(),
     };
     let code = GrpcCode::named(&name)?.number();
     let message = error["message"].as_str().unwrap_or_default();
     let mut lines = format!("grpc-status: {code}\r\n");
-    let escaped = message.replace('%', "%25");
-    let escaped = utf8_percent_encode(&escaped, CONTROLS);
+    let escaped = utf8_percent_encode(message, ESCAPED);
     write!(lines, "grpc-message: {escaped}\r\n").ok()?;
     if let Some(details) = error["details"].as_array().filter(|list| !list.is_empty()) {
-        let status = STANDARD_ANY.encode(status(code, message, details));
+        let status = BASE64.encode(status(code, message, details));
         write!(lines, "grpc-status-details-bin: {status}\r\n").ok()?;
     }
     Some(lines.into_bytes())
 }
-
-/// Base64 with or without padding.
-const STANDARD_ANY: GeneralPurpose = GeneralPurpose::new(
-    &STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
 
 /// Encodes a `google.rpc.Status`.
 fn status(code: u8, message: &str, details: &[Value]) -> Vec<u8> {
@@ -67,7 +61,7 @@ fn status(code: u8, message: &str, details: &[Value]) -> Vec<u8> {
     field(&mut status, 2, message.as_bytes());
     for detail in details {
         let name = detail["type"].as_str().unwrap_or_default();
-        let value = STANDARD_ANY.decode(detail["value"].as_str().unwrap_or_default());
+        let value = BASE64.decode(detail["value"].as_str().unwrap_or_default());
         let mut any = Vec::new();
         field(
             &mut any,

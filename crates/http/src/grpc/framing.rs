@@ -99,6 +99,23 @@ impl MessageReader {
         self.unread.extend_from_slice(piece);
     }
 
+    /// Takes a piece of a body that is one message without a frame.
+    ///
+    /// # Errors
+    /// It is too long.
+    pub(super) fn add_whole(&mut self, piece: &[u8]) -> Result<(), Failure> {
+        if piece.len() > self.most - self.unread.len() {
+            return Err(self.too_long());
+        }
+        self.unread.extend_from_slice(piece);
+        Ok(())
+    }
+
+    /// Returns the body that is one message.
+    pub(super) fn take_whole(&mut self) -> Bytes {
+        std::mem::take(&mut self.unread).into()
+    }
+
     /// The bytes of a message that is not complete.
     pub(crate) fn held(&self) -> usize {
         self.unread.len() - self.read
@@ -163,15 +180,10 @@ impl MessageReader {
     }
 
     fn too_long(&self) -> Failure {
-        too_long(self.most)
+        let most = show_size(self.most as f64);
+        let detail = format!("a message is longer than {most} ('max_buffer')");
+        Failure::new(ErrorClass::TooLarge, detail)
     }
-}
-
-/// The failure of a message that is longer than so many bytes.
-pub(super) fn too_long(most: usize) -> Failure {
-    let most = show_size(most as f64);
-    let detail = format!("a message is longer than {most} ('max_buffer')");
-    Failure::new(ErrorClass::TooLarge, detail)
 }
 
 #[cfg(test)]

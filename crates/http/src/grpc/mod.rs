@@ -36,6 +36,18 @@ pub enum CallConnection {
     Shared,
 }
 
+/// The protocol that a call goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CallProtocol {
+    /// gRPC, over HTTP/2.
+    #[default]
+    Grpc,
+    /// gRPC-Web, as an ordinary request over any version of HTTP.
+    Web,
+    /// Connect, likewise; the body of the response is the message or an error.
+    Connect,
+}
+
 /// The terms of a call beside its request.
 #[derive(Debug, Clone, Default)]
 pub struct CallTerms {
@@ -43,10 +55,8 @@ pub struct CallTerms {
     pub is_unary: bool,
     /// Whether it has one response.
     pub has_one_response: bool,
-    /// Whether it goes as an ordinary request, over any version of HTTP: by gRPC-Web, or by Connect.
-    pub is_web: bool,
-    /// Whether it goes by Connect, in which the body is the message or an error.
-    pub is_connect: bool,
+    /// The protocol that it goes by.
+    pub protocol: CallProtocol,
     /// The connection that it takes.
     pub connection: CallConnection,
     /// Whether it ends when its time is up, however much comes.
@@ -68,10 +78,6 @@ pub struct GrpcCall {
     pub terms: CallTerms,
     // None of these is borrowed across an await.
     reader: RefCell<MessageReader>,
-    /// The body of a call by Connect so far.
-    whole: RefCell<Vec<u8>>,
-    /// The most bytes of a message.
-    most: usize,
     /// Whether the head of the response says that its body has messages.
     has_messages: Cell<bool>,
     /// The number of messages received.
@@ -101,17 +107,17 @@ pub struct GrpcCall {
 impl GrpcCall {
     /// A call whose messages have at most so many bytes.
     pub(super) fn new(terms: CallTerms, most: usize) -> GrpcCall {
+        let is_framed_as_web = terms.protocol == CallProtocol::Web;
+        let is_request = terms.protocol != CallProtocol::Grpc;
         GrpcCall {
-            reader: RefCell::new(MessageReader::new(most, terms.is_web)),
-            whole: RefCell::default(),
-            most,
+            reader: RefCell::new(MessageReader::new(most, is_framed_as_web)),
             has_messages: Cell::default(),
             messages: Cell::default(),
             trailers: RefCell::default(),
             unsent: RefCell::default(),
-            // By gRPC-Web, all is sent with the call.
-            is_sent: Cell::new(terms.is_unary || terms.is_web),
-            has_sent: Cell::new(terms.is_web),
+            // With an ordinary request, all is sent with the call.
+            is_sent: Cell::new(terms.is_unary || is_request),
+            has_sent: Cell::new(is_request),
             is_open: Cell::default(),
             is_taken: Cell::default(),
             reset: Cell::default(),
@@ -128,12 +134,10 @@ impl GrpcCall {
     pub(super) fn begin(&self, status: u16, headers: &[(String, Vec<u8>)]) {
         let find = |name: &str| headers.iter().find(|(one, _)| one == name);
         let kind = find("content-type").map_or(&b""[..], |(_, kind)| kind);
-        let prefix: &[u8] = if self.terms.is_connect {
-            b"application/proto"
-        } else if self.terms.is_web {
-            b"application/grpc-web"
-        } else {
-            b"application/grpc"
+        let prefix: &[u8] = match self.terms.protocol {
+            CallProtocol::Grpc => b"application/grpc",
+            CallProtocol::Web => b"application/grpc-web",
+            CallProtocol::Connect => b"application/proto",
         };
         self.has_messages
             .set(status == 200 && kind.starts_with(prefix));
@@ -153,13 +157,8 @@ impl GrpcCall {
         piece: &[u8],
         mut put: impl FnMut(Bytes) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        if self.terms.is_connect {
-            let mut whole = self.whole.borrow_mut();
-            if piece.len() > self.most - whole.len() {
-                return Err(framing::too_long(self.most));
-            }
-            whole.extend_from_slice(piece);
-            return Ok(());
+        if self.terms.protocol == CallProtocol::Connect {
+            return self.reader.borrow_mut().add_whole(piece);
         }
         if !self.has_messages.get() {
             return Ok(());
@@ -185,16 +184,13 @@ impl GrpcCall {
         self.reader.borrow().held()
     }
 
-    /// Takes the end of a response to a call by Connect; returns its message, if it has one.
-    pub(super) fn finish(&self, headers: &[(String, Vec<u8>)]) -> Option<Bytes> {
-        let whole = self.whole.take();
-        if !self.terms.is_connect {
-            return None;
-        }
+    /// Ends the response to a call by Connect, whose body has come; returns its message, if it has one.
+    pub(super) fn end_connect(&self, headers: &[(String, Vec<u8>)]) -> Option<Bytes> {
+        let whole = self.reader.borrow_mut().take_whole();
         if self.has_messages.get() {
             self.take_trailers(connect::trailers(headers));
             self.messages.set(1);
-            return Some(whole.into());
+            return Some(whole);
         }
         if let Some(lines) = connect::error_trailers(&whole) {
             self.take_trailers(lines);

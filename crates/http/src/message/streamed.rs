@@ -4,7 +4,7 @@
 use super::encoding::PieceDecoder;
 use super::head::headers;
 use crate::failure::{ErrorClass, Failure};
-use crate::grpc::{CallTerms, GrpcCall};
+use crate::grpc::{CallProtocol, CallTerms, GrpcCall};
 use crate::hop::is_redirect;
 use crate::read_buffer::READ_SIZE;
 use crate::websocket::{CLOSE_TIMEOUT, CloseFrame, SocketSide};
@@ -406,8 +406,10 @@ impl StreamedBody {
                 });
             }
         }
-        if let Some(call) = self.call().filter(|_| response.is_some())
-            && let Some(message) = call.finish(&self.headers())
+        if let Some(call) = self.call()
+            && call.terms.protocol == CallProtocol::Connect
+            && response.is_some()
+            && let Some(message) = call.end_connect(&self.headers())
         {
             self.keep(StreamPiece {
                 at: self.latest.get().unwrap_or_else(Instant::now),
@@ -562,7 +564,7 @@ impl StreamedBody {
     /// Waits until the head has come, or nothing will. A call that sends a stream goes on once its own head has gone out.
     pub async fn head_came(&self) {
         let is_open = || match self.call() {
-            Some(call) if !call.terms.is_web => call.is_open(),
+            Some(call) if call.terms.protocol == CallProtocol::Grpc => call.is_open(),
             _ => self.head.borrow().is_some() && !self.opening.get(),
         };
         while !is_open() && !self.ended.get() {

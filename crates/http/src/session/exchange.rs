@@ -4,7 +4,7 @@ use super::Session;
 use super::headers::HopHead;
 use super::pool::Channel;
 use crate::failure::Failure;
-use crate::grpc::{CallConnection, GrpcCall};
+use crate::grpc::{CallConnection, CallProtocol, GrpcCall};
 use crate::h1::{Connection, ResponseRules};
 use crate::h2::SharedConnection;
 use crate::hop::Hop;
@@ -59,7 +59,9 @@ impl<'a> OutgoingHop<'a> {
             let (mut channel, mut reused) = if self.request.socket().is_some() {
                 let opening = session.pool.for_socket(&session.client, origin, progress);
                 Box::pin(opening).await?
-            } else if let Some(call) = call.filter(|call| !call.terms.is_web) {
+            } else if let Some(call) = call
+                && call.terms.protocol == CallProtocol::Grpc
+            {
                 let opening = self.channel_of_call(call, progress);
                 Box::pin(opening).await?
             } else {

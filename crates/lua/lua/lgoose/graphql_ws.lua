@@ -47,14 +47,6 @@ local graphql_ws = {}
 -- What the parts share, and how they load each other: `core.load` for now, `core.keep` for as long as the user is there.
 local _, core = ...
 
--- Returns a duration in seconds; nil for nil.
-function core.seconds(call, duration, level)
-  if duration == nil then return nil end
-  local ok, rule = pcall(wait.constant, duration)
-  if not ok then error(('%s: the timeout is a number of seconds, or a text such as "500ms", not %s'):format(call, tostring(duration)), level + 1) end
-  return rule[1]
-end
-
 ---Connects to a server.
 ---@param user lgoose.User
 ---@param options? lgoose.graphql_ws.Options

@@ -52,14 +52,6 @@ local socketio = {}
 -- What the parts share, and how they load each other: `core.load` for now, `core.keep` for as long as the user is there.
 local _, core = ...
 
--- Returns a duration in seconds; nil for nil.
-function core.seconds(call, duration, level)
-  if duration == nil then return nil end
-  local ok, rule = pcall(wait.constant, duration)
-  if not ok then error(('%s: the timeout is a number of seconds, or a text such as "500ms", not %s'):format(call, tostring(duration)), level + 1) end
-  return rule[1]
-end
-
 -- What marks bytes, and whether a plan has made some: only then, values are searched for them.
 core.binary_meta = { __name = "binary data" }
 core.has_binary = false

@@ -4,13 +4,14 @@ use super::function::function;
 use super::signing;
 use crate::sandbox::VmHost;
 use crate::values::{describe_mismatch, encode_form, escape_invalid, shorten};
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use base64::{DecodeError, Engine as _, alphabet};
+use base64::engine::GeneralPurpose;
+use base64::{DecodeError, Engine as _};
 use data_encoding::{
     BASE32, BASE32_NOPAD_NOCASE, DecodeKind, Encoding, HEXLOWER, HEXLOWER_PERMISSIVE,
 };
 use hmac::digest::block_api::EagerHash;
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use lgoose_base::base64::BASE64;
 use lgoose_base::error::masked_address;
 use md5::Md5;
 use mlua::{Function, Lua, LuaString, Table, Value};
@@ -18,12 +19,6 @@ use sha1::Sha1;
 use sha2::{Sha256, Sha384, Sha512};
 use std::num::NonZeroU32;
 use url::Url;
-
-/// Base64 that is read with and without padding, since tokens come either way.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
 
 /// URL-safe base64 without padding, as in a JSON Web Token (RFC 4648, section 5).
 const BASE64_URL: GeneralPurpose = base64::engine::general_purpose::URL_SAFE_NO_PAD;

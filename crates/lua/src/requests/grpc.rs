@@ -1,7 +1,7 @@
 //! The request of a call of gRPC, as `user:grpc(method, message, options)` and `user:grpc_stream(method, options)` make it.
 
 use super::options::{self, header_line};
-use super::protobuf::{MessageForm, encode};
+use super::protobuf::{GivenMessage, encode};
 use super::request::RequestOp;
 use super::tags::read_own_tags;
 use crate::limits::{Budget, HeapSize, Held};
@@ -15,8 +15,8 @@ use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use http::{HeaderName, HeaderValue, Method, header};
 use lgoose_base::error::nearest;
 use lgoose_http::{
-    CallConnection, CallTerms, GrpcCode, MAX_BUFFER, MessageCoding, Redirects, StreamedBody,
-    timeout_value, write_message,
+    CallConnection, CallProtocol, CallTerms, GrpcCode, MAX_BUFFER, MessageCoding, Redirects,
+    StreamedBody, timeout_value, write_message,
 };
 use lgoose_plan::config::unknown_word;
 use mlua::{UserData, Value};
@@ -85,7 +85,7 @@ struct CallOptions {
 pub(crate) fn plan_grpc(
     method: &Arc<GrpcMethod>,
     is_unary: bool,
-    (message, form): (&Value, MessageForm),
+    message: GivenMessage,
     options: &Value,
     budget: &mut Budget,
 ) -> Result<PlannedGrpc, String> {
@@ -98,12 +98,14 @@ pub(crate) fn plan_grpc(
     let request = &mut op.request;
     request.redirects = Redirects::UpTo(0);
     request.timeout = read.timeout;
-    if read.terms.is_connect && !is_unary {
+    let protocol = read.terms.protocol;
+    if protocol == CallProtocol::Connect && !is_unary {
         let problem = "has streams of messages, which lgoose does not send by Connect";
         return Err(format!("'{}' {problem}", method.name));
     }
-    let message = match (is_unary, read.terms.is_web, &read.message) {
-        (true, _, None) => Some((message, form)),
+    let is_web = protocol == CallProtocol::Web;
+    let message = match (is_unary, is_web, read.message.take()) {
+        (true, _, None) => Some(message),
         (false, false, None) => None,
         (false, true, _) if method.client_streams => {
             let problem = format!(
@@ -112,7 +114,7 @@ pub(crate) fn plan_grpc(
             );
             return Err(problem);
         }
-        (false, true, Some(message)) => Some((message, MessageForm::Table)),
+        (false, true, Some(message)) => Some(GivenMessage::table(message)),
         (false, true, None) => {
             let problem = "a stream by gRPC-Web sends its message with the call: { web = true, message = { … } }";
             return Err(problem.to_owned());
@@ -128,12 +130,10 @@ pub(crate) fn plan_grpc(
     terms.is_unary = is_unary;
     terms.has_one_response = is_unary || !method.server_streams;
     terms.has_deadline = is_unary || read.timeout.is_some();
-    let kind = if terms.is_connect {
-        "application/proto"
-    } else if terms.is_web {
-        "application/grpc-web+proto"
-    } else {
-        "application/grpc"
+    let kind = match protocol {
+        CallProtocol::Grpc => "application/grpc",
+        CallProtocol::Web => "application/grpc-web+proto",
+        CallProtocol::Connect => "application/proto",
     };
     let fixed = |name: &'static str, value: &'static str| {
         (
@@ -143,39 +143,37 @@ pub(crate) fn plan_grpc(
     };
     let headers = &mut request.headers;
     headers.push((header::CONTENT_TYPE, HeaderValue::from_static(kind)));
-    if terms.is_connect {
-        headers.push(fixed("connect-protocol-version", "1"));
-    } else if terms.is_web {
-        headers.push(fixed("x-grpc-web", "1"));
-        headers.push(fixed("accept-encoding", "identity"));
+    match protocol {
+        CallProtocol::Grpc => headers.push(fixed("te", "trailers")),
+        CallProtocol::Web => {
+            headers.push(fixed("x-grpc-web", "1"));
+            headers.push(fixed("accept-encoding", "identity"));
+        }
+        CallProtocol::Connect => headers.push(fixed("connect-protocol-version", "1")),
+    }
+    let is_connect = protocol == CallProtocol::Connect;
+    let (coding_header, timeout_header) = if is_connect {
+        ("content-encoding", "connect-timeout-ms")
     } else {
-        headers.push(fixed("te", "trailers"));
-    }
-    let is_gzip = terms.coding == MessageCoding::Gzip;
-    if !terms.is_connect {
         headers.push(fixed("grpc-accept-encoding", "identity, gzip"));
-    }
-    if is_gzip {
-        let name = if terms.is_connect {
-            "content-encoding"
-        } else {
-            "grpc-encoding"
-        };
-        headers.push(fixed(name, "gzip"));
+        ("grpc-encoding", "grpc-timeout")
+    };
+    if terms.coding == MessageCoding::Gzip {
+        headers.push(fixed(coding_header, "gzip"));
     }
     if let Some(time) = read.timeout {
-        let (name, value) = if terms.is_connect {
-            ("connect-timeout-ms", time.as_millis().max(1).to_string())
+        let value = if is_connect {
+            time.as_millis().max(1).to_string()
         } else {
-            ("grpc-timeout", timeout_value(time))
+            timeout_value(time)
         };
         if let Ok(value) = HeaderValue::try_from(value) {
-            headers.push((HeaderName::from_static(name), value));
+            headers.push((HeaderName::from_static(timeout_header), value));
         }
     }
     headers.append(&mut read.metadata);
-    if let Some((message, form)) = message.filter(|_| method.unread.is_none()) {
-        let message = encode(message, form, &method.input, budget)?;
+    if let Some(message) = message.filter(|_| method.unread.is_none()) {
+        let message = encode(&message, &method.input, budget)?;
         let mut body = Vec::with_capacity(message.len() + 8);
         budget.take(message.len())?;
         budget.spend(match terms.coding {
@@ -183,7 +181,7 @@ pub(crate) fn plan_grpc(
             _ => 0,
         })?;
         write_message(&mut body, &message, terms.coding);
-        if terms.is_connect {
+        if is_connect {
             // The body is the message itself.
             body.drain(..MESSAGE_HEAD);
         }
@@ -225,12 +223,17 @@ fn read_options(options: &Value, budget: &mut Budget) -> Result<CallOptions, Str
             },
             "count" => read.uncounted = !read_flag(&value, "option 'count'")?,
             "max_buffer" => read.max_buffer = Some(options::read_buffer(&value)?),
-            "web" => read.terms.is_web = read_flag(&value, "option 'web'")?,
+            "web" => {
+                let is_web = read_flag(&value, "option 'web'")?;
+                if is_web && read.terms.protocol == CallProtocol::Grpc {
+                    read.terms.protocol = CallProtocol::Web;
+                }
+            }
             "message" => read.message = Some(value),
             "connection" => read.terms.connection = connection(&value)?,
             "protocol" => match read_string(&value, "option 'protocol'")?.as_str() {
                 "grpc" => {}
-                "connect" => (read.terms.is_web, read.terms.is_connect) = (true, true),
+                "connect" => read.terms.protocol = CallProtocol::Connect,
                 other => {
                     let other = shorten(other);
                     return Err(format!(
@@ -248,7 +251,7 @@ fn read_options(options: &Value, budget: &mut Budget) -> Result<CallOptions, Str
             }
         }
     }
-    if read.terms.is_web && read.terms.connection != CallConnection::User {
+    if read.terms.protocol != CallProtocol::Grpc && read.terms.connection != CallConnection::User {
         let problem = "option 'connection' is for calls over gRPC's own protocol, and 'web' and 'protocol' for ordinary requests";
         return Err(problem.to_owned());
     }

@@ -43,8 +43,8 @@ pub(super) use options::{
 };
 pub use protobuf::decode_any_message;
 pub(super) use protobuf::{
-    DecodingFault, MessageForm, decode as decode_message, decode_details, encode as encode_message,
-    is_json_text,
+    DecodingFault, GivenMessage, MessageForm, decode as decode_message, decode_details,
+    encode as encode_message, is_json_text,
 };
 pub(super) use record::RECORD;
 pub use request::RequestOp;

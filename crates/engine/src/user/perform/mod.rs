@@ -695,7 +695,6 @@ impl TaskRunner {
     async fn wait(&mut self, time: Duration) -> Result<Step, TaskEnd> {
         self.exchanges.enter_latest(&mut self.vm.enter());
         self.exchanges.reclaim(&mut self.vm.enter());
-        self.vm.enter().collect_parts();
         let start = self.exchanges.sender.cycles.is_some().then(Instant::now);
         let time = self.shared.pause(time);
         let allowed = self.shared.config.stop_timeout;
@@ -757,7 +756,6 @@ impl TaskRunner {
     ) -> Waited<T> {
         self.exchanges.enter_latest(&mut self.vm.enter());
         self.vm.enter().reclaim();
-        self.vm.enter().collect_parts();
         let is_stopping = self.stop.is_requested();
         let most = most.map(|most| if is_stopping { Duration::ZERO } else { most });
         let stopped = async {

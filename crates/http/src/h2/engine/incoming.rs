@@ -131,7 +131,7 @@ fn take_data(engine: &mut Engine, head: FrameHead, payload: &[u8]) -> Result<(),
             } else {
                 stream.take_data(data, end_stream)
             };
-            // Whoever reads a tunnel widens its window, and whoever reads a stream too slowly.
+            // The window of a tunnel, and of a stream whose buffer is full, is widened once its reader has taken some.
             let widens = !stream.is_tunnel() && stream.takes_more();
             if stream.outcome.is_none() && taken.is_ok() && widens {
                 widen = used(&mut stream.receive_window, STREAM_WINDOW);

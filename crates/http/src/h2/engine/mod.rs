@@ -148,7 +148,7 @@ impl Engine {
         }
     }
 
-    /// Hands on what was put off of a stream while its reader was slow, and lets the server send more once there is room.
+    /// Passes the pieces of a stream that wait to its reader as far as its buffer has room, and then widens the window of the stream.
     pub(super) fn catch_up(&mut self, key: u64) {
         let Some(stream) = self.stream(key) else {
             return;
@@ -248,8 +248,8 @@ impl Engine {
         Some(stream)
     }
 
-    /// Opens as many of the waiting streams as the server allows. Until it has sent its settings, one call of gRPC is
-    /// under way: what a call has sent cannot be sent once more if the server refuses its stream.
+    /// Opens as many of the waiting streams as the server allows. Until the server has sent its settings, only one call of gRPC is
+    /// open, because lgoose does not keep what a call has sent, and so cannot send it again after a refusal.
     fn open_streams(&mut self) {
         // For the server, a stream is open until both sides have ended it.
         let mut open = self

@@ -584,7 +584,7 @@ fn a_slow_reader_slows_its_own_stream_down_and_no_other() {
         let frames = frames.filter(|(kind, ..)| *kind == WINDOW_UPDATE);
         frames.map(|(_, _, stream, _)| stream).collect()
     };
-    // As much as the server may send while nobody reads.
+    // Fills the windows of both streams, of which the plan reads nothing.
     let piece = vec![b'x'; MAX_FRAME];
     let all = STREAM_WINDOW as usize / MAX_FRAME;
     for _ in 0..all {

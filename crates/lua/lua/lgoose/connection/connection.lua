@@ -12,6 +12,14 @@ local LONGEST = 600
 
 local connection = {}
 
+-- Returns a duration in seconds; nil for nil.
+function core.seconds(call, duration, level)
+  if duration == nil then return nil end
+  local ok, rule = pcall(wait.constant, duration)
+  if not ok then error(('%s: the timeout is a number of seconds, or a text such as "500ms", not %s'):format(call, tostring(duration)), level + 1) end
+  return rule[1]
+end
+
 -- Whether the WebSocket has ended, though messages may be left to read: one that the server has closed cleanly is still ok.
 local function has_ended(socket) return not socket.ok or socket.close_reason ~= nil end
 

@@ -9,8 +9,8 @@ use crate::api::response::header_table;
 use crate::limits::Held;
 use crate::plan_files::{GrpcMethod, Schema, described_files, find_method};
 use crate::requests::{
-    DecodingFault, MessageForm, PlanCall, PlannedGrpc, ResponseStream, decode_message,
-    encode_message, is_json_text, plan_grpc,
+    DecodingFault, GivenMessage, MessageForm, PlanCall, PlannedGrpc, ResponseStream,
+    decode_message, encode_message, is_json_text, plan_grpc,
 };
 use crate::sandbox::VmHost;
 use crate::values::{
@@ -18,8 +18,7 @@ use crate::values::{
     to_one_line,
 };
 use base64::Engine as _;
-use base64::alphabet::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use lgoose_base::base64::BASE64;
 use lgoose_plan::config::unknown_word;
 use mlua::{
     AnyUserData, Function, IntoLua as _, Lua, LuaString, MetaMethod, Table, UserDataFields,
@@ -250,8 +249,8 @@ fn plan(
         return Err(mlua::Error::runtime(problem));
     }
     let mut budget = host.budget(lua);
-    let (message, form) = given(lua, message, &method.input)?;
-    let planned = plan_grpc(&method, is_unary, (&message, form), &options, &mut budget);
+    let message = given(lua, message, &method.input)?;
+    let planned = plan_grpc(&method, is_unary, message, &options, &mut budget);
     let planned = planned.map_err(mlua::Error::runtime)?;
     let planned = lua.create_userdata(host.held(lua, planned)?)?;
     Ok((Value::UserData(planned), None))
@@ -262,7 +261,7 @@ pub(super) fn given(
     lua: &Lua,
     message: Value,
     kind: &MessageDescriptor,
-) -> mlua::Result<(Value, MessageForm)> {
+) -> mlua::Result<GivenMessage> {
     match &message {
         Value::String(text) if is_json_text(&message, kind) => {
             let text = text.as_bytes();
@@ -273,9 +272,12 @@ pub(super) fn given(
                     "the message is neither a table of the fields of {name} nor JSON: {error}"
                 ))
             })?;
-            Ok((read, MessageForm::Json))
+            Ok(GivenMessage {
+                value: read,
+                form: MessageForm::Json,
+            })
         }
-        _ => Ok((message, MessageForm::Table)),
+        _ => Ok(GivenMessage::table(message)),
     }
 }
 
@@ -427,11 +429,7 @@ fn error_details(lua: &Lua, call: &PlanCall) -> mlua::Result<Table> {
 
 /// Returns the bytes that a value of metadata with `-bin` has.
 fn decoded(value: Vec<u8>) -> Vec<u8> {
-    const LENIENT: GeneralPurpose = GeneralPurpose::new(
-        &STANDARD,
-        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-    );
-    LENIENT.decode(&value).unwrap_or(value)
+    BASE64.decode(&value).unwrap_or(value)
 }
 
 /// Makes the table of metadata, in which names that end in `-bin` have any bytes.
@@ -460,8 +458,8 @@ fn send(
     }
     let host = VmHost::of(lua);
     let mut budget = host.budget(lua);
-    let (message, form) = given(lua, message, &method.input)?;
-    let bytes = encode_message(&message, form, &method.input, &mut budget);
+    let message = given(lua, message, &method.input)?;
+    let bytes = encode_message(&message, &method.input, &mut budget);
     let bytes = bytes.map_err(mlua::Error::runtime)?;
     let shared = call.shared();
     let is_sent = shared.send_message(&bytes, compressed.unwrap_or(true));

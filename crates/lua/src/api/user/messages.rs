@@ -16,8 +16,8 @@ const ERROR_DETAILS: &str = include_str!("error_details.proto");
 pub(super) fn encode(lua: &Lua, (name, value): (Value, Value)) -> mlua::Result<LuaString> {
     let message = message_of(lua, &name, "grpc.encode")?;
     let mut budget = VmHost::of(lua).budget(lua);
-    let (value, form) = given(lua, value, &message)?;
-    let bytes = encode_message(&value, form, &message, &mut budget);
+    let value = given(lua, value, &message)?;
+    let bytes = encode_message(&value, &message, &mut budget);
     lua.create_string(bytes.map_err(mlua::Error::runtime)?)
 }
 

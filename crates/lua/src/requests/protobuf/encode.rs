@@ -8,8 +8,7 @@ use super::wire::{WireType, write_bytes, write_key, write_varint, zigzag};
 use crate::limits::{Budget, TABLE_LOOK};
 use crate::values::{describe_mismatch, escape_invalid, list_values, shorten};
 use base64::Engine as _;
-use base64::alphabet::{STANDARD, URL_SAFE};
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use lgoose_base::base64::{BASE64, BASE64_URL};
 use lgoose_base::error::nearest;
 use mlua::{Table, Value};
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
@@ -95,24 +94,41 @@ pub(crate) enum MessageForm {
     Json,
 }
 
+/// A message as a plan gives it.
+#[derive(Debug)]
+pub(crate) struct GivenMessage {
+    pub(crate) value: Value,
+    pub(crate) form: MessageForm,
+}
+
+impl GivenMessage {
+    /// A message that a plan gives as a table, or as what stands for one.
+    pub(crate) fn table(value: Value) -> GivenMessage {
+        GivenMessage {
+            value,
+            form: MessageForm::Table,
+        }
+    }
+}
+
 /// Whether a value stands for a message as a text in JSON; a message with a shorter form may be a string by itself.
 pub(crate) fn is_json_text(value: &Value, message: &MessageDescriptor) -> bool {
     value.is_string() && WellKnown::of(message).is_none_or(|known| !known.is_meant(value))
 }
 
-/// Encodes a table as a message.
+/// Encodes a message.
 ///
 /// # Errors
 /// The message to raise at the plan's line.
 pub(crate) fn encode(
-    value: &Value,
-    form: MessageForm,
+    given: &GivenMessage,
     message: &MessageDescriptor,
     budget: &mut Budget,
 ) -> Result<Vec<u8>, String> {
+    let value = &given.value;
     let mut encoder = Encoder {
         out: Vec::new(),
-        form,
+        form: given.form,
         budget,
     };
     if !value.is_nil() {
@@ -520,16 +536,15 @@ fn wire_type(field: &MessageField) -> WireType {
     wire_type_of(&field.kind())
 }
 
-/// Describes the values that a kind of field takes.
-/// Reads base64 of either alphabet, with or without padding, as bytes are in the JSON form of messages.
+/// Reads base64 of either alphabet, as bytes are in the JSON form of messages.
 fn bytes_of_base64(text: &[u8]) -> Option<Vec<u8>> {
-    const ANY: GeneralPurposeConfig =
-        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-    let is_url_safe = text.iter().any(|byte| matches!(byte, b'-' | b'_'));
-    let alphabet = if is_url_safe { &URL_SAFE } else { &STANDARD };
-    GeneralPurpose::new(alphabet, ANY).decode(text).ok()
+    BASE64
+        .decode(text)
+        .or_else(|_| BASE64_URL.decode(text))
+        .ok()
 }
 
+/// Describes the values that a kind of field takes.
 fn kind_of(kind: &Kind) -> String {
     match kind {
         Kind::Double | Kind::Float => "a number".to_owned(),

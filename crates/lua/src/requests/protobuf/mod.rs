@@ -14,7 +14,7 @@ mod tests;
 
 pub(crate) use decode::{DecodingFault, decode};
 pub(crate) use details::decode_details;
-pub(crate) use encode::{MessageForm, encode, is_json_text};
+pub(crate) use encode::{GivenMessage, MessageForm, encode, is_json_text};
 
 use mlua::{Lua, LuaOptions, StdLib};
 use prost_reflect::DescriptorPool;

@@ -1,6 +1,6 @@
 //! Tests of messages written and read, compared with prost-reflect's, and of malformed bytes.
 
-use super::{MessageForm, decode, decode_any_message, encode};
+use super::{GivenMessage, decode, decode_any_message, encode};
 use crate::limits::{Budget, VmLimits};
 use crate::plan_files::Schema;
 use mlua::{IntoLua as _, Lua, LuaOptions, StdLib, Table, Value};
@@ -52,7 +52,8 @@ fn bytes_of(lua: &Lua, table: &str) -> Result<Vec<u8>, String> {
 fn encoded(table: &Value, message: &MessageDescriptor) -> Result<Vec<u8>, String> {
     let limits = VmLimits::new(Duration::from_secs(10), 64 << 20, Some(Arc::default()));
     let mut budget = Budget::new(1 << 20, &Rc::new(limits));
-    encode(table, MessageForm::Table, message, &mut budget)
+    let given = GivenMessage::table(table.clone());
+    encode(&given, message, &mut budget)
 }
 
 fn lua() -> Lua {

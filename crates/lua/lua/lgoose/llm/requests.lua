@@ -135,10 +135,10 @@ local function count_tokens(result, events)
   end
 end
 
--- Returns why a response counts as failed by its status; a status that the plan expects is no failure.
-local function status_problem(result, options, body)
+-- Returns why a response counts as failed by its status; a status that the plan expects is no failure. The body is what `pcall(decode, …)`
+-- returns for it.
+local function status_problem(result, options, ok, value)
   if result.status < 400 or options.expect and options.expect.status then return nil end
-  local ok, value = pcall(decode, body)
   local message = ok and error_in(value)
   return message and ("status %d: %s"):format(result.status, message:sub(1, 200))
 end
@@ -224,7 +224,7 @@ end
 local function read_error(result, stream, options)
   local body = {}
   local function at_end()
-    local problem = status_problem(result, options, concat(body))
+    local problem = status_problem(result, options, pcall(decode, concat(body)))
     if problem then stream:fail(problem) end
   end
   for chunk in stream:chunks { counts = never, at_end = at_end, to_end = true } do body[#body + 1] = chunk end
@@ -251,7 +251,7 @@ local function receive_whole(user, path, options, reader)
   local result = { status = response.status, text = "", itl = {} }
   local ok, value = pcall(decode, response.body)
   if not response.ok or response.status >= 400 then
-    local problem = not response.ok and status_problem(result, options, response.body)
+    local problem = not response.ok and status_problem(result, options, ok, value)
     if problem then response:fail(problem) end
   else
     local problem = ok and error_in(value)
@@ -277,8 +277,10 @@ end
 
 -- Adds the version of Anthropic's API to headers that have none.
 local function with_version(headers)
+  -- The request refuses what is no table.
+  if headers ~= nil and type(headers) ~= "table" then return headers end
   local own = { ["anthropic-version"] = "2023-06-01" }
-  for name, value in pairs(type(headers) == "table" and headers or {}) do own[tostring(name):lower()] = value end
+  for name, value in pairs(headers or {}) do own[tostring(name):lower()] = value end
   return own
 end
 
